@@ -130,7 +130,7 @@ import Testing
             if isFused {
                 let ended = try await harness.pool.withConnection { connection in
                     try harness.queue.exchange(
-                        Settlement.split(batch).completed,
+                        #require(try OutcomeBatch(batch).allCompleted),
                         JobHarness.plainLanes,
                         .init(worker: worker, limit: 1),
                         on: connection

@@ -78,17 +78,11 @@ import Testing
                         guard let claim = claims.randomElement(using: &random) else { break }
                         let (gives, waits) = (Bool.random(using: &random), Bool.random(using: &random))
                         let real = try harness.queue.giveBack(
-                            .init(
-                                job: claim.real,
-                                wait: waits ? .seconds(3600) : nil,
-                                givesAttemptBack: gives,
-                                failure: nil,
-                                isExhausted: false
-                            ),
+                            [.init(job: claim.real, wait: waits ? .seconds(3600) : nil, givesAttemptBack: gives)],
                             on: connection
                         )
                         #expect(
-                            (real != nil)
+                            (real == [claim.real: !waits])
                                 == model.giveBack(claim.model, waits: waits, givesAttemptBack: gives)
                         )
                     case 9:

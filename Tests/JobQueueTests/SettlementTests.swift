@@ -65,7 +65,129 @@ import Testing
             #expect(written.landed == [jobs[1].leased, jobs[2].leased])
             #expect(written.lost == [jobs[0].leased])
             #expect(written.hasGivenBack)
+            #expect(try await harness.count("select count(distinct xmin::text) from accountctl.jobs") == 1)
             #expect(try await harness.count("select sum(attempt)::int from accountctl.jobs") == 0)
+        }
+    }
+
+    /// A service that is down fails a hundred jobs at once, and each statement is a round trip without a claim.
+    @Test func whatGoesOnIsWrittenTogether() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue(try (0..<8).map { _ in try JobHarness.plain.job(Note()) })
+            let worker = try await harness.host()
+            let jobs = try await harness.claim(worker, 8)
+            func failure(_ text: String) -> Verdict.Failure { .init(attempt: 1, error: text) }
+            try await harness.execute(
+                "update accountctl.jobs set run_at = clock_timestamp() where id = \(jobs[3].id)"
+            )
+            try await harness.execute("update accountctl.jobs set exhausted_at = now() where id = \(jobs[4].id)")
+            try await harness.execute(
+                "update accountctl.jobs set cancel_requested_at = now() where id = \(jobs[6].id)"
+            )
+            #expect(try await harness.finish(jobs[7]))
+            let verdicts: [Verdict] = [
+                .giveBack(wait: .seconds(600), givesAttemptBack: false, failure: failure("slow"), crashes: 2),
+                .giveBack(wait: .seconds(60), givesAttemptBack: false, failure: failure("odd"), isExhausted: true),
+                .giveBack(wait: nil, givesAttemptBack: true),
+                .giveBack(wait: .seconds(60), givesAttemptBack: false),
+                .giveBack(wait: .seconds(60), givesAttemptBack: true, isWell: true),
+                .park(reason: "newer", failure: failure("of a later release")),
+                .giveBack(wait: .seconds(60), givesAttemptBack: false, failure: failure("late")),
+                .giveBack(wait: .seconds(60), givesAttemptBack: false),
+            ]
+            let written = try await harness.write(zip(jobs, verdicts).map { FinishedJob(job: $0, verdict: $1) })
+            #expect(written.landed == Set(jobs.prefix(7).map(\.leased)))
+            #expect(written.lost == [jobs[7].leased])
+            #expect(written.cancelled == [jobs[6].leased])
+            #expect(written.hasGivenBack)
+            let rows = try await harness.pool.withConnection { connection in
+                try connection.query(
+                    """
+                    select state::text,
+                        attempt,
+                        crashes,
+                        exhausted_at is not null,
+                        coalesce(parked_for, ''),
+                        coalesce(errors -> -1 ->> 'error', ''),
+                        round(extract(epoch from run_at - clock_timestamp()) / 60)::int
+                    from accountctl.jobs
+                    order by id
+                    """,
+                    as: (String, Int16, Int16, Bool, String, String, Int32).self
+                )
+            }
+            let told = rows.map { "\($0.0) \($0.1) \($0.2) \($0.3) \($0.4) \($0.5) \($0.6)" }
+            #expect(
+                told == [
+                    "scheduled 1 2 false  slow 10", "scheduled 1 0 true  odd 1", "available 0 0 false   0",
+                    "available 1 0 false   0", "scheduled 0 0 false   1", "parked 0 0 false newer of a later release 0",
+                ]
+            )
+            // One transaction, and so one statement, for all of them.
+            #expect(try await harness.count("select count(distinct xmin::text) from accountctl.jobs") == 1)
+            let error: Statement = """
+                select errors -> -1 ->> 'error'
+                from accountctl.job_history
+                where id = \(jobs[6].id)
+                """
+            #expect(try await harness.pool.withConnection { try $0.one(error, as: String.self) } == "late")
+        }
+    }
+
+    /// Reasons, errors and outputs of jobs that end alike are each kept with their own job.
+    @Test func whatEndsAlikeIsWrittenTogether() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue(try (0..<4).map { _ in try JobHarness.plain.job(Note()) })
+            let worker = try await harness.host()
+            let jobs = try await harness.claim(worker, 4)
+            let verdicts: [Verdict] = [
+                .end(.discarded, reason: "a", failure: .init(attempt: 1, error: "x")),
+                .end(.discarded, reason: "b"),
+                .end(.cancelled, reason: "c"),
+                .end(.discarded, reason: "d", failure: .init(attempt: 1, error: "y")),
+            ]
+            let written = try await harness.write(zip(jobs, verdicts).map { FinishedJob(job: $0, verdict: $1) })
+            #expect(written.landed == Set(jobs.map(\.leased)))
+            let ended = try await harness.pool.withConnection { connection in
+                try connection.query(
+                    """
+                    select concat_ws(' ', outcome, reason, errors -> -1 ->> 'error', jsonb_array_length(errors))
+                    from accountctl.job_history
+                    order by id
+                    """,
+                    as: String.self
+                )
+            }
+            #expect(ended == ["discarded a x 1", "discarded b", "cancelled c", "discarded d y 1"])
+            #expect(
+                try await harness.count(
+                    "select count(distinct xmin::text) from accountctl.job_history where outcome = 'discarded'"
+                ) == 1
+            )
+        }
+    }
+
+    /// One error that the server cannot store spoils itself alone.
+    @Test func aBadErrorSpoilsItselfOnly() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue(try (0..<3).map { _ in try JobHarness.plain.job(Note()) })
+            let worker = try await harness.host()
+            let jobs = try await harness.claim(worker, 3)
+            let finished = jobs.enumerated().map { index, job in
+                let failure = Verdict.Failure(attempt: 1, error: index == 1 ? "a\u{0}" : "b")
+                return FinishedJob(
+                    job: job,
+                    verdict: .giveBack(wait: .seconds(60), givesAttemptBack: false, failure: failure)
+                )
+            }
+            let written = try await harness.write(finished)
+            #expect(written.landed == Set(jobs.map(\.leased)))
+            #expect(Set(written.mended.keys) == [jobs[1].leased])
+            #expect(
+                try await harness.count(
+                    "select count(*) from accountctl.jobs where state = 'scheduled' and errors is not null"
+                ) == 2
+            )
         }
     }
 

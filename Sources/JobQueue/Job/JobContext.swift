@@ -86,11 +86,8 @@ package struct JobContext: Sendable {
     /// - Throws: ``JobQueueError`` `leaseLost`, and the transaction must not commit; ``PostgresError``.
     package func complete(output: JobDocument? = nil, on connection: isolated Connection) throws {
         let job = running.job.leased
-        let ending = JobQueue.Ending(
-            outcome: .completed,
-            jobs: [job],
-            outputs: output.map { "{\(job.member($0.json))}" }
-        )
+        var ending = JobQueue.Ending(outcome: .completed)
+        ending.add(job, output: output)
         guard try queue.finish(ending, on: connection).contains(job) else { throw fence.lost }
     }
 
@@ -111,13 +108,17 @@ package struct JobContext: Sendable {
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`; ``PostgresError``.
     func setProgress(_ progress: JobDocument, on connection: isolated Connection) throws {
-        let isHeld = try connection.execute(
-            """
-            update \(queue.tables.jobs)
-            set progress = \(progress.json)::jsonb
-            where \(queue.tables.isHeld(running.job.leased))
-            """
-        )
+        let isHeld = try connection.execute(queue.storing(progress, of: running.job.leased))
         guard isHeld == 1 else { throw JobQueueError(.leaseLost, "job \(id) is no longer held") }
+    }
+}
+
+extension JobQueue {
+    func storing(_ progress: JobDocument, of job: JobLease) -> Statement {
+        """
+        update \(tables.jobs)
+        set progress = \(progress.json)::jsonb
+        where \(tables.isHeld(job))
+        """
     }
 }

@@ -65,15 +65,21 @@ struct JobTables: Sendable {
     /// one is found by halving; of a job that is there twice the newest lease counts. Where a failover gave the newest a
     /// lower number than one of an earlier life, it counts as lost, and the job runs again.
     static func isUnderItsLease(_ jobs: [JobLease]) -> Statement {
-        let held = jobs.sorted { ($0.id, $0.lease) < ($1.id, $1.lease) }
+        let held = jobs.sorted(by: areInOrder)
         let ids = held.map(\.id)
-        let place: Statement = "[width_bucket(id, \(ids)::bigint[])]"
+        let place = place(among: ids)
         return """
             id = any(\(ids)::bigint[])
             and lease = (\(held.map(\.lease))::bigint[])\(place)
             and worker = (\(held.map(\.worker))::bigint[])\(place)
             """
     }
+
+    /// In the order in which ``place(among:)`` finds them.
+    static func areInOrder(_ one: JobLease, _ other: JobLease) -> Bool { (one.id, one.lease) < (other.id, other.lease) }
+
+    /// The subscript of what an array says of a row, whose elements are in the order of `ids`.
+    static func place(among ids: [Int64]) -> Statement { "[width_bucket(id, \(ids)::bigint[])]" }
 
     /// That a row is one of these jobs, held under its lease by a worker of this life of the database.
     ///

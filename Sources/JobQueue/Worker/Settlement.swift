@@ -3,14 +3,14 @@ import Postgres
 /// A job whose handler is done, with what is to be written about it.
 struct FinishedJob: Sendable {
     let job: ClaimedJob
-    let verdict: Verdict
+    var verdict: Verdict
     /// Whether it was sent before and the answer lost: it may be written already.
     var isInDoubt = false
     /// Whether another session had its row locked when it was to be written.
     var wasLocked = false
 }
 
-/// Writes outcomes: batches where many ended alike, one by one where they did not, or where a batch was refused.
+/// Writes outcomes: those that are alike together, one by one where the server refuses a value among them.
 struct Settlement: Sendable {
     let queue: JobQueue
 
@@ -40,27 +40,6 @@ struct Settlement: Sendable {
         }
     }
 
-    /// The batch of those that end as completed, and the rest.
-    static func split(_ jobs: [FinishedJob]) -> (completed: JobQueue.Ending, others: [FinishedJob]) {
-        var ending = JobQueue.Ending(outcome: .completed)
-        ending.jobs.reserveCapacity(jobs.count)
-        var outputs = ""
-        var others: [FinishedJob] = []
-        for finished in jobs {
-            guard case .end(.completed, let output, nil, nil) = finished.verdict else {
-                others.append(finished)
-                continue
-            }
-            ending.jobs.append(finished.job.leased)
-            if let output {
-                outputs += outputs.isEmpty ? "{" : ","
-                outputs += finished.job.leased.member(output.json)
-            }
-        }
-        if !outputs.isEmpty { ending.outputs = outputs + "}" }
-        return (ending, others)
-    }
-
     /// Writes all but those whose rows another session has locked, and tells `progress` of each part as it is done.
     ///
     /// What was written stays written when a later part throws; written again it would look like a lease that was lost.
@@ -78,25 +57,50 @@ struct Settlement: Sendable {
     private func writeAll(_ jobs: [FinishedJob], _ progress: ExchangeProgress, on connection: isolated Connection)
         throws
     {
-        let (completed, others) = Self.split(jobs)
         do {
-            let landed = try queue.finish(completed, on: connection)
-            progress.wrote(Written(landed: landed, lost: Set(completed.jobs).subtracting(landed)))
+            try write(OutcomeBatch(jobs), progress, on: connection)
         } catch let error as PostgresError where Self.isRefusal(error) {
             // One value that the server cannot store must not keep the others from being written.
-            for finished in jobs {
-                guard case .end(.completed, _, nil, nil) = finished.verdict else { continue }
-                progress.wrote(try writeAlone(finished, on: connection))
+            for finished in jobs where !progress.written.isSettled(finished.job.leased) {
+                try writeAlone(finished, progress, on: connection)
             }
         }
-        let released = others.filter { $0.verdict == .release }.map(\.job.leased)
-        let landed = try queue.release(released, on: connection)
-        progress.wrote(
-            Written(landed: landed, lost: Set(released).subtracting(landed), hasGivenBack: !landed.isEmpty)
-        )
-        for finished in others where finished.verdict != .release {
-            progress.wrote(try writeAlone(finished, on: connection))
+    }
+
+    private func writeAlone(_ finished: FinishedJob, _ progress: ExchangeProgress, on connection: isolated Connection)
+        throws
+    {
+        do {
+            try write(OutcomeBatch([finished]), progress, on: connection)
+        } catch let error as PostgresError where Self.isRefusal(error) {
+            progress.wrote(Written(mended: [finished.job.leased: Verdict.describe(error)]))
+            var mended = finished
+            mended.verdict = Self.mended(finished.verdict)
+            try write(OutcomeBatch([mended]), progress, on: connection)
         }
+    }
+
+    private func write(_ batch: OutcomeBatch, _ progress: ExchangeProgress, on connection: isolated Connection) throws {
+        for ending in [batch.completed, batch.cancelled, batch.discarded] {
+            let landed = try queue.finish(ending, on: connection)
+            progress.wrote(Written(landed: landed, lost: Set(ending.jobs).subtracting(landed)))
+        }
+        let released = try queue.release(batch.released, on: connection)
+        progress.wrote(
+            Written(
+                landed: released.union(batch.silent),
+                lost: Set(batch.released).subtracting(released),
+                hasGivenBack: !released.isEmpty
+            )
+        )
+        let returned = try queue.giveBack(batch.returned, on: connection)
+        progress.wrote(Written(landed: Set(returned.keys), hasGivenBack: returned.values.contains(true)))
+        // Refused: the lease is lost, or a cancel came meanwhile. Only one of these two can land.
+        let refused = try JobQueue.Ending.cancelled(insteadOf: batch.returned.filter { returned[$0.job] == nil })
+        let cancelled = try queue.finish(refused, on: connection)
+        progress.wrote(
+            Written(landed: cancelled, lost: Set(refused.jobs).subtracting(cancelled), cancelled: cancelled)
+        )
     }
 
     /// Leaves out those whose rows another session has locked, and tells `progress` of them.
@@ -128,80 +132,6 @@ struct Settlement: Sendable {
         let ended = try queue.ended(doubtful, on: connection)
         progress.wrote(Written(landed: ended))
         return jobs.filter { !ended.contains($0.job.leased) }
-    }
-
-    private func writeAlone(_ finished: FinishedJob, on connection: isolated Connection) throws -> Written {
-        let job = finished.job.leased
-        var written = Written()
-        let landing: Landing?
-        do {
-            landing = try apply(finished.verdict, to: finished.job, on: connection)
-        } catch let error as PostgresError where Self.isRefusal(error) {
-            written.mended[job] = Verdict.describe(error)
-            landing = try apply(Self.mended(finished.verdict), to: finished.job, on: connection)
-        }
-        if landing == nil { written.lost.insert(job) } else { written.landed.insert(job) }
-        if landing == .cancelled { written.cancelled.insert(job) }
-        written.hasGivenBack = landing == .available
-        return written
-    }
-
-    /// What was written, as far as the verdict does not tell.
-    private enum Landing {
-        case asDecided, available, cancelled
-    }
-
-    /// Nil when the lease is lost.
-    private func apply(_ verdict: Verdict, to job: ClaimedJob, on connection: isolated Connection) throws -> Landing? {
-        switch verdict {
-        case .end(let outcome, let output, let reason, let failure):
-            return try end(job, outcome, output, reason, failure, on: connection) ? .asDecided : nil
-        case .giveBack(let wait, let givesAttemptBack, let failure, let isExhausted, let crashes, let isWell):
-            let back = JobQueue.Return(
-                job: job.leased,
-                wait: wait,
-                givesAttemptBack: givesAttemptBack,
-                failure: try failure.map { try JobDocument(encoding: $0).json },
-                isExhausted: isExhausted,
-                // It ran, alone at first, and its process lives: what died before died of something else.
-                crashes: crashes ?? (job.crashes > 0 ? 0 : nil),
-                isWell: isWell
-            )
-            if let isAvailable = try queue.giveBack(back, on: connection) {
-                return isAvailable ? .available : .asDecided
-            }
-            // Refused: the lease is lost, or a cancel came meanwhile. Only one of these two can land.
-            return try end(job, .cancelled, nil, "cancelled while running", failure, on: connection) ? .cancelled : nil
-        case .park(let reason, let failure):
-            let entry = try JobDocument(encoding: failure).json
-            if try queue.park(job.leased, for: reason, failure: entry, on: connection) {
-                return .asDecided
-            }
-            return try end(job, .cancelled, nil, "cancelled while running", failure, on: connection) ? .cancelled : nil
-        case .release:
-            return try queue.release([job.leased], on: connection).isEmpty ? nil : .available
-        case .nothing:
-            return .asDecided
-        }
-    }
-
-    private func end(
-        _ job: ClaimedJob,
-        _ outcome: JobQueue.Ending.Outcome,
-        _ output: JobDocument?,
-        _ reason: String?,
-        _ failure: Verdict.Failure?,
-        on connection: isolated Connection
-    ) throws -> Bool {
-        func object(_ json: String) -> String { "{\(job.leased.member(json))}" }
-        let ending = JobQueue.Ending(
-            outcome: outcome,
-            jobs: [job.leased],
-            outputs: output.map { object($0.json) },
-            reasons: try reason.map { object(try JobDocument(encoding: $0).json) },
-            failures: try failure.map { object(try JobDocument(encoding: $0).json) }
-        )
-        return try queue.finish(ending, on: connection).contains(job.leased)
     }
 
     /// The verdict without what the server may have refused: the work is done, and is recorded as done.

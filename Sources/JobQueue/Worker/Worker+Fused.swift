@@ -3,7 +3,7 @@ import Postgres
 extension Worker {
     /// Ends a batch and claims the next in one statement.
     ///
-    /// Nil when the batch has outcomes of other kinds, or when the server refused a value: then the plain way is taken,
+    /// Nil when not all of the batch completed, or when the server refused a value: then the plain way is taken,
     /// where each part stands for itself.
     func fused(
         _ batch: [FinishedJob],
@@ -11,8 +11,7 @@ extension Worker {
         _ lanes: [Lane],
         on connection: isolated Connection
     ) throws -> (written: Settlement.Written, claimed: PlainClaim)? {
-        let (completed, others) = Settlement.split(batch)
-        guard others.isEmpty else { return nil }
+        guard let completed = try OutcomeBatch(batch).allCompleted else { return nil }
         do {
             let (landed, claimed) = try queue.exchange(completed, lanes, request, on: connection)
             let lost = Set(completed.jobs).subtracting(landed)

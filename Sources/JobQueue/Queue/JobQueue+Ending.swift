@@ -1,0 +1,53 @@
+extension JobQueue {
+    /// Ended jobs of one outcome, to be moved to the history in one statement.
+    package struct Ending: Sendable {
+        /// How they ended.
+        package enum Outcome: String, Sendable {
+            case completed, cancelled, discarded
+        }
+
+        let outcome: Outcome
+        private(set) var jobs: [JobLease]
+        private(set) var outputs = LeasedValues()
+        private(set) var reasons = LeasedValues()
+        /// The last failure of each job.
+        private(set) var failures = LeasedValues()
+
+        /// Jobs that ended alike, of which nothing else is to be kept.
+        package init(outcome: Outcome, jobs: [JobLease] = []) {
+            self.outcome = outcome
+            self.jobs = jobs
+        }
+
+        /// Adds a job, and what is to be kept of it.
+        mutating func add(
+            _ job: JobLease,
+            output: JobDocument? = nil,
+            reason: JobDocument? = nil,
+            failure: JobDocument? = nil
+        ) {
+            jobs.append(job)
+            if let output { outputs.add(output, of: job) }
+            if let reason { reasons.add(reason, of: job) }
+            if let failure { failures.add(failure, of: job) }
+        }
+
+        /// Makes room for as many jobs.
+        mutating func reserveCapacity(_ count: Int) {
+            jobs.reserveCapacity(count)
+        }
+    }
+}
+
+/// What is said of several jobs under their leases, as one JSON object of ``JobLease/member(_:)``.
+struct LeasedValues: Sendable {
+    private var members = ""
+
+    /// The text of the object; nil when nothing is said of any job.
+    var json: String? { members.isEmpty ? nil : "{\(members)}" }
+
+    mutating func add(_ value: JobDocument, of job: JobLease) {
+        if !members.isEmpty { members += "," }
+        members += job.member(value.json)
+    }
+}

@@ -1,0 +1,108 @@
+import Postgres
+
+/// Held jobs that do not end.
+extension JobQueue {
+    /// How a held job goes on.
+    struct Return: Sendable {
+        let job: JobLease
+        /// What it is set aside for, until somebody, or another release, deals with it; nil to have another turn.
+        var parkedFor: String?
+        /// How long to wait; nil to be available at once.
+        var wait: Duration?
+        /// Whether the attempt does not count.
+        var givesAttemptBack = false
+        /// What failed, as a JSON object, or nil.
+        var failure: String?
+        /// Whether the usual attempts are used up.
+        var isExhausted = false
+        /// A crash count to go on with, or nil to leave it.
+        var crashes: Int16?
+        /// Whether its handler came through and asks to be called again: an alarm over what failed before is over.
+        var isWell = false
+    }
+
+    /// Gives jobs back under their leases; at once, whatever they ask for, where `run_at` was set to now while they ran.
+    ///
+    /// Returns of each whether it is available now, without those whose lease is lost, and those that are to be
+    /// cancelled instead.
+    func giveBack(_ returns: [Return], on connection: isolated Connection) throws -> [JobLease: Bool] {
+        guard !returns.isEmpty else { return [:] }
+        let rows = try connection.query(givingBack(returns), as: (Int64, Int64, Int64, Bool).self)
+        return Dictionary(uniqueKeysWithValues: rows.map { (JobLease(id: $0.0, lease: $0.1, worker: $0.2), $0.3) })
+    }
+
+    func givingBack(_ returns: [Return]) -> Statement {
+        let returns = returns.sorted { JobTables.areInOrder($0.job, $1.job) }
+        let jobs = returns.map(\.job)
+        let place = JobTables.place(among: jobs.map(\.id))
+        let wait: Statement = "(\(returns.map { $0.wait?.seconds })::double precision[])\(place)"
+        let parkedFor: Statement = "(\(returns.map(\.parkedFor))::text[])\(place)"
+        let failure: Statement = "(\(returns.map(\.failure))::text[])\(place)"
+        let isWell: Statement = "(\(returns.map(\.isWell))::boolean[])\(place)"
+        // Woken while it ran: whatever it would wait for may be over, which it did not see.
+        let wasWoken: Statement = "run_at > claimed_at"
+        return """
+            update \(tables.jobs)
+            set state = case
+                    when \(parkedFor) is not null then 'parked'::\(tables.schema).job_state
+                    when \(wait) is null or \(wasWoken) then 'available'::\(tables.schema).job_state
+                    else 'scheduled'::\(tables.schema).job_state
+                end,
+                parked_for = \(parkedFor),
+                \(tables.unleased),
+                run_at = case
+                    when \(parkedFor) is not null then run_at
+                    when \(wasWoken) then clock_timestamp()
+                    else clock_timestamp() + coalesce(\(wait), 0) * interval '1 second'
+                end,
+                attempt = case
+                    -- After an alarm it would have one attempt a day for good.
+                    when \(isWell) and exhausted_at is not null then 0
+                    when \(isWell) or (\(returns.map(\.givesAttemptBack))::boolean[])\(place) then greatest(0, attempt - 1)
+                    else attempt
+                end,
+                crashes = coalesce((\(returns.map(\.crashes))::smallint[])\(place), crashes),
+                exhausted_at = case
+                    when (\(returns.map(\.isExhausted))::boolean[])\(place) then coalesce(exhausted_at, clock_timestamp())
+                    when \(isWell) then null
+                    else exhausted_at
+                end,
+                errors = case
+                    when \(failure) is null then errors
+                    else \(Self.appended("\(failure)::jsonb"))
+                end
+            where \(tables.isHeld(jobs))
+            and cancel_requested_at is null
+            and \(Self.waitsBriefly)
+            returning id, lease, worker, state = 'available'
+            """
+    }
+
+    /// Hands jobs back as if they had never been claimed: at the end of a worker, or when a claim came too late.
+    ///
+    /// Returns those that were still held.
+    @discardableResult
+    func release(_ jobs: [JobLease], on connection: isolated Connection) throws -> Set<JobLease> {
+        guard !jobs.isEmpty else { return [] }
+        return try leased(releasing(jobs), on: connection)
+    }
+
+    func releasing(_ jobs: [JobLease]) -> Statement {
+        """
+        with held as materialized (
+            select id, lease, worker
+            from \(tables.jobs)
+            where \(JobTables.isUnderItsLease(jobs))
+            and state = 'running'
+            and \(Self.waitsBriefly)
+            for update
+        ),
+        released as (
+            update \(tables.jobs)
+            set \(tables.handedBack)
+            where id = any(array(select id from held))
+        )
+        select id, lease, worker from held
+        """
+    }
+}

@@ -1,0 +1,71 @@
+/// What is written about several jobs, in parts that take a statement each.
+struct OutcomeBatch: Sendable {
+    /// Those that end.
+    private(set) var completed = JobQueue.Ending(outcome: .completed)
+    private(set) var cancelled = JobQueue.Ending(outcome: .cancelled)
+    private(set) var discarded = JobQueue.Ending(outcome: .discarded)
+    /// Those that go on.
+    private(set) var returned: [JobQueue.Return] = []
+    /// Those that go back as if they had not been claimed.
+    private(set) var released: [JobLease] = []
+    /// Those of which nothing is to be written.
+    private(set) var silent: Set<JobLease> = []
+
+    /// Parts what is to be written about these jobs.
+    ///
+    /// - Throws: `EncodingError`.
+    init(_ jobs: [FinishedJob]) throws {
+        completed.reserveCapacity(jobs.count)
+        for finished in jobs { try add(finished) }
+    }
+
+    /// The ended jobs, where all of them completed; nil otherwise.
+    var allCompleted: JobQueue.Ending? {
+        let isRest = cancelled.jobs.isEmpty && discarded.jobs.isEmpty && returned.isEmpty && released.isEmpty
+        return isRest && silent.isEmpty ? completed : nil
+    }
+
+    private mutating func add(_ finished: FinishedJob) throws {
+        let job = finished.job.leased
+        switch finished.verdict {
+        case .end(let outcome, let output, let reason, let failure):
+            let failure = try failure.map { try JobDocument(encoding: $0) }
+            let reason = try reason.map { try JobDocument(encoding: $0) }
+            switch outcome {
+            case .completed: completed.add(job, output: output, reason: reason, failure: failure)
+            case .cancelled: cancelled.add(job, output: output, reason: reason, failure: failure)
+            case .discarded: discarded.add(job, output: output, reason: reason, failure: failure)
+            }
+        case .giveBack(let wait, let givesAttemptBack, let failure, let isExhausted, let crashes, let isWell):
+            returned.append(
+                JobQueue.Return(
+                    job: job,
+                    wait: wait,
+                    givesAttemptBack: givesAttemptBack,
+                    failure: try failure.map { try JobDocument(encoding: $0).json },
+                    isExhausted: isExhausted,
+                    // It ran, alone at first, and its process lives: what died before died of something else.
+                    crashes: crashes ?? (finished.job.crashes > 0 ? 0 : nil),
+                    isWell: isWell
+                )
+            )
+        case .park(let reason, let failure):
+            let failure = try JobDocument(encoding: failure).json
+            returned.append(JobQueue.Return(job: job, parkedFor: reason, givesAttemptBack: true, failure: failure))
+        case .release: released.append(job)
+        case .nothing: silent.insert(job)
+        }
+    }
+}
+
+extension JobQueue.Ending {
+    /// Those that could not be given back since they were to be cancelled, if they are held at all.
+    static func cancelled(insteadOf returns: [JobQueue.Return]) throws -> JobQueue.Ending {
+        let reason = try JobDocument(encoding: "cancelled while running")
+        var ending = JobQueue.Ending(outcome: .cancelled)
+        for back in returns {
+            ending.add(back.job, reason: reason, failure: back.failure.map(JobDocument.init(uncheckedJSON:)))
+        }
+        return ending
+    }
+}
