@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func theFirstClaimLooksAtEverything() {
-        var bounds = ClaimBounds()
+        let bounds = ClaimBounds()
         #expect(bounds.bounds(now: instant(0)) == nil)
     }
 
@@ -66,5 +66,71 @@ import Testing
         bounds.claimed(jobs(100), isFull: true, wasBounded: false, now: instant(0))
         bounds.claimed(jobs(110), isFull: false, wasBounded: wasBounded, now: instant(1))
         #expect(bounds.bounds(now: instant(2)) == nil)
+        #expect(bounds.nextFullScan == nil)
+    }
+
+    private static let moment: Int64 = 1_700_000_000_000_000
+
+    /// Bounds after a claim of ten milliseconds, and one of everything that took so long.
+    private func behindDeadRows(tookMilliseconds took: Int) -> ClaimBounds {
+        var bounds = ClaimBounds()
+        bounds.claimed([], isFull: false, wasBounded: false, took: .milliseconds(10), now: instant(0))
+        #expect(bounds.bounds(now: instant(1)) == nil)
+        bounds.claimed(
+            jobs(Self.moment),
+            isFull: false,
+            wasBounded: false,
+            took: .milliseconds(took),
+            now: instant(100)
+        )
+        return bounds
+    }
+
+    /// A second below, whatever its queue, kind and priority.
+    @Test func aShortClaimThatWasCostlyIsFollowedByOneFromWhereItEnded() throws {
+        var bounds = behindDeadRows(tookMilliseconds: 15)
+        var start = try #require(bounds.bounds(now: instant(200)))
+        #expect(start[Self.key] == Self.moment - 1_000_000)
+        #expect(start[.init(lane: .init(queue: "other", kind: "k"), priority: 0)] == Self.moment - 1_000_000)
+        #expect(bounds.nextFullScan == instant(1100))
+        bounds.claimed(
+            jobs(Self.moment + 5_000_000),
+            isFull: false,
+            wasBounded: true,
+            took: .milliseconds(9),
+            now: instant(300)
+        )
+        start = try #require(bounds.bounds(now: instant(400)))
+        #expect(start[Self.key] == Self.moment + 4_000_000)
+        // One that found nothing says nothing of where the next begins.
+        bounds.claimed([], isFull: false, wasBounded: true, took: .milliseconds(9), now: instant(500))
+        #expect(bounds.bounds(now: instant(600)) == start)
+        #expect(bounds.bounds(now: instant(1100)) == nil)
+        // Still costly: its cost is paid once a second.
+        bounds.claimed([], isFull: false, wasBounded: false, took: .milliseconds(20), now: instant(1100))
+        #expect(bounds.bounds(now: instant(1200)) == start)
+        #expect(bounds.nextFullScan == instant(2100))
+        bounds.claimed([], isFull: false, wasBounded: false, took: .milliseconds(10), now: instant(2100))
+        #expect(bounds.bounds(now: instant(2200)) == nil)
+        #expect(bounds.nextFullScan == nil)
+    }
+
+    @Test func aShortClaimThatTookNoLongerIsFollowedByALookAtEverything() {
+        let bounds = behindDeadRows(tookMilliseconds: 14)
+        #expect(bounds.bounds(now: instant(200)) == nil)
+    }
+
+    /// Where late commits fill a claim there may be more of them below any floor.
+    @Test func aFullClaimOfEverythingForgetsTheFloor() throws {
+        var bounds = behindDeadRows(tookMilliseconds: 15)
+        bounds.claimed(
+            jobs(Self.moment - 9),
+            isFull: true,
+            wasBounded: false,
+            took: .milliseconds(15),
+            now: instant(1100)
+        )
+        #expect(bounds.bounds(now: instant(1200)) == [Self.key: Self.moment - 9])
+        #expect(try #require(bounds.bounds(now: instant(1200)))[.init(lane: Self.key.lane, priority: 9)] == 0)
     }
 }

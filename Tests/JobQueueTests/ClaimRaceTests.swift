@@ -38,9 +38,8 @@ import Testing
         try await JobHarness.with { harness in
             try await harness.enqueue(try (0..<500).map { try kinds[$0 % 10].job(Note()) })
             let worker = try await harness.host()
-            let bounds = Dictionary(
-                uniqueKeysWithValues: lanes.map { (ClaimBounds.Key(lane: $0.name, priority: 5), Int64(1)) }
-            )
+            var bounds = ClaimBounds.Start()
+            for lane in lanes { bounds.passed(.init(lane: lane.name, priority: 5), at: 1) }
             let request = JobQueue.ClaimRequest(worker: worker, limit: 50, bounds: isBounded ? bounds : nil)
             let (first, second) = try await harness.pool.withTransaction { connection in
                 let first = try harness.queue.claimPlain(lanes, request, on: connection)

@@ -73,8 +73,13 @@ import Testing
         }
     }
 
-    /// What a worker reads of the claim index while it runs 4,000 jobs.
-    private func entriesRead(_ harness: JobHarness, remembersBounds: Bool) async throws -> Int {
+    /// What a worker reads of the claim index while it runs 4,000 jobs that wait for it, or 100 that come one by one.
+    private func entriesRead(
+        _ harness: JobHarness,
+        remembersBounds: Bool = true,
+        noticeable: Duration = .milliseconds(5),
+        keepsUp: Bool = false
+    ) async throws -> Int {
         let read: Statement = "select pg_stat_get_tuples_returned('accountctl.jobs_claim'::regclass)"
         let before = try await harness.count(read)
         let settings = JobQueue.controlSettings.merging(["application_name": "pinned"]) { $1 }
@@ -97,10 +102,15 @@ import Testing
                 group.addTask { try await worker.run() }
                 try await harness.until { worker.core.withLock { $0.worker } != nil }
                 // Without the full scan of each second, whose cost is not the point here.
-                worker.core.withLock { $0.bounds = ClaimBounds(fullScanInterval: .seconds(3600)) }
+                worker.core.withLock {
+                    $0.bounds = ClaimBounds(fullScanInterval: .seconds(3600), noticeable: noticeable)
+                }
                 // Those of one statement are ready at one moment, and have one bound.
-                for _ in 0..<40 {
-                    try await harness.enqueue(try (0..<100).map { _ in try Self.kind.job(Note()) })
+                for _ in 0..<(keepsUp ? 100 : 40) {
+                    try await harness.enqueue(try (0..<(keepsUp ? 1 : 100)).map { _ in try Self.kind.job(Note()) })
+                    guard keepsUp else { continue }
+                    worker.wake()
+                    try await harness.until { try await harness.unfinished() == 0 }
                 }
                 worker.wake()
                 try await harness.until { try await harness.unfinished() == 0 }
@@ -122,6 +132,39 @@ import Testing
                 // With the dead rows of the first in its way besides.
                 let near = try await entriesRead(harness, remembersBounds: true)
                 #expect(near * 2 < far, "with bounds a worker read \(near) entries, without \(far)")
+            }
+        }
+    }
+
+    /// One that keeps up claims for each job, and finds no more than that.
+    @Test func aWorkerThatKeepsUpWalksOverTheDeadOnce() async throws {
+        try await JobHarness.with { harness in
+            try await harness.behindAnOldSnapshot { _ in
+                _ = try await entriesRead(harness)
+                let far = try await entriesRead(harness, noticeable: .seconds(3600), keepsUp: true)
+                let near = try await entriesRead(harness, noticeable: .zero, keepsUp: true)
+                #expect(near * 10 < far, "from where it ended a worker read \(near) entries, from the start \(far)")
+            }
+        }
+    }
+
+    /// What was ready long before and commits late is found all the same, though nothing else comes.
+    @Test func aLateCommitIsFoundFromWhereverClaimsBegin() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(Self.kind) { _, _ in .completed() }
+            let worker = try harness.worker(registry) { $0.pollInterval = .seconds(3600) }
+            // Every look at everything counts as costly.
+            worker.core.withLock { $0.bounds = ClaimBounds(noticeable: .zero) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await worker.run() }
+                try await harness.enqueue([Self.kind.job(Note())])
+                worker.wake()
+                try await harness.until { try await harness.finished("completed") == 1 }
+                try await harness.enqueue([Self.kind.job(Note(), runAt: .now.addingTimeInterval(-3600))])
+                worker.wake()
+                try await harness.until { try await harness.finished("completed") == 2 }
+                group.cancelAll()
             }
         }
     }

@@ -76,10 +76,11 @@ import Testing
                 as: (Int64, Int64, Int64).self
             )
         }
-        let ending = JobQueue.Ending(
-            outcome: .completed,
-            jobs: held.map { JobLease(id: $0.0, lease: $0.1, worker: $0.2) }
-        )
+        let jobs = held.map { JobLease(id: $0.0, lease: $0.1, worker: $0.2) }.sorted(by: JobTables.areInOrder)
+        let ending = JobQueue.Ending(outcome: .completed, jobs: jobs)
+        let returns = jobs.map {
+            JobQueue.Return(job: $0, wait: .seconds(9), failure: #"{"attempt":1,"error":"slow"}"#)
+        }
         let request = JobQueue.ClaimRequest(worker: Int64(worker), limit: 100)
         let bounded = JobQueue.ClaimRequest(
             worker: Int64(worker),
@@ -106,6 +107,17 @@ import Testing
                 check(suspects, "claim of a suspect, \(mode)", most: 600)
                 let finish = try await explain(queue.finishStatement(ending), generic: generic, on: connection)
                 check(finish, "finish, \(mode)", most: 6000, writing: ["Delete"])
+                let back = try await explain(queue.givingBack(returns), generic: generic, on: connection)
+                check(back, "give back, \(mode)", most: 6000, writing: ["Update"])
+                let release = try await explain(queue.releasing(jobs), generic: generic, on: connection)
+                check(release, "release, \(mode)", most: 6000)
+                #expect(release.jobsRead == 100)
+                let fence = JobFence(queue: queue, job: jobs[0])
+                let single = [("fence", fence.held), ("progress", queue.storing(.empty, of: jobs[0]))]
+                for (name, statement) in single {
+                    let plan = try await explain(statement, generic: generic, on: connection)
+                    check(plan, "\(name), \(mode)", most: 100)
+                }
                 let due = try await explain(queue.promotion(limit: 1000), generic: generic, on: connection)
                 check(due, "promote, \(mode)", most: 100)
             }
@@ -343,7 +355,7 @@ import Testing
             try await harness.pool.withConnection { connection in
                 let worker = try queue.addWorker(lanes, on: connection)
                 try queue.pause(queue: "default", reason: nil, on: connection)
-                for bounds in [nil, [ClaimBounds.Key(lane: lanes[0].name, priority: 5): Int64(1)]] {
+                for bounds in [nil, [.init(lane: lanes[0].name, priority: 5): 1]] as [ClaimBounds.Start?] {
                     let request = JobQueue.ClaimRequest(worker: worker, limit: 100, bounds: bounds)
                     let claim = try await explain(queue.claimStatement(lanes, request), generic: true, on: connection)
                     #expect(claim.text.contains("LockRows (never executed)"), "\(claim.text)")

@@ -16,7 +16,7 @@ extension JobQueue {
                 )
                 """
         }
-        let isBounded = isBounded(request)
+        let isBounded = request.isBounded
         // Without bounds one share for all priorities of a lane: where somebody else has the first ones locked, the next
         // take their place.
         let group: Statement = isBounded ? "lane.queue, lane.kind, lane.priority" : "lane.queue, lane.kind"
@@ -82,14 +82,12 @@ extension JobQueue {
         """
     }
 
-    private func isBounded(_ request: ClaimRequest) -> Bool { request.bounds?.isEmpty == false }
-
     /// Where to look for jobs: the lanes, or each priority of theirs from its bound.
     private func probes(_ lanes: [Lane], _ request: ClaimRequest, onlyOpen: Bool) -> Statement {
         // `offset 0` keeps the planner from asking whether a lane is open only after it locked jobs that nobody may
         // have.
         let open: Statement = onlyOpen ? "\(whereLaneIsOpen) offset 0" : ""
-        guard let bounds = request.bounds, isBounded(request) else {
+        guard let bounds = request.bounds, request.isBounded else {
             return """
                 select lane.*
                 from unnest(\(lanes.map(\.queue))::text[], \(lanes.map(\.kind))::text[]) as lane(queue, kind)
@@ -103,7 +101,7 @@ extension JobQueue {
             """
     }
 
-    private func bound(_ request: ClaimRequest) -> Statement { isBounded(request) ? "and \(Self.isAboveBound)" : "" }
+    private func bound(_ request: ClaimRequest) -> Statement { request.isBounded ? "and \(Self.isAboveBound)" : "" }
 
     /// The best jobs of the `lane` beside it.
     private func best(_ request: ClaimRequest, limit: Statement, from bound: Statement) -> Statement {
@@ -125,7 +123,7 @@ extension JobQueue {
     /// behind.
     ///
     /// Rows of the place of the lane, from 0, its queue and kind, the priority and the bound.
-    static func probes(of lanes: [Lane], from bounds: [ClaimBounds.Key: Int64]) -> Statement {
+    static func probes(of lanes: [Lane], from bounds: ClaimBounds.Start) -> Statement {
         var places: [Int32] = []
         var queues: [String] = []
         var kinds: [String] = []
@@ -137,7 +135,7 @@ extension JobQueue {
                 queues.append(lane.queue)
                 kinds.append(lane.kind)
                 priorities.append(priority)
-                from.append(bounds[ClaimBounds.Key(lane: lane.name, priority: priority)] ?? 0)
+                from.append(bounds[ClaimBounds.Key(lane: lane.name, priority: priority)])
             }
         }
         return """

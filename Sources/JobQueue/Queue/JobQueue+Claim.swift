@@ -7,13 +7,13 @@ extension JobQueue {
         var limit: Int
         /// Only jobs under which a process died, or only others.
         var suspects = false
-        /// Where to begin, in microseconds since 1970; nil to look at everything.
-        var bounds: [ClaimBounds.Key: Int64]?
+        /// Where to begin; nil to look at everything.
+        var bounds: ClaimBounds.Start?
         /// With bounds, by kind: the limit keys for which jobs are known to wait.
         var waiting: [String: WaitingKeys] = [:]
 
         /// A claim of up to `limit` jobs that no process died under.
-        package init(worker: Int64, limit: Int, suspects: Bool = false, bounds: [ClaimBounds.Key: Int64]? = nil) {
+        package init(worker: Int64, limit: Int, suspects: Bool = false, bounds: ClaimBounds.Start? = nil) {
             self.worker = worker
             self.limit = limit
             self.suspects = suspects
@@ -24,10 +24,13 @@ extension JobQueue {
         /// it.
         var crashed: Statement { suspects ? "j.crashes > 0" : "j.crashes = 0" }
 
+        /// Whether it begins anywhere but at the start.
+        var isBounded: Bool { bounds?.isEverything == false }
+
         /// The request for the rest, when a claim from bounds found so few; nil when it found enough, or looked at
         /// everything.
         func belowBounds(after found: Int) -> ClaimRequest? {
-            guard found < limit, bounds?.isEmpty == false else { return nil }
+            guard found < limit, isBounded else { return nil }
             var rest = self
             rest.limit -= found
             rest.bounds = nil
@@ -49,7 +52,9 @@ extension JobQueue {
     func claimPlain(_ lanes: [Lane], _ request: ClaimRequest, on connection: isolated Connection) throws -> PlainClaim {
         guard !lanes.isEmpty, request.limit > 0 else { return PlainClaim(worker: request.worker) }
         var claim = PlainClaim(worker: request.worker)
+        let sentAt = ContinuousClock.now
         for row in try connection.query(claimStatement(lanes, request), as: ClaimRow.self) { claim.add(row) }
+        claim.took = .now - sentAt
         return claim
     }
 

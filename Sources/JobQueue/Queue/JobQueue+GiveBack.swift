@@ -27,12 +27,19 @@ extension JobQueue {
     /// cancelled instead.
     func giveBack(_ returns: [Return], on connection: isolated Connection) throws -> [JobLease: Bool] {
         guard !returns.isEmpty else { return [:] }
-        let rows = try connection.query(givingBack(returns), as: (Int64, Int64, Int64, Bool).self)
-        return Dictionary(uniqueKeysWithValues: rows.map { (JobLease(id: $0.0, lease: $0.1, worker: $0.2), $0.3) })
+        let returns = returns.sorted { JobTables.areInOrder($0.job, $1.job) }
+        var available: [Int64: Bool] = [:]
+        for (id, isAvailable) in try connection.query(givingBack(returns), as: (Int64, Bool).self) {
+            available[id] = isAvailable
+        }
+        var landed: [JobLease: Bool] = [:]
+        // Of a job that is there twice the newest lease counts, which comes first from behind.
+        for back in returns.reversed() { landed[back.job] = available.removeValue(forKey: back.job.id) }
+        return landed
     }
 
+    /// The statement for jobs in the order of ``JobTables/areInOrder(_:_:)``.
     func givingBack(_ returns: [Return]) -> Statement {
-        let returns = returns.sorted { JobTables.areInOrder($0.job, $1.job) }
         let jobs = returns.map(\.job)
         let place = JobTables.place(among: jobs.map(\.id))
         let wait: Statement = "(\(returns.map { $0.wait?.seconds })::double precision[])\(place)"
@@ -74,7 +81,7 @@ extension JobQueue {
             where \(tables.isHeld(jobs))
             and cancel_requested_at is null
             and \(Self.waitsBriefly)
-            returning id, lease, worker, state = 'available'
+            returning id, state = 'available'
             """
     }
 

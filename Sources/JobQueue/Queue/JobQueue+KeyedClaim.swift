@@ -39,7 +39,7 @@ extension JobQueue {
         if request.bounds == nil { try unparkTheOthers() }
         var request = request
         // Whether jobs below the bounds are still to be looked at.
-        var hasBounds = request.bounds?.isEmpty == false
+        var hasBounds = request.isBounded
         var claim = LimitedClaim()
         var turns = 0
         while claim.jobs.count < room {
@@ -73,8 +73,9 @@ extension JobQueue {
                 hasBounds = false
             } else {
                 // What was parked or taken stays in the way as dead rows until the end of this claim, at the least.
-                let passed = choice.passed.map { (bound($0), $1) }
-                request.bounds = (request.bounds ?? [:]).merging(passed, uniquingKeysWith: max)
+                var start = request.bounds ?? [:]
+                for (priority, readyAt) in choice.passed { start.passed(bound(priority), at: readyAt) }
+                request.bounds = start
             }
             try park(choice.parked.map(\.place.id), on: connection)
             claim.jobs += try takeChosen(choice.taken, lane, worker: request.worker, on: connection)

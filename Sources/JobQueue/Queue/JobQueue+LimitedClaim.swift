@@ -48,7 +48,7 @@ extension JobQueue {
                 counts[lane.kind]?.room ?? .max
             )
             guard part.limit > 0 else { continue }
-            part.bounds = request.bounds?.filter { $0.key.lane == lane.name }
+            part.bounds = request.bounds?.part(of: lane.name)
             // Another lane of the kind may have had its turn already.
             part.waiting = request.waiting.merging(claim.waiting) { $1 }
             let taken: [ClaimedJob]

@@ -3,6 +3,8 @@ struct PlainClaim: Sendable {
     private let worker: Int64
     private(set) var jobs: [ClaimedJob] = []
     private var chosen: Int64 = 0
+    /// How long its statement took, where that did nothing else.
+    var took: Duration?
 
     /// One that found nothing yet, for a worker.
     init(worker: Int64) {

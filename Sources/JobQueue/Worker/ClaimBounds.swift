@@ -3,6 +3,9 @@
 /// While some session holds an old snapshot, no vacuum can remove those, and a claim that begins at the start of the
 /// index walks over all of them. A job may appear below a bound (its transaction began early and committed late, or it
 /// was handed back); a claim without bounds, due once per ``fullScanInterval``, finds it.
+///
+/// A worker that keeps up needs none while a look at everything costs little. Where that is noticeably slower than the
+/// fastest claim, it too begins a little below where the last one ended.
 package struct ClaimBounds: Sendable {
     /// One lane and priority.
     package struct Key: Hashable, Sendable {
@@ -11,39 +14,69 @@ package struct ClaimBounds: Sendable {
     }
 
     let fullScanInterval: Duration
-    private var bounds: [Key: Int64] = [:]
+    /// By how much a look at everything is slower than the fastest claim where it walks over many dead rows.
+    private let noticeable: Duration
+    private var start = Start()
     private var lastFullScan: ContinuousClock.Instant?
+    private var fastest: Duration?
+    /// Whether the last look at everything was noticeably slower than the fastest claim.
+    private var isCostly = false
     /// By kind, the limit keys for which jobs were set aside; forgotten with the bounds.
     private(set) var waiting: [String: WaitingKeys] = [:]
 
+    /// How far below the newest job of a short claim the next one begins, in microseconds: what was ready earlier and
+    /// commits now waits for a look at everything.
+    private static let lateness: Int64 = 1_000_000
+
     /// Bounds that are forgotten once per interval.
-    package init(fullScanInterval: Duration = .seconds(1)) {
+    package init(fullScanInterval: Duration = .seconds(1), noticeable: Duration = .milliseconds(5)) {
         self.fullScanInterval = fullScanInterval
+        self.noticeable = noticeable
     }
 
-    /// The bounds to claim from, in microseconds since 1970; nil when a claim without bounds is due.
+    /// Where to claim from; nil when a claim without bounds is due.
     ///
-    /// Bounds only serve a worker that is behind: one whose last claim found nothing looks at everything.
-    package mutating func bounds(now: ContinuousClock.Instant) -> [Key: Int64]? {
+    /// A worker whose last claim found nothing looks at everything, unless that was costly.
+    package func bounds(now: ContinuousClock.Instant) -> Start? {
         guard let lastFullScan, now - lastFullScan < fullScanInterval else { return nil }
-        return bounds
+        return start
     }
 
-    /// Takes note of a claim: its jobs, whether it was full, and whether it had bounds.
-    package mutating func claimed(_ jobs: [ClaimedJob], isFull: Bool, wasBounded: Bool, now: ContinuousClock.Instant) {
+    /// When a claim without bounds is due after one that came back short; nil for at once.
+    var nextFullScan: ContinuousClock.Instant? { lastFullScan?.advanced(by: fullScanInterval) }
+
+    /// Takes note of a claim: its jobs, whether it was full, whether it had bounds, and how long it took, if that tells
+    /// what it had to walk over.
+    package mutating func claimed(
+        _ jobs: [ClaimedJob],
+        isFull: Bool,
+        wasBounded: Bool,
+        took: Duration? = nil,
+        now: ContinuousClock.Instant
+    ) {
+        if let took { fastest = min(took, fastest ?? took) }
         if !wasBounded {
             lastFullScan = now
-            bounds = [:]
+            start.bounds = [:]
+            // A full one may have left jobs anywhere.
+            if isFull { start.floor = 0 }
             waiting = [:]
+            if let took, let fastest { isCostly = took - fastest >= noticeable }
         }
-        // Short: look at everything next time. A bounded claim that found nothing may have passed over what lies below.
-        guard isFull else {
-            bounds = [:]
-            lastFullScan = nil
-            return
-        }
+        guard isFull else { return cameShort(jobs) }
         for job in jobs {
-            passed(Key(lane: Lane.Name(queue: job.queue, kind: job.kind), priority: job.priority), at: job.readyAt)
+            let lane = Lane.Name(queue: job.queue, kind: job.kind)
+            start.passed(Key(lane: lane, priority: job.priority), at: job.readyAt)
+        }
+    }
+
+    /// Nothing is left that could be seen; but a bounded claim may have passed over what lies below.
+    private mutating func cameShort(_ jobs: [ClaimedJob]) {
+        start.bounds = [:]
+        if let newest = jobs.map(\.readyAt).max() { start.floor = max(start.floor, newest - Self.lateness) }
+        if !isCostly || start.floor == 0 {
+            start.floor = 0
+            lastFullScan = nil
         }
     }
 
@@ -59,11 +92,7 @@ package struct ClaimBounds: Sendable {
         endedAt: ContinuousClock.Instant
     ) {
         claimed(claim.jobs, isFull: true, wasBounded: wasBounded, now: claim.isCut ? endedAt : now)
-        for (key, readyAt) in claim.parked { passed(key, at: readyAt) }
+        for (key, readyAt) in claim.parked { start.passed(key, at: readyAt) }
         waiting.merge(claim.waiting) { $1 }
-    }
-
-    private mutating func passed(_ key: Key, at readyAt: Int64) {
-        bounds[key] = max(bounds[key] ?? .min, readyAt)
     }
 }

@@ -43,7 +43,8 @@ struct ExchangePlan: Sendable {
     /// Until when lanes under limits are left out, since another session keeps the locks of these.
     var limitsHeldUntil: Instant?
 
-    /// When to look again, since other claims had their hands on what the last one chose.
+    /// When to look again, since other claims had their hands on what the last one chose, or since that did not look at
+    /// everything.
     private var againAt: Instant?
     private var wasInVain = false
 
@@ -91,9 +92,12 @@ struct ExchangePlan: Sendable {
     /// A claim took so many jobs of lanes without limits, and got less than it chose where `isCut`.
     mutating func claimed(_ count: Int, isCut: Bool, now: Instant) {
         // Soon they are others', and a claim chooses from what is left. Twice in vain: somebody keeps them for longer.
-        if isCut, count > 0 || !wasInVain { againAt = now.advanced(by: .milliseconds(20)) }
+        if isCut, count > 0 || !wasInVain { looks(at: now.advanced(by: .milliseconds(20))) }
         wasInVain = isCut && count == 0
     }
+
+    /// There may be jobs to claim that can wait until then.
+    mutating func looks(at instant: Instant) { againAt = min(instant, againAt ?? instant) }
 
     /// Wakes where the time has come to look again.
     mutating func lookAgain(now: Instant) {

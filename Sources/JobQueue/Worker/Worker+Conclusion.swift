@@ -12,7 +12,7 @@ extension Worker {
         let scope: ClaimScope
         let request: JobQueue.ClaimRequest?
         /// Where lanes under limits are claimed from.
-        let limitedBounds: [ClaimBounds.Key: Int64]?
+        let limitedBounds: ClaimBounds.Start?
         /// Of the claim, in the book of leases; nil where nothing is claimed.
         let number: Int?
         let generation: Int
@@ -143,7 +143,13 @@ extension Worker {
             case .all, .urgent:
                 // A claim of urgent jobs says nothing about where the others begin.
                 if exchange.scope == .all {
-                    core.bounds.claimed(claimed, isFull: isFull, wasBounded: wasBounded, now: exchange.sentAt)
+                    core.bounds.claimed(
+                        claimed,
+                        isFull: isFull,
+                        wasBounded: wasBounded,
+                        took: plain?.took,
+                        now: exchange.sentAt
+                    )
                 }
                 // Nor is it the full look that is due; but where it was cut short, the next one continues from it.
                 let limitedWasBounded = exchange.limitedBounds != nil
@@ -155,9 +161,10 @@ extension Worker {
                         endedAt: .now
                     )
                 }
-                // A bounded claim that came back short has not looked at everything.
-                if isFull || wasBounded || limited?.isCut == true { core.plan.leftSome(of: exchange.scope) }
+                if isFull || limited?.isCut == true { core.plan.leftSome(of: exchange.scope) }
                 core.plan.claimed(plainJobs.count, isCut: plain?.isCut ?? false, now: .now)
+                // A bounded claim that came back short has not looked at everything.
+                if wasBounded, !isFull { core.plan.looks(at: core.bounds.nextFullScan ?? .now) }
             }
             let mayRun = core.book.claimReturned(
                 number,

@@ -1,0 +1,31 @@
+extension ClaimBounds {
+    /// Where a claim begins, in microseconds since 1970.
+    package struct Start: Sendable, Hashable {
+        var bounds: [Key: Int64] = [:]
+        /// Of what has no bound of its own.
+        var floor: Int64 = 0
+
+        /// Whether a claim that begins here looks at everything.
+        var isEverything: Bool { bounds.isEmpty && floor == 0 }
+
+        subscript(key: Key) -> Int64 { max(bounds[key] ?? 0, floor) }
+
+        /// Where a claim of one lane alone begins.
+        func part(of lane: Lane.Name) -> Start {
+            var part = self
+            part.bounds = bounds.filter { $0.key.lane == lane }
+            return part
+        }
+
+        /// The claim came as far as there.
+        mutating func passed(_ key: Key, at readyAt: Int64) {
+            bounds[key] = max(bounds[key] ?? .min, readyAt)
+        }
+    }
+}
+
+extension ClaimBounds.Start: ExpressibleByDictionaryLiteral {
+    package init(dictionaryLiteral elements: (ClaimBounds.Key, Int64)...) {
+        for (key, readyAt) in elements { passed(key, at: readyAt) }
+    }
+}
