@@ -55,6 +55,9 @@ struct ExchangePlan: Sendable {
         self.linger = linger
     }
 
+    /// How many more jobs may run besides the urgent ones; less than none where these have taken their reserve.
+    var freeSlots: Int { slots - running - finished - locked }
+
     /// How many finished jobs are written without waiting for more.
     var worthAStatement: Int { min(batch, max(1, slots / 2)) }
 
@@ -83,7 +86,7 @@ struct ExchangePlan: Sendable {
     /// What to claim when so many outcomes leave their slots with it; nil for nothing.
     private func claim(leaving: Int) -> Step? {
         guard mayClaim, !isStopping else { return nil }
-        let free = slots - running - finished - locked + leaving
+        let free = freeSlots + leaving
         if isHungry, free > 0 { return .exchange(claim: min(batch, free), from: .all) }
         guard reserve > 0, isHungryForUrgent, free + reserve > 0 else { return nil }
         return .exchange(claim: min(batch, free + reserve), from: .urgent)

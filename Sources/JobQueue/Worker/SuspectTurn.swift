@@ -11,8 +11,20 @@ struct SuspectTurn: Sendable {
         case ordinary(until: Instant?)
         /// Ordinary jobs run out; no others are claimed.
         case emptying(since: Instant)
-        /// A suspect runs, or the next one is claimed.
-        case alone(since: Instant)
+        /// A suspect runs, or the next one is claimed; beside jobs that were not waited for any longer, perhaps.
+        case alone(since: Instant, besideOthers: Bool)
+    }
+
+    /// What a worker has to do besides.
+    struct Surroundings: Sendable {
+        /// How many jobs run, or wait to be written.
+        var occupied: Int
+        /// How many of them were suspects when they began.
+        var suspects: Int
+        /// Whether the suspect that began last is among them.
+        var hasLast: Bool
+        /// Whether one more may run.
+        var hasRoom: Bool
     }
 
     private(set) var phase = Phase.ordinary(until: nil)
@@ -35,6 +47,8 @@ struct SuspectTurn: Sendable {
     var retreat: Duration = .seconds(60)
     private var givenUp = 0
     private var fruitless = 0
+    /// The suspect that began last.
+    private(set) var last: JobLease?
 
     /// Whether ordinary jobs may be claimed.
     var allowsOrdinary: Bool {
@@ -46,7 +60,7 @@ struct SuspectTurn: Sendable {
         switch phase {
         case .ordinary: nil
         case .emptying(let since): since.advanced(by: patience)
-        case .alone(let since): since.advanced(by: solitude)
+        case .alone(let since, _): since.advanced(by: solitude)
         }
     }
 
@@ -71,44 +85,36 @@ struct SuspectTurn: Sendable {
 
     /// Whether a suspect is to be claimed now.
     ///
-    /// - Parameters:
-    ///   - occupied: how many jobs run, or wait to be written.
-    ///   - suspects: how many of them were suspects when they began.
-    ///   - now: the time.
-    /// - Returns: False also where the turn is over, or given up.
-    mutating func claimsSuspect(occupied: Int, suspects: Int, now: Instant) -> Bool {
+    /// False also where the turn is over, or given up.
+    mutating func claimsSuspect(beside others: Surroundings, now: Instant) -> Bool {
         switch phase {
         case .ordinary: return false
         case .emptying(let since):
-            let hasWaitedInVain = since.advanced(by: patience) <= now
             // Those of earlier turns have outlived their solitude.
-            if occupied <= suspects || (hasWaitedInVain && givenUp >= turnsGivenUp) {
-                phase = .alone(since: now)
-                givenUp = 0
+            let isAlone = others.occupied <= others.suspects
+            let hasWaitedInVain = since.advanced(by: patience) <= now
+            if others.hasRoom, isAlone || (hasWaitedInVain && givenUp >= turnsGivenUp) {
+                if isAlone { givenUp = 0 }
+                phase = .alone(since: now, besideOthers: !isAlone)
                 return true
             }
             if hasWaitedInVain {
                 phase = .ordinary(until: now.advanced(by: retreat * (1 << givenUp)))
-                givenUp += 1
+                givenUp = min(givenUp + 1, turnsGivenUp)
             }
             return false
-        case .alone(let since):
-            guard occupied == 0 || since.advanced(by: solitude) <= now else { return false }
-            guard occupied <= suspects else {
-                phase = .ordinary(until: now.advanced(by: retreat))
-                return false
-            }
-            if since.advanced(by: turn) <= now {
-                // As long for ordinary work as it has waited.
-                phase = .ordinary(until: now.advanced(by: now - since))
-                return false
-            }
-            return true
+        case .alone(let since, let besideOthers):
+            if others.hasLast, now < since.advanced(by: solitude) { return false }
+            guard others.hasLast || since.advanced(by: turn) <= now else { return others.hasRoom }
+            // As long for ordinary work as it has waited; longer where those who were not waited for go on.
+            phase = .ordinary(until: now.advanced(by: besideOthers ? retreat : now - since))
+            return false
         }
     }
 
     /// A claim took a suspect.
-    mutating func took() {
+    mutating func took(_ job: JobLease) {
+        last = job
         fruitless = 0
     }
 
@@ -118,5 +124,6 @@ struct SuspectTurn: Sendable {
     mutating func noneLeft(now: Instant) {
         phase = .ordinary(until: now.advanced(by: min(turn * (1 << min(fruitless, 10)), retreat)))
         fruitless += 1
+        givenUp = 0
     }
 }

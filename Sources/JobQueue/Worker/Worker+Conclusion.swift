@@ -58,7 +58,7 @@ extension Worker {
             return core.limitFailures
         }
         logger.log(
-            level: failures == 3 ? .error : .debug,
+            level: failures % 100 == 3 ? .error : .debug,
             "jobs under limits could not be claimed",
             metadata: ["error": "\(Verdict.describe(error))", "failures": "\(failures)"]
         )
@@ -139,7 +139,11 @@ extension Worker {
         let mayRun = core.withLock { core in
             switch exchange.scope {
             case .suspects:
-                if claimed.isEmpty { core.suspects.noneLeft(now: exchange.sentAt) } else { core.suspects.took() }
+                if let suspect = claimed.first {
+                    core.suspects.took(suspect.leased)
+                } else {
+                    core.suspects.noneLeft(now: exchange.sentAt)
+                }
             case .all, .urgent:
                 // A claim of urgent jobs says nothing about where the others begin.
                 if exchange.scope == .all {

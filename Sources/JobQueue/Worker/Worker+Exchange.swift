@@ -210,7 +210,7 @@ extension Worker {
             return core.failures
         }
         logger.log(
-            level: failures == 3 ? .error : .debug,
+            level: failures % 100 == 3 ? .error : .debug,
             "the job table could not be used",
             metadata: ["error": "\(Verdict.describe(error))", "failures": "\(failures)"]
         )

@@ -110,11 +110,18 @@ struct WorkerCore: Sendable {
     /// `instant`.
     mutating func claimsSuspect(toldBefore instant: Instant, now: Instant) -> Bool {
         guard !suspects.allowsOrdinary, !plan.isStopping, worker != nil, book.mayClaim(now: now) else { return false }
-        let occupied = plan.running + plan.finished - abandoned(toldBefore: instant)
-        let suspects = jobs.count { job, running in
-            running.job.crashes > 0 && !isAbandoned(job, running, toldBefore: instant)
-        }
-        return self.suspects.claimsSuspect(occupied: occupied, suspects: suspects, now: now)
+        if let pausedUntil = plan.pausedUntil, now < pausedUntil { return false }
+        let others = SuspectTurn.Surroundings(
+            occupied: plan.running + plan.finished - abandoned(toldBefore: instant),
+            suspects: jobs.count { job, running in
+                running.job.crashes > 0 && !isAbandoned(job, running, toldBefore: instant)
+            },
+            hasLast: suspects.last.map { job in
+                book.entries[job] != nil || jobs[job].map { !isAbandoned(job, $0, toldBefore: instant) } ?? false
+            } ?? false,
+            hasRoom: plan.freeSlots > 0
+        )
+        return suspects.claimsSuspect(beside: others, now: now)
     }
 
     /// A handler is done.
