@@ -220,6 +220,31 @@ import Testing
         }
     }
 
+    /// What was not used in half of the time is there besides, as the README says of a rate.
+    @Test func whatARateDidNotUseIsKept() async throws {
+        let kind = JobKind<Note>("test.rated", queue: "apple")
+        let lanes = [Lane(queue: "apple", kind: kind.name, timeout: .seconds(60))]
+        try await JobHarness.with { harness in
+            try await harness.enqueue(try (0..<40).map { _ in try kind.job(Note()) })
+            let worker = try await harness.host()
+            let queue = harness.queue
+            try await harness.pool.withConnection { connection in
+                _ = try queue.limitRate(queue: "apple", to: (10, .seconds(3600)), on: connection)
+            }
+            var begun: [Int] = []
+            for seconds in [0, 1800, 7200, 0] {
+                try await harness.execute(
+                    "update accountctl.queues set rate_counted_at = rate_counted_at - \(seconds) * interval '1 second'"
+                )
+                let claim = try await harness.pool.withConnection { connection in
+                    try await queue.claimLimited(lanes, .init(worker: worker, limit: 40), on: connection)
+                }
+                begun.append(claim.jobs.count)
+            }
+            #expect(begun == [10, 5, 10, 0])
+        }
+    }
+
     /// A job that ends makes room for the next at once, not at the next poll.
     @Test func aFullLimitIsRefilledWithoutWaiting() async throws {
         let kind = JobKind<Note>("test.serial", limits: .init(running: 1))
