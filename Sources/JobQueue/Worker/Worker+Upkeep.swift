@@ -39,8 +39,10 @@ extension Worker {
     }
 
     /// Vacuums the hot table again and again; by itself, since after an old snapshot that takes minutes.
+    ///
+    /// Where handlers have a single connection they would wait for these minutes: it is left to the server.
     func keepVacuumed() async {
-        guard let interval = configuration.vacuumInterval else { return }
+        guard let interval = configuration.vacuumInterval, pool.maximumConnections > 1 else { return }
         let queue = self.queue
         while await pause(interval) {
             await attempt("vacuum") {

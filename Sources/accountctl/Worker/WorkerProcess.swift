@@ -93,7 +93,7 @@ struct WorkerProcess {
             health: health,
             logger: logger,
             // What the worker needs at most after its grace, when every wait runs into its limit.
-            stopTime: settings.worker.shutdownTimeout + .seconds(20),
+            stopTime: settings.worker.shutdownTimeout + .seconds(25),
             signals: signals
         )
         .run()
