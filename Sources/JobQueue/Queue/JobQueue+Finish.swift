@@ -63,18 +63,37 @@ extension JobQueue {
     /// Puts what `ended` took out into the history.
     func keeping(_ ending: Ending) -> Statement {
         """
+        \(
+            intoHistory(
+                ending.outcome,
+                reason: reason(ending),
+                output: ofJob(ending.outputs.json, text: false),
+                errors: errors(ending.failures.json)
+            )
+        )
+        where \(Self.waitsBriefly)
+        """
+    }
+
+    /// Puts the jobs of `ended` into the history.
+    func intoHistory(
+        _ outcome: Ending.Outcome,
+        reason: Statement,
+        output: Statement = "null",
+        errors: Statement = "errors"
+    ) -> Statement {
+        """
         insert into \(tables.history) (
             id, lease, worker, run_at, created_at, claimed_at, outcome, priority, attempt, crashes, max_attempts,
             args_version, queue, kind, unique_key, limit_key, reason, args, progress, output, errors
         )
         select
             id, lease, worker, run_at, created_at, claimed_at,
-            \(ending.outcome.rawValue)::\(tables.schema).job_end,
+            \(outcome.rawValue)::\(tables.schema).job_end,
             priority, attempt, crashes, max_attempts, args_version, queue, kind, unique_key, limit_key,
-            \(reason(ending)), args, progress, \(ofJob(ending.outputs.json, text: false)),
-            \(errors(ending.failures.json))
+            \(reason), args, progress, \(output),
+            \(errors)
         from ended
-        where \(Self.waitsBriefly)
         """
     }
 

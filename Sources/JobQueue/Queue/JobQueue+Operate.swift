@@ -74,14 +74,7 @@ extension JobQueue {
                 and state <> 'running'
                 returning *
             )
-            insert into \(tables.history) (
-                id, lease, run_at, created_at, claimed_at, outcome, priority, attempt, crashes, max_attempts,
-                args_version, queue, kind, unique_key, limit_key, reason, args, progress, errors
-            )
-            select id, lease, run_at, created_at, claimed_at, \(outcome.rawValue)::\(tables.schema).job_end, priority,
-                attempt, crashes, max_attempts, args_version, queue, kind, unique_key, limit_key,
-                \(reason), args, progress, errors
-            from ended
+            \(intoHistory(outcome, reason: reason))
             """
         ) == 1
     }
