@@ -25,49 +25,50 @@ struct BulkRequest {
     func run(_ pace: BulkPace) async throws -> ExitStatus {
         let database = try await pool.withConnection { try DatabaseIdentity.read(on: $0) }
         if confirmation.dryRun {
-            let left = try await left(by: BulkResults.requests(in: resultPath, of: database))
-            let survey = try await survey(left)
-            try context.output.show(plan(left.count, survey))
-            return Self.unknown(left.count, survey) > 0 ? .notFound : .ok
+            let rest = try await rest(by: BulkResults.requests(in: resultPath, of: database))
+            let survey = try await survey(rest.left)
+            try context.output.show(plan(rest, survey))
+            return Self.unknown(rest, survey) > 0 ? .notFound : .ok
         }
         return try await BulkResults.with(resultPath, of: database) { results in
-            let left = try await left(by: results.requests)
+            let rest = try await rest(by: results.requests)
+            let left = rest.left
             let survey = try await survey(left)
             // The count of the list, not of what is left: the same command line goes on with an unfinished run.
-            try context.confirmIrreversible(question(left.count, survey), id: "\(list.ids.count)", confirmation)
+            try context.confirmIrreversible(question(rest, survey), id: "\(list.ids.count)", confirmation)
             var pace = pace
             var obstacle: (any Error)?
             do { try await work(left, results, &pace) } catch { obstacle = error }
-            try context.output.show(outcome(left.count, pace))
+            try context.output.show(outcome(rest, pace))
             if let obstacle { throw stop(by: obstacle, pace, left.count) }
             return try end(pace, left.count)
         }
     }
 
-    /// The accounts of the list that are not done.
+    /// What of the list is left, with a warning of what an operator may not expect.
     ///
     /// In a database that is a copy of another, or older than the file, the requests of the file are not there, or not
     /// all.
     ///
     /// - Parameter requests: the request of each account by the result file.
-    /// - Returns: Them in the order of the list.
+    /// - Returns: What is left, and how much of the list is not.
     /// - Throws: `PostgresError`.
-    private func left(by requests: [UUID: UUID]) async throws -> [UUID] {
+    private func rest(by requests: [UUID: UUID]) async throws -> BulkRest {
         let recorded = list.ids.compactMap { requests[$0] }
-        if recorded.isEmpty { return list.ids }
-        let known = try await pool.withConnection { connection in
-            var known: Set<UUID> = []
-            for page in recorded.pages { known.formUnion(try DeletionDesk.known(page, on: connection)) }
+        let known = recorded.isEmpty ? [:] : try await known(recorded)
+        let rest = BulkRest(of: list.ids, requests: requests, known: known)
+        for warning in rest.warnings { context.messages.warning(warning) }
+        return rest
+    }
+
+    private func known(_ requests: [UUID]) async throws -> [UUID: DeletionState] {
+        try await pool.withConnection { connection in
+            var known: [UUID: DeletionState] = [:]
+            for page in requests.pages {
+                known.merge(try DeletionDesk.known(page, on: connection)) { first, _ in first }
+            }
             return known
         }
-        let lost = recorded.count(where: { !known.contains($0) })
-        if lost > 0 {
-            context.messages.warning(
-                "\(Wording.count(lost, "request")) of the result file \(lost == 1 ? "is" : "are") not in this database, which is a "
-                    + "copy or was restored: \(lost == 1 ? "its account counts" : "their accounts count") as not done"
-            )
-        }
-        return list.ids.filter { user in requests[user].map { !known.contains($0) } ?? true }
     }
 
     /// Looks at all of them, and refuses words that name one before anything is asked.
@@ -182,10 +183,11 @@ struct BulkRequest {
         )
     }
 
-    private func question(_ left: Int, _ survey: DeletionDesk.Survey) -> String {
+    private func question(_ rest: BulkRest, _ survey: DeletionDesk.Survey) -> String {
         var facts = ["\(Wording.count(list.ids.count, "id")) in the list"]
-        if left < list.ids.count { facts.append("\(list.ids.count - left) done before") }
-        let unknown = Self.unknown(left, survey)
+        if rest.doneBefore > 0 { facts.append("\(rest.doneBefore) done before") }
+        if rest.cancelled > 0 { facts.append("\(rest.cancelled) cancelled since") }
+        let unknown = Self.unknown(rest, survey)
         if unknown > 0 { facts.append("\(unknown) no account") }
         if survey.open + survey.leaving > 0 { facts.append("\(survey.open + survey.leaving) asked for already") }
         if survey.erased > 0 { facts.append("\(survey.erased) erased before") }
@@ -195,18 +197,19 @@ struct BulkRequest {
     }
 
     /// How many of those that are left no account has.
-    private static func unknown(_ left: Int, _ survey: DeletionDesk.Survey) -> Int {
-        left - survey.accounts - survey.leaving - survey.erased
+    private static func unknown(_ rest: BulkRest, _ survey: DeletionDesk.Survey) -> Int {
+        rest.left.count - survey.accounts - survey.leaving - survey.erased
     }
 
-    private func plan(_ left: Int, _ survey: DeletionDesk.Survey) -> Sheet {
+    private func plan(_ rest: BulkRest, _ survey: DeletionDesk.Survey) -> Sheet {
         DeletionRequestSheet.of([
             .outcome: "would_be_requested",
             .ids: .integer(list.ids.count),
             .repeated: .integer(list.repeated),
-            .doneBefore: .integer(list.ids.count - left),
+            .doneBefore: .integer(rest.doneBefore),
+            .cancelled: .integer(rest.cancelled),
             .accounts: .integer(survey.accounts),
-            .unknownUser: .integer(Self.unknown(left, survey)),
+            .unknownUser: .integer(Self.unknown(rest, survey)),
             .found: .integer(survey.open + survey.leaving),
             .erased: .integer(survey.erased),
             .held: .integer(survey.held),
@@ -215,12 +218,13 @@ struct BulkRequest {
         ])
     }
 
-    private func outcome(_ left: Int, _ pace: BulkPace) -> Sheet {
+    private func outcome(_ rest: BulkRest, _ pace: BulkPace) -> Sheet {
         DeletionRequestSheet.of([
-            .outcome: .text(pace.done < left ? "stopped" : "requested"),
+            .outcome: .text(pace.done < rest.left.count ? "stopped" : "requested"),
             .ids: .integer(list.ids.count),
             .repeated: .integer(list.repeated),
-            .doneBefore: .integer(list.ids.count - left),
+            .doneBefore: .integer(rest.doneBefore),
+            .cancelled: .integer(rest.cancelled),
             .requested: .integer(pace.counts[.requested, default: 0]),
             .found: .integer(pace.counts[.found, default: 0]),
             .erased: .integer(pace.counts[.erased, default: 0]),

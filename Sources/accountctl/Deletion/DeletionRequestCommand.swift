@@ -22,7 +22,8 @@ struct DeletionRequestCommand: AccountctlCommand {
             typed, or given with --confirm. What was done to each is added to the result file, which belongs to this database
             alone. When a run ends early, for whatever reason, the same command line goes on with what is not done: ids that
             no account had are looked for again, and so are those whose request of the file is not here, as in a database that
-            was restored.
+            was restored. Those whose request was cancelled since are left alone, with a warning: the person may have
+            cancelled. Another --result asks for them again.
 
             EXIT CODES
               0 requested, or there was an open request, or erased before (in a list); 1 some failed; 2 declined;

@@ -8,7 +8,7 @@ enum DeletionRequestSheet {
         case userID = "user_id"
         case ids, repeated
         case doneBefore = "done_before"
-        case accounts, requested, found, erased
+        case cancelled, accounts, requested, found, erased
         case unknownUser = "unknown_user"
         case failed, held, confirm
         case resultFile = "result_file"
@@ -21,6 +21,7 @@ enum DeletionRequestSheet {
             case .ids: "Ids"
             case .repeated: "Lines that repeat one"
             case .doneBefore: "Done before"
+            case .cancelled: "Cancelled since"
             case .accounts: "Accounts"
             case .requested: "Requested"
             case .found: "Asked for already"

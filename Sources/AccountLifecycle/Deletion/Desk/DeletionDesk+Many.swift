@@ -89,18 +89,22 @@ extension DeletionDesk {
         return Dictionary(rows.map { ($0, $2 ? .erased : .found($1)) }) { first, _ in first }
     }
 
-    /// Which of some ids are those of requests in this database; some thousands at a time.
+    /// Where those of some requests stand that are in this database; some thousands at a time.
     ///
     /// - Throws: `PostgresError`.
-    package static func known(_ requests: some Sequence<UUID>, on connection: isolated Connection) throws -> [UUID] {
-        try connection.query(
+    package static func known(
+        _ requests: some Sequence<UUID>,
+        on connection: isolated Connection
+    ) throws -> [UUID: DeletionState] {
+        let rows = try connection.query(
             """
-            select id
+            select id, state
             from accountctl.deletion_requests
             where id = any(\(Array(requests)))
             """,
-            as: UUID.self
+            as: (UUID, DeletionState).self
         )
+        return Dictionary(rows.map { ($0, $1) }) { first, _ in first }
     }
 
     /// The accounts of those of some requests that have not ended; some thousands at a time.
