@@ -40,12 +40,61 @@ struct DeletionCommandTests {
         }
     }
 
+    @Test("What Apple does not hold up does not go on without it; what did is shown")
+    func notHeldUpByApple() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            let request = try await site.request()
+            let given = "select without_apple from accountctl.deletion_requests"
+            func stand(_ state: String, _ situation: String?) async throws {
+                try await site.database.psql(
+                    """
+                    update accountctl.deletion_requests
+                    set state = '\(state)',
+                        situation = \(situation.map { "'{\"code\": \"\($0)\"}'" } ?? "null"),
+                        locked_out_at = case when '\(state)' = 'running' then now() end,
+                        without_apple = false
+                    """
+                )
+            }
+            let others: [(state: String, situation: String?)] = [
+                ("grace", nil), ("requested", nil), ("held", "ceiling"), ("held", "paused"),
+                ("blocked", "blocking_rows"), ("running", nil), ("running", "failing"),
+            ]
+            for (state, situation) in others {
+                try await stand(state, situation)
+                for consent in ["--dry-run", "--confirm=\(request)"] {
+                    let told = try await site.deletion(["proceed", request, "--without-apple", consent])
+                    #expect(told.status == 6, "\(state): \(told)")
+                    #expect(told.errors.contains("neither Apple nor a missing sealing key"), "\(state): \(told)")
+                    #expect(try await site.database.psql(given) == "f", "\(state)")
+                }
+            }
+            let plain = try await site.deletion(["show", request, "--json", "without_apple"])
+            #expect(plain.output.contains("false"), "\(plain)")
+            for (state, situation) in [
+                ("waiting_for_apple", "apple_misconfigured"), ("running", "apple_unreachable"),
+                ("running", "sealing_key_missing"), ("blocked", "sealing_key_missing"),
+            ] {
+                try await stand(state, situation)
+                let told = try await site.deletion(["proceed", request, "--without-apple", "--confirm=\(request)"])
+                #expect(told.status == 0, "\(state): \(told)")
+                #expect(try await site.database.psql(given) == "t", "\(state)")
+            }
+            let shown = try await site.deletion(["show", request, "--json", "without_apple"])
+            #expect(shown.output.contains("true"), "\(shown)")
+        }
+    }
+
     @Test("A dry run, and a question that nobody is there to answer, change nothing")
     func nothingChanges() async throws {
         try await ErasureSite.with(accounts: 1) { site in
             let request = try await site.request()
             let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
             try await site.leaveResidue(of: UUID().uuidString.lowercased())
+            // Anything else does not go on without Apple.
+            try await site.database.psql(
+                "update accountctl.deletion_requests set state = 'waiting_for_apple' where id = '\(request)'"
+            )
             let before = try await site.everything()
             let irreversible = [
                 ["request", account], ["rehearse", account], ["proceed", "--without-apple", request],
@@ -146,6 +195,9 @@ struct DeletionCommandTests {
             )
             let failed = try await site.deletion(["show", account, "--tsv", "job.job_error,job.job_error_at"])
             #expect(failed.output == "did not end within 21600.0 seconds\t2026-01-02T03:04:05.000Z\n", "\(failed)")
+            try await site.database.psql(
+                "update accountctl.deletion_requests set state = 'waiting_for_apple' where user_id = '\(account)'"
+            )
             let goesOn = try await site.deletion(["proceed", account, "--without-apple"])
             let id = try await site.database.psql(
                 "select id from accountctl.deletion_requests where user_id = '\(account)'"

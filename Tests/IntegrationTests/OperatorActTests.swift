@@ -228,14 +228,20 @@ struct OperatorActTests {
     @Test("An act says what came of it, in the same words everywhere")
     func outcomes() async throws {
         try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
-            let (id, other) = (OperatorStage.id(1), OperatorStage.id(2))
+            try await stage.addAccounts(3)
+            let (id, other, waiting) = (OperatorStage.id(1), OperatorStage.id(2), OperatorStage.id(3))
             _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
             let request = try await stage.database.psql("select id from accountctl.deletion_requests")
             try await stage.database.psql(
                 "insert into auth.sessions (id, user_id) values (gen_random_uuid(), '\(other)')"
             )
             try await stage.database.psql("update accountctl.deletion_requests set failures = 1")
+            let atApple = try await stage.database.psql(
+                "select request_id from accountctl.open_deletion_request('\(waiting)', 'app')"
+            )
+            try await stage.database.psql(
+                "update accountctl.deletion_requests set state = 'waiting_for_apple' where id = '\(atApple)'"
+            )
             let jobs = try await stage.database.psql(
                 "select accountctl.enqueue_job('test.kind', queue => 'mail') from generate_series(1, 2)"
             ).split(separator: "\n").map(String.init)
@@ -255,8 +261,12 @@ struct OperatorActTests {
                 (["deletion", "resume", "--all"], ["unchanged", "unchanged", "unchanged"]),
                 (["deletion", "retry", id], ["would_be_done", "done", "unchanged"]),
                 (
-                    ["deletion", "proceed", id, "--without-apple", "--confirm=\(request)"],
+                    ["deletion", "proceed", waiting, "--without-apple", "--confirm=\(atApple)"],
                     ["would_be_done", "done", "done"]
+                ),
+                (
+                    ["deletion", "proceed", id, "--without-apple", "--confirm=\(request)"],
+                    ["refused", "refused", "refused"]
                 ),
                 (["deletion", "cancel", id], ["would_be_done", "done", "unchanged"]),
                 (["deletion", "pause", request], ["refused", "refused", "refused"]),

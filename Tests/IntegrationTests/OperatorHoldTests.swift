@@ -183,8 +183,10 @@ struct OperatorHoldTests {
             for words in [["deletion", "pause", id], ["deletion", "resume", id], ["deletion", "retry", id]] {
                 #expect(try await !run(words).errors.contains("nothing else holds it"), "\(words)")
             }
-            // One that had a fault: without, it would only wait for the end of grace.
-            try await stage.database.psql("update accountctl.deletion_requests set failures = 1")
+            // One that had a fault, at Apple: without, it would only wait for the end of grace.
+            try await stage.database.psql(
+                "update accountctl.deletion_requests set failures = 1, state = 'waiting_for_apple'"
+            )
             _ = try await run(["deletion", "pause", "--all", "--reason", "a complaint"])
             _ = try await run(["jobs", "pause", "deletions", "--yes", "--reason", "a storm"])
             _ = try await run(["user", "hold", id, "--reason", "court"])

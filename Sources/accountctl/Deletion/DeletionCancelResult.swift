@@ -69,6 +69,7 @@ extension DeletionRefusal {
         case .underWay: "under_way"
         case .busy: "busy"
         case .nothingLost: "nothing_lost"
+        case .notHeldUpByApple: "not_held_up_by_apple"
         }
     }
 }

@@ -9,12 +9,14 @@ struct DeletionProceedCommand: ActCommand {
         commandName: "proceed",
         abstract: "Go on with a deletion without Apple, or without its identifiers.",
         discussion: """
-            Without Apple the credential is not revoked in the run; it is tried again apart from it. Without identifiers, when
+            Without Apple the credential is not revoked in the run; it is tried again apart from it. That is refused unless Apple,
+            or a sealing key, is what holds the request up now. It is not taken back: Apple is not looked at before the lock-out,
+            nor waited for, and deletion show says without_apple. Without identifiers, when
             the key they are sealed with is lost, only the user id is searched for, and the receipt says so: that is not taken back,
             and refused where keys.sealing_file has the key, or nothing is sealed yet. The request's id has to be typed, or given with --confirm.
 
             EXIT CODES
-              0 it goes on; 3 no such request; 6 nothing of it is lost, or it has ended
+              0 it goes on; 3 no such request; 6 nothing of it is lost, Apple does not hold it up, or it has ended
 
             EXAMPLES
               accountctl deletion proceed 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --without-apple

@@ -18,6 +18,9 @@ extension DeletionRefusal {
             \(request.text)
             """
         case .nothingLost: "it holds no sealed identifiers: none of them is lost"
+        case .notHeldUpByApple:
+            "neither Apple nor a missing sealing key holds it up: there is nothing to go on without; deletion show says why "
+                + "it stands"
         case .busy: "somebody else is at work on it; try again"
         }
     }

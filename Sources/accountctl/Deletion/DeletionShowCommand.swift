@@ -12,6 +12,7 @@ struct DeletionShowCommand: AccountctlCommand {
         discussion: """
             Of a verified erasure, proof says what that rests on: searched (every identifier, and none is left), user_id_only (the
             others were not known any more), accepted (some are left in columns that may keep them) or user_id_only_accepted (both).
+            without_apple says that an operator had it go on without Apple (deletion proceed --without-apple).
 
             EXIT CODES
               0 shown; 3 no such request; 5 residue; 6 blocked or held
@@ -26,7 +27,7 @@ struct DeletionShowCommand: AccountctlCommand {
     static let outputFields = [
         "id", "user_id", "state", "situation", "subject", "detail", "since", "ended_by", "paused", "held", "origin",
         "requested_at", "run_after", "locked_out_at", "settle_after", "legal_deadline", "finished_at", "proof",
-        "apple", "failures", "receipt", "blockers", "findings", "accepted", "steps", "job",
+        "apple", "without_apple", "failures", "receipt", "blockers", "findings", "accepted", "steps", "job",
     ]
 
     static let sectionFields = [
@@ -96,6 +97,12 @@ struct DeletionSheet {
                     .init("finished_at", "Ended", .date(request.finishedAt)),
                     .init("proof", "Proof", .text(request.proof?.rawValue), request.proof?.emphasis ?? .none),
                     .init("apple", "Apple", .text(request.apple?.rawValue)),
+                    .init(
+                        "without_apple",
+                        "Without Apple",
+                        .bool(details.withoutApple),
+                        details.withoutApple ? .caution : .none
+                    ),
                     .init("failures", "Failures in a row", .integer(request.failures)),
                     .init("receipt", "Receipt", details.receipt.map { .integer($0) } ?? .null),
                 ])

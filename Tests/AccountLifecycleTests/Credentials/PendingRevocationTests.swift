@@ -18,6 +18,8 @@ import Testing
     private func handedOver(of person: Person, on stage: Stage) async throws -> UUID {
         let request = try await stage.request(person)
         for endpoint in [Endpoint.appleToken, .appleRevoke] { stage.sandbox.faults.set(.status(503), for: endpoint) }
+        // As a look at Apple would leave it, which nothing here has taken.
+        try await stage.sql("update accountctl.deletion_requests set state = 'waiting_for_apple' where id = \(request)")
         let desk = stage.desk
         let act = try await stage.pool.withConnection { connection in
             try await desk.proceed(

@@ -156,6 +156,8 @@ package struct DeletionDesk: Sendable {
     }
 
     /// Has a request go on although something is missing for good: Apple, or the key of its identifiers.
+    ///
+    /// Refused where it is not missing: what is given up here no later look at Apple brings back.
     package func proceed(
         _ request: UUID,
         withoutApple: Bool,
@@ -165,6 +167,7 @@ package struct DeletionDesk: Sendable {
     ) async throws -> Act {
         try await act(on: request, "deletion.proceed", reason: reason, connection) { connection, _ in
             if withoutIdentifiers, try !Self.holdsIdentifiers(request, on: connection) { return .refused(.nothingLost) }
+            if withoutApple, try !Self.isHeldUpByApple(request, on: connection) { return .refused(.notHeldUpByApple) }
             try connection.execute(
                 """
                 update accountctl.deletion_requests
@@ -178,14 +181,6 @@ package struct DeletionDesk: Sendable {
             try DeletionJobs.wake(request, on: connection)
             return .done
         }
-    }
-
-    /// Whether identifiers of a request are sealed, which is what a key can be lost of.
-    private static func holdsIdentifiers(_ request: UUID, on connection: isolated Connection) throws -> Bool {
-        try connection.one(
-            "select sealed_identifiers is not null from accountctl.deletion_requests where id = \(request)",
-            as: Bool.self
-        )
     }
 
     /// The name of the key that sealed the identifiers of an open request, where it is among `keys` and opens them.

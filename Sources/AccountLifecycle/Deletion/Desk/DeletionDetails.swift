@@ -36,6 +36,8 @@ package struct DeletionDetails: Sendable {
     package internal(set) var job: Job?
     /// The number of its receipt.
     package let receipt: Int64?
+    /// Whether an operator had it go on without Apple, which stays so.
+    package let withoutApple: Bool
     /// What it found that may stay, as operators decided: counted by now, or with its next look.
     package let accepted: [AcceptedColumn]
     /// What operators stopped, the request or more than it.
@@ -74,6 +76,10 @@ package struct DeletionDetails: Sendable {
                 "select number from accountctl.deletion_receipts where request_id = \(request)",
                 as: Int64.self
             ),
+            withoutApple: try connection.first(
+                "select without_apple from accountctl.deletion_requests where id = \(request)",
+                as: Bool.self
+            ) ?? false,
             accepted: found.isEmpty ? [] : try AcceptedColumn.all(among: found.map(\.column), on: connection),
             brakes: try StandingBrakes.read(of: request, on: connection)
         )

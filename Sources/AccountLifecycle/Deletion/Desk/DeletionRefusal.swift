@@ -14,4 +14,6 @@ package enum DeletionRefusal: Sendable, Hashable {
     case busy
     /// No identifiers are sealed: none of them can be given up.
     case nothingLost
+    /// Neither Apple nor a sealing key holds it up: nothing of it waits for Apple.
+    case notHeldUpByApple
 }
