@@ -31,9 +31,21 @@ import Testing
     }
 
     /// Nothing else of the worker fails with it: the next is due in minutes, and the leases may be at an end by then.
+    ///
+    /// That it is over is logged, as that it failed was.
     @Test func aHeartbeatThatFailedIsRepeatedSoon() async throws {
         try await JobHarness.with { harness in
-            let worker = try harness.worker(try registry()) { $0.leaseLifetime = .seconds(600) }
+            let lines = LogLines()
+            let configuration = harness.configuration { $0.leaseLifetime = .seconds(600) }
+            let worker = try Worker(
+                queue: harness.queue,
+                pool: harness.pool,
+                listener: nil,
+                registry: try registry(),
+                configuration: configuration,
+                logger: lines.logger
+            )
+            let over = "info heartbeats go through again failed="
             try await run(worker, harness) {
                 let since = try await harness.pool.withTransaction { other in
                     _ = try other.one("select id from accountctl.workers for update", as: Int64.self)
@@ -52,6 +64,7 @@ import Testing
                 let again: Statement =
                     "select count(*) from accountctl.workers where beat_at > \(since)::text::timestamptz"
                 try await harness.until { try await harness.count(again) == 1 }
+                try await harness.until { lines.all.contains { $0.hasPrefix(over) } }
             }
         }
     }

@@ -85,8 +85,10 @@ extension Worker {
             let answer = try await control.withConnection { connection in
                 try queue.beat(beat, on: connection)
             }
-            let (stops, mayClaimMore) = core.withLock { core in
+            let (stops, mayClaimMore, failedBefore) = core.withLock { core in
                 let couldClaim = core.book.mayClaim(now: .now)
+                let failedBefore = core.failedBeats
+                core.failedBeats = 0
                 var hasChanged = false
                 if answer.isKnown {
                     core.serverClock = (answer.serverTime, .now)
@@ -102,11 +104,15 @@ extension Worker {
                     cancelled: answer.cancelled,
                     now: .now
                 )
-                return (stops, hasChanged || (!couldClaim && core.book.mayClaim(now: .now)))
+                return (stops, hasChanged || (!couldClaim && core.book.mayClaim(now: .now)), failedBefore)
             }
             carryOut(stops)
             // The exchange sleeps until somebody tells it: with late answers it did not claim what it was woken for.
             if mayClaimMore { signal.set() }
+            // Whoever read that they fail has to read that it is over.
+            if failedBefore > 0 {
+                logger.info("heartbeats go through again", metadata: ["failed": "\(failedBefore)"])
+            }
             if answer.released > 0 {
                 // They are available now, and make room under a limit: nobody else tells.
                 wake()
@@ -122,6 +128,7 @@ extension Worker {
             return true
         } catch {
             if !Task.isCancelled {
+                core.withLock { $0.failedBeats += 1 }
                 logger.warning("a heartbeat failed", metadata: ["error": "\(Verdict.describe(error))"])
             }
             return false

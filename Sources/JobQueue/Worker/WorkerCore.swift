@@ -44,6 +44,8 @@ struct WorkerCore: Sendable {
     var serverClock: (time: Int64, at: Instant)?
     /// The server time of the last answered heartbeat.
     var lastBeatServerTime: Int64?
+    /// How many heartbeats in a row failed.
+    var failedBeats = 0
 
     init(_ configuration: WorkerConfiguration, reserve: Int, now: Instant) {
         book = LeaseBook(lifetime: configuration.leaseLifetime, now: now)
