@@ -45,7 +45,7 @@ struct RehearsalTests {
                     let second = try await site.deletion(["rehearse", account, "--confirm=\(account)", "--no-input"])
                     #expect(second.status == 6, "\(second.errors)")
                     let look = try await site.deletion(["rehearse", account, "--dry-run"])
-                    #expect(look.status == 6 && look.errors.contains("a worker drives"), "\(look)")
+                    #expect(look.status == 6 && look.errors.contains("already, by rehearsal by"), "\(look)")
                     for step in ["lock_out", "revoke_apple", "delete_avatars", "delete_rows", "scrub_auth", "verify"] {
                         try person.type("\n")
                         #expect(try await person.waits(for: "\(step): "), "\(person.screen)")
@@ -84,6 +84,40 @@ struct RehearsalTests {
             }
             #expect(result.status == 6, "\(result.screen)")
             let steps = "select string_agg(step, ' ') from accountctl.deletion_steps where runs > 0"
+            #expect(try await site.database.psql(steps) == "preflight")
+        }
+    }
+
+    @Test("A rehearsal that a signal stops gives its account back at once, which is no crash")
+    func rehearsalStopped() async throws {
+        try await ErasureSite.with(accounts: 0) { site in
+            for (name, number) in [("stays1", SIGINT), ("stays2", SIGHUP), ("stays3", SIGTERM)] {
+                let account = try await site.database.psql(
+                    "select id from auth.users where email = '\(name)@example.com'"
+                )
+                let words = ["deletion", "rehearse", account, "--confirm=\(account)", "--no-pager"]
+                let result = try await TerminalSession.live(words, environment: site.variables) { person in
+                    #expect(try await person.waits(for: "preflight: nothing was touched"), "\(person.screen)")
+                    let id = try await site.database.psql(
+                        """
+                        select substring(name from '[0-9]+$')
+                        from accountctl.workers
+                        where name like 'rehearsal by %'
+                        and stopped_at is null
+                        """
+                    )
+                    if number == SIGINT {
+                        try person.type("\u{3}")
+                    } else {
+                        kill(try #require(Int32(id)), number)
+                    }
+                    #expect(try await person.waits(for: "the rehearsal was stopped"), "\(person.screen)")
+                }
+                #expect(result.status == 130, "\(result.screen)")
+            }
+            let jobs = "select string_agg(state::text || crashes, ' ') from accountctl.jobs where kind = 'account.delete'"
+            #expect(try await site.database.psql(jobs) == "available0 available0 available0")
+            let steps = "select string_agg(distinct step, ' ') from accountctl.deletion_steps where runs > 0"
             #expect(try await site.database.psql(steps) == "preflight")
         }
     }

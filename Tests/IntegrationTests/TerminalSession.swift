@@ -74,7 +74,9 @@ enum TerminalSession {
 
     private static func words(_ arguments: [String], rows: Int, columns: Int) -> [String] {
         let words = ([AccountctlProcess.path] + arguments).map { "'\($0)'" }.joined(separator: " ")
-        return ["-qec", "stty rows \(rows) cols \(columns) -echo; exec \(words)", "/dev/null"]
+        // Whoever runs the tests in the background has signals of the terminal ignored; a person's shell does not.
+        let started = "/usr/bin/env --default-signal=INT,HUP \(words)"
+        return ["-qec", "stty rows \(rows) cols \(columns) -echo; exec \(started)", "/dev/null"]
     }
 
     private static func variables(_ own: [String: String]) -> [String: String] {

@@ -42,7 +42,7 @@ import Testing
                 return switch holding {
                 case .held: "held"
                 case .paused(let queue): "paused for \(queue.pauseReason ?? "-")"
-                case .running: "running"
+                case .running(let name): "run by \(name ?? "-")"
                 case .parked(_, let reason): "parked for \(reason ?? "-")"
                 case .absent: "absent"
                 }
@@ -67,7 +67,7 @@ import Testing
             // A worker that writes under its lease has the row: whoever asks meanwhile does not wait for it.
             try await harness.pool.withTransaction { connection in
                 _ = try connection.one("select id from accountctl.jobs for share", as: Int64.self)
-                #expect(try await told() == "running")
+                #expect(try await told() == "run by by hand")
             }
         }
     }

@@ -149,8 +149,8 @@ extension JobQueue {
         case held(JobHold)
         /// Nothing of its queue is begun.
         case paused(QueueSetting)
-        /// A worker runs it, or somebody else holds it.
-        case running
+        /// A worker runs it, or somebody else holds it: their name; nil where that is not known just now.
+        case running(by: String?)
         /// It is set aside, for a reason.
         case parked(Int64, for: String?)
         /// No unfinished job has the key.
@@ -193,7 +193,7 @@ extension JobQueue {
             """,
             as: Int64.self
         )
-        guard let free else { return .running }
+        guard let free else { return .running(by: try runner(of: id, on: connection)) }
         let registration = Registration(
             name: holder.name,
             version: holder.version,
@@ -208,5 +208,19 @@ extension JobQueue {
         let row = try connection.one(take("array[\(free)]::bigint[]", [lane], worker: worker), as: ClaimRow.self)
         let job = ClaimedJob(row, of: worker).leased
         return .held(JobHold(self, name, holder, job: job, sentAt: sentAt))
+    }
+
+    /// The name of who runs a job; nil where nobody does.
+    private func runner(of job: Int64, on connection: isolated Connection) throws -> String? {
+        try connection.first(
+            """
+            select w.name
+            from \(tables.jobs) j
+            join \(tables.workers) w on w.id = j.worker
+            where j.id = \(job)
+            and j.state = 'running'
+            """,
+            as: String.self
+        )
     }
 }

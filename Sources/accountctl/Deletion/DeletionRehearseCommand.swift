@@ -27,13 +27,13 @@ struct DeletionRehearseCommand: AccountctlCommand {
         discussion: """
             A real deletion of a real account, without grace: take one that you made for it. After each step it says what should be
             seen now and waits for Enter; with --no-input it goes on by itself. Workers leave the account alone meanwhile, for half
-            a day at most. What is left when it ends, such as the last search, is carried out by one of them. The user id has to be
-            typed, or given with --confirm. A request that is open already keeps its grace. A dry run ends as the rehearsal would,
-            but that it asks neither Apple nor Storage.
+            a day at most. What is left when it ends, such as the last search, or is stopped by a signal, is carried out by one of
+            them. The user id has to be typed, or given with --confirm. A request that is open already keeps its grace. A dry run
+            ends as the rehearsal would, but that it asks neither Apple nor Storage.
 
             EXIT CODES
-              0 as far as it goes now; 2 declined; 3 no such account; 5 residue; 6 blocked, a worker drives the request already, or
-              jobs cancel ended it
+              0 as far as it goes now; 2 declined; 3 no such account; 5 residue; 6 blocked, somebody drives the request already, or
+              jobs cancel ended it; 130 stopped by a signal, or where nobody answers any more
 
             EXAMPLES
               accountctl deletion rehearse test@example.com
@@ -84,31 +84,57 @@ struct DeletionRehearseCommand: AccountctlCommand {
                     storage: StorageGateway(try parts.storageClient()),
                     logger: logger,
                     probe: { point in
-                        if case .after(let step) = point { await Self.tell(step, in: context) }
+                        if case .after(let step) = point { try await Self.tell(step, in: context) }
                     }
                 )
                 let lease = settings.worker.leaseDuration
                 if confirmation.dryRun {
                     return try await look(account.id, actor, lease, parts.policy, pool, context)
                 }
-                let rehearsal = try await pool.withConnection { connection in
-                    try await connection.transaction { try begin(account.id, actor, lease, on: $0) }
+                // From before it holds the account: what ends it then has to give that back.
+                let request = try await Interruptible.run {
+                    try await drive(account.id, actor, lease, services, pool, context)
                 }
-                do {
-                    _ = try await context.withDatabase { try await rehearsal.drive(with: services, control: $0) }
-                } catch let error as JobQueueError where error.code == .cancelled {
-                    throw CommandError(
-                        .blocked,
-                        "\(error), which ends the rehearsal and not the deletion: a worker goes on with it",
-                        hint: "Stop that: accountctl deletion pause \(rehearsal.request.text)"
-                    )
-                }
-                let details = try await pool.withConnection { try DeletionDetails.read(rehearsal.request, on: $0) }
+                let details = try await pool.withConnection { try DeletionDetails.read(request, on: $0) }
                 guard let details else { throw CommandError(.notFound, "the request has just gone") }
                 try context.output.show(DeletionSheet(details: details, naming: .typed(in: context)).sheet)
                 return ExitStatus(details.summary.state)
             }
         }
+    }
+
+    /// Begins it, and drives it as far as it goes now, or until a signal stops it.
+    ///
+    /// - Returns: The request.
+    private func drive(
+        _ account: UUID,
+        _ actor: Operator,
+        _ lease: Duration,
+        _ services: DeletionServices,
+        _ pool: Pool,
+        _ context: CommandContext
+    ) async throws -> UUID {
+        let rehearsal = try await pool.withConnection { connection in
+            try await connection.transaction { try begin(account, actor, lease, on: $0) }
+        }
+        let request = rehearsal.request
+        let hint = "Stop that: accountctl deletion pause \(request.text)"
+        do {
+            _ = try await context.withDatabase { try await rehearsal.drive(with: services, control: $0) }
+        } catch let error as JobQueueError where error.code == .cancelled {
+            throw CommandError(
+                .blocked,
+                "\(error), which ends the rehearsal and not the deletion: a worker goes on with it",
+                hint: hint
+            )
+        } catch let error where Task.isCancelled || error is CancellationError {
+            throw CommandError(
+                .interrupted,
+                "the rehearsal was stopped: a worker goes on with the deletion",
+                hint: hint
+            )
+        }
+        return request
     }
 
     /// Takes the deletion of an account from all workers.
@@ -132,11 +158,12 @@ struct DeletionRehearseCommand: AccountctlCommand {
         )
         switch beginning {
         case .begun(let begun): return begun
-        case .driven(let request):
+        case .driven(let request, let holder):
             throw CommandError(
                 .blocked,
-                "a worker drives the request \(request.text) of this account already",
-                hint: "Take an account whose deletion nobody asked for yet."
+                "the request \(request.text) of this account is driven already"
+                    + (holder.map { ", by \(SafeText.line($0))" } ?? ""),
+                hint: "Try again when that has ended; if its process died, when the lease has: accountctl jobs workers"
             )
         case .setAside(let request, let job):
             throw CommandError(
@@ -203,30 +230,35 @@ struct DeletionRehearseCommand: AccountctlCommand {
         }
     }
 
-    /// Says what should be seen after a step, and waits until somebody has looked, or the rehearsal is to end.
-    private static func tell(_ step: DeletionStep, in context: CommandContext) async {
+    /// Says what should be seen after a step, and waits until somebody has looked.
+    ///
+    /// - Throws: `CancellationError` when the rehearsal is to end, or nobody is there any more to look.
+    private static func tell(_ step: DeletionStep, in context: CommandContext) async throws {
         context.messages.note("\(step.rawValue): \(step.whatToLookAt)")
-        guard context.isInteractive else { return }
+        // Behind the last one nothing is left to go on with.
+        guard context.isInteractive, step != DeletionStep.allCases.last else { return }
         context.messages.note("Enter goes on, Ctrl-C stops here; a worker carries on then.")
         // On a thread of its own: the heartbeats that keep workers away go on meanwhile.
         let (lines, line) = AsyncStream.makeStream(of: Void.self)
         DispatchQueue.global().async {
-            Self.readEnter()
+            if Self.readEnter() { line.yield() }
             line.finish()
         }
-        for await _ in lines {}
+        for await _ in lines { return }
+        throw CancellationError()
     }
 
-    /// Reads to the end of a line.
+    /// Reads to the end of a line; false where the input ends, as with a terminal that goes.
     ///
     /// Not through the C library's stream: whoever reads from that holds its lock, for which the end of the process
     /// waits.
-    private static func readEnter() {
+    private static func readEnter() -> Bool {
         var byte: UInt8 = 0
         var count = 0
         repeat {
             count = read(STDIN_FILENO, &byte, 1)
         } while count == 1 && byte != UInt8(ascii: "\n") || count < 0 && errno == EINTR
+        return count == 1
     }
 }
 

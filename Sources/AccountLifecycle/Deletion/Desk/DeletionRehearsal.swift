@@ -12,8 +12,8 @@ package struct DeletionRehearsal: Sendable {
     /// What came of beginning one.
     package enum Beginning: Sendable {
         case begun(DeletionRehearsal)
-        /// A worker drives the request just now, or somebody else by hand.
-        case driven(UUID)
+        /// A worker drives the request just now, or somebody else by hand: their name, where it is known.
+        case driven(UUID, by: String?)
         /// The job of the request is set aside.
         case setAside(UUID, job: Int64)
         /// Deletions are not driven: their queue is paused.
@@ -58,7 +58,8 @@ package struct DeletionRehearsal: Sendable {
         case .held(let hold): .begun(DeletionRehearsal(request: request, isNew: isNew, hold: hold))
         case .paused(let queue): .queuePaused(reason: queue.pauseReason)
         case .parked(let job, _): .setAside(request, job: job)
-        case .running, .absent: .driven(request)
+        case .running(let holder): .driven(request, by: holder)
+        case .absent: .driven(request, by: nil)
         }
     }
 
