@@ -188,6 +188,22 @@ extension JobQueue {
         return (alive, seconds.map { .seconds($0) })
     }
 
+    /// The queues that the workers which are alive take jobs from.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func servedQueues(on connection: isolated Connection) throws -> Set<String> {
+        let names = try connection.query(
+            """
+            select distinct unnest(w.queues)
+            from \(tables.workers) w
+            join \(tables.schema).worker_status s using (id)
+            where s.status in ('alive', 'stopping')
+            """,
+            as: String.self
+        )
+        return Set(names)
+    }
+
     /// When an unfinished job last came, was taken, was told to stop, failed or was made to run again.
     ///
     /// Never in the future, where whoever follows along would wait for it: a hand may have written such times.

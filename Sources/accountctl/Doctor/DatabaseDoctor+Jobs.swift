@@ -8,8 +8,10 @@ extension DatabaseDoctor {
         let (alive, lastBeat) = try JobQueue().presence(on: connection)
         let paused = try JobQueue().queueSettings(on: connection).compactMap(Self.pausedQueue)
         let figures = try JobQueue().figures(on: connection)
+        // Where nobody is there at all, that is what is said.
+        let served = alive > 0 ? try JobQueue().servedQueues(on: connection) : nil
         let late = figures.oldestReady.sorted { $0.key < $1.key }
-            .compactMap { Self.lateQueue($0.key, oldest: $0.value) }
+            .compactMap { Self.lateQueue($0.key, oldest: $0.value, served) }
         let owner = try JobQueue().ownerWhoVacuums(on: connection)
         let whole = [
             Self.exhausted(figures), Self.strayRows(figures), Self.deadRows(figures),
@@ -50,12 +52,23 @@ extension DatabaseDoctor {
         )
     }
 
-    private static func lateQueue(_ queue: String, oldest seconds: Double) -> DoctorFinding? {
+    /// A queue whose oldest job is late; which queues are served is nil where that is not the question.
+    private static func lateQueue(_ queue: String, oldest seconds: Double, _ served: Set<String>?) -> DoctorFinding? {
         guard seconds > JobFigures.Limits.oldestReady else { return nil }
+        let what = "a job in the queue \(queue) has been waiting to run for \(Wording.length(.seconds(Int(seconds))))"
+        if let served, !served.contains(queue) {
+            return DoctorFinding(
+                .warning,
+                "jobs.age",
+                "\(what), and no worker serves this queue",
+                why: "Nobody takes its jobs; those that live serve \(served.sorted().joined(separator: ", ")).",
+                todo: "Add such jobs to one of those queues, and cancel what waits here: accountctl jobs list"
+            )
+        }
         return DoctorFinding(
             .warning,
             "jobs.age",
-            "a job in the queue \(queue) has been waiting to run for \(Wording.length(.seconds(Int(seconds))))",
+            what,
             why: "Work comes in faster than it is done, or nobody does it.",
             todo: "Start more workers, or see what they do: accountctl jobs list"
         )

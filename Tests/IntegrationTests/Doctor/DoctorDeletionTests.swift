@@ -5,6 +5,26 @@ import Testing
 /// What keeps requests from their end.
 @Suite("The doctor finds, of deletions and those who carry them out:", .timeLimit(.minutes(5)))
 struct DoctorDeletionTests {
+    @Test("a job that waits in a queue which no worker serves")
+    func unservedQueue() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.database.psql(
+                """
+                select accountctl.enqueue_job('mail.schedule');
+                update accountctl.jobs set run_at = now() - interval '1 hour' where queue = 'default';
+                """
+            )
+            let (_, findings) = try await deployment.examine()
+            let finding = try #require(findings.first { $0.code == "jobs.age" }, "\(findings)")
+            #expect(
+                finding.what
+                    == "a job in the queue default has been waiting to run for 1 h, and no worker serves this queue"
+            )
+            #expect(finding.why?.contains("mail") == true, "\(finding)")
+            #expect(finding.todo?.contains("Start more workers") == false, "\(finding)")
+        }
+    }
+
     @Test("that no worker is there, and jobs that wait too long for one")
     func workers() async throws {
         try await DoctorStage.with(working: false) { deployment in
