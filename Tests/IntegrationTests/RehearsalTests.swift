@@ -213,6 +213,13 @@ struct RehearsalTests {
             }
             #expect(try await site.database.psql("select count(*) from auth.users") == "4")
             let number = try await site.database.psql("select number from accountctl.deletion_receipts")
+            // Whoever waits for the word waits for the end: the steps before it do not say it.
+            let watch = try await site.deletion(["watch", number, "--format", "ndjson"])
+            let lines = watch.output.split(separator: "\n")
+            #expect(watch.status == 0 && lines.count == 10, "\(watch)")
+            #expect(lines.filter { $0.contains("verified") } == Array(lines.suffix(1)), "\(watch)")
+            let first = try #require(lines.first)
+            #expect(first.contains(#""state":null"#) && first.contains(#""step":"preflight""#), "\(first)")
             // What could not be searched is told as well as what was counted.
             let unsearched = try await site.database.psql(
                 """

@@ -15,8 +15,9 @@ struct DeletionWatchCommand: AccountctlCommand {
         commandName: "watch",
         abstract: "Follow a deletion, step by step, to its end.",
         discussion: """
-            A line for each change, an object each in JSON. It goes on through grace and holds, and ends when the deletion has ended or
-            somebody has to act. A lost connection is made again.
+            A line for each change, an object each in JSON: of a step, with its outcome, or of the request, with its state and how many
+            steps are done. It goes on through grace and holds, and ends when the deletion has ended or somebody has to act. A lost
+            connection is made again.
 
             EXIT CODES
               0 verified; 3 no such request; 5 residue; 6 blocked, or cancelled
@@ -48,20 +49,24 @@ struct DeletionWatch: Watch, Sendable {
     /// A line.
     struct Change: Sendable {
         let at: Date
-        let state: DeletionState
+        /// The state it came to; nil when a step changed: what the request is by now, it was not yet then.
+        let state: DeletionState?
         /// The step that changed; nil when the state did.
         let step: DeletionStep?
         let outcome: String?
-        let done: Int
+        /// How many steps are done; nil when a step changed.
+        let done: Int?
         let receipt: Int64?
     }
 
     static let fields: [Field<Change>] = [
         Field("at", "At") { .date($0.at) },
-        Field("state", "State", emphasis: { $0.state.emphasis }) { .text($0.state.rawValue) },
+        Field("state", "State", emphasis: { $0.state?.emphasis ?? Emphasis.none }) { .text($0.state?.rawValue) },
         Field("step", "Step") { .text($0.step?.rawValue) },
         Field("outcome", "Outcome") { .text($0.outcome) },
-        Field("progress", "Done", alignment: .right) { .text("\($0.done)/\(DeletionStep.allCases.count)") },
+        Field("progress", "Done", alignment: .right) { change in
+            .text(change.done.map { "\($0)/\(DeletionStep.allCases.count)" })
+        },
         Field("receipt", nil) { .integer($0.receipt) },
     ]
 
@@ -92,22 +97,27 @@ struct DeletionWatch: Watch, Sendable {
 
     /// The lines between two looks.
     static func changes(from old: DeletionDetails?, to new: DeletionDetails, at moment: Date) -> [Change] {
-        let done = new.steps.count { $0.finishedAt != nil }
-        func change(_ step: DeletionStep?, _ outcome: String?, at: Date?) -> Change {
+        var changes = new.steps.filter { step in step.runs > 0 && old?.steps.contains(step) != true }.map { step in
             Change(
-                at: at ?? moment,
-                state: new.summary.state,
-                step: step,
-                outcome: outcome,
-                done: done,
-                receipt: new.receipt
+                at: step.finishedAt ?? step.startedAt ?? moment,
+                state: nil,
+                step: step.step,
+                outcome: step.outcome?.rawValue ?? "begun",
+                done: nil,
+                receipt: nil
             )
         }
-        var changes = new.steps.filter { step in step.runs > 0 && old?.steps.contains(step) != true }.map { step in
-            change(step.step, step.outcome?.rawValue ?? "begun", at: step.finishedAt ?? step.startedAt)
-        }
         if old?.summary.state != new.summary.state || old?.summary.situation != new.summary.situation {
-            changes.append(change(nil, new.summary.situation?.code.rawValue, at: new.summary.finishedAt))
+            changes.append(
+                Change(
+                    at: new.summary.finishedAt ?? moment,
+                    state: new.summary.state,
+                    step: nil,
+                    outcome: new.summary.situation?.code.rawValue,
+                    done: new.steps.count { $0.finishedAt != nil },
+                    receipt: new.receipt
+                )
+            )
         }
         return changes
     }
