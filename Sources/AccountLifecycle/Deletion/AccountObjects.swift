@@ -72,10 +72,8 @@ enum AccountObjects {
             cross join storage.buckets as b
             join storage.objects as o
                 on o.bucket_id = b.id
-                and lower(o.name) collate "C" >= a.id || '/'
-                and lower(o.name) collate "C" < a.id || '0'
-            where o.owner is null
-              and coalesce(o.owner_id, '') = ''
+                and \(isInFolder(of: "a.id"))
+            where \(isNobodys)
             """,
             as: (UUID, String, String).self
         )
@@ -159,7 +157,7 @@ enum AccountObjects {
             join storage.objects as o on o.bucket_id = k.bucket and o.name = k.key
             where \(owner) = \(user.text)
                or (
-                   \(owner) is null
+                   \(isNobodys)
                    and (
                        starts_with(lower(o.name), \(user.text + "/"))
                        or (o.bucket_id = \(bucketOfProfiles) and o.name = any(\(named.map(\.key))))
@@ -185,6 +183,17 @@ enum AccountObjects {
     /// The account that an object `o` belongs to, as text; null for an object of nobody.
     static let owner: Statement = "coalesce(lower(nullif(o.owner_id, '')), o.owner::text)"
 
+    /// That an object `o` belongs to nobody: what ``owner`` is null of, spelled so that the planner can estimate it.
+    static let isNobodys: Statement = "(o.owner is null and coalesce(o.owner_id, '') = '')"
+
+    /// That an object `o` lies in the folder named by a user id, in any case, as a range of Storage's own index.
+    static func isInFolder(of user: Statement) -> Statement {
+        """
+        lower(o.name) collate "C" >= \(user) || '/'
+        and lower(o.name) collate "C" < \(user) || '0'
+        """
+    }
+
     /// The bucket that `avatar_url` names objects of.
     static let bucketOfProfiles = "avatars"
 
@@ -195,8 +204,7 @@ enum AccountObjects {
         from unnest(\(named.map(\.account)), \(named.map(\.key))) as n (account, path)
         join storage.objects as o on o.bucket_id = \(bucketOfProfiles) and o.name = n.path
         left join auth.users as u on u.id = n.account
-        where o.owner is null
-          and coalesce(o.owner_id, '') = ''
+        where \(isNobodys)
           -- In the account's own folder it is the account's, whoever names it.
           and not starts_with(lower(o.name), n.account || '/')
           -- A profile can be made to name anything: the folder of somebody else is stronger.

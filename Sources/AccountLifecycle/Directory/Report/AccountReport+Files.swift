@@ -87,9 +87,8 @@ extension AccountReport {
             from storage.buckets as b
             join storage.objects as o
                 on o.bucket_id = b.id
-                and lower(o.name) collate "C" >= \(text + "/")
-                and lower(o.name) collate "C" < \(text + "0")
-            where (\(isOwned) or (o.owner is null and coalesce(o.owner_id, '') = ''))
+                and \(AccountObjects.isInFolder(of: "\(text)::text"))
+            where (\(isOwned) or \(AccountObjects.isNobodys))
             union
             select o.id, o.bucket_id, o.name, o.metadata
             from avatar as a
