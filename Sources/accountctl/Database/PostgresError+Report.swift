@@ -29,6 +29,13 @@ extension PostgresError: ReportableError {
                     hint: Self.readOnlyHint
                 )
             }
+            if sqlState == .lockNotAvailable {
+                return ErrorReport(
+                    .temporary,
+                    "another session holds a lock that this needs; try again",
+                    hint: "While a command waits, pg_blocking_pids and pg_stat_activity tell which session that is."
+                )
+            }
             if sqlState == SQLState(rawValue: "42P01") || sqlState == .invalidSchemaName {
                 return ErrorReport(
                     .failure,

@@ -1,0 +1,26 @@
+import Postgres
+import TestSupport
+import Testing
+
+@Suite("A table that another session has locked", .timeLimit(.minutes(5)))
+struct LockedTableTests {
+    @Test("A command that waited in vain says for what, and that it may be tried again")
+    func told() async throws {
+        try await OperatorStage.with { stage in
+            let hurried = OperatorStage(
+                database: stage.database,
+                folder: stage.folder,
+                variables: stage.variables.merging(["ACCOUNTCTL_DATABASE_STATEMENT_TIMEOUT": "5s"]) { $1 }
+            )
+            try await stage.database.withConnection(asAdministrator: true) { connection in
+                try connection.execute("begin")
+                try connection.execute("lock table accountctl.deletion_requests in access exclusive mode")
+                let told = try await hurried.run(["deletion", "list"])
+                #expect(told.status == 75, "\(told)")
+                #expect(told.errors.contains("another session holds a lock that this needs; try again"), "\(told)")
+                try connection.execute("rollback")
+            }
+            #expect(try await hurried.run(["deletion", "list"]).status == 0)
+        }
+    }
+}
