@@ -325,9 +325,26 @@ struct BulkRequestTests {
     func retries() {
         var retries = BulkRetries(each: .seconds(30))
         let pauses = Array(sequence(state: ()) { _ in retries.next() })
-        #expect(pauses.map(\.wait) == [1, 2, 5, 10, 20].map { .seconds($0) })
-        #expect(pauses.map(\.longest) == [188, 157, 125, 90, 50].map { .seconds($0) })
-        #expect(pauses[0].words == "trying again in 1 s, and for about 3 min 8 s in all")
+        #expect(pauses.map(\.wait) == [1, 2, 5, 10, 20, 30, 30, 30, 30].map { .seconds($0) })
+        #expect(pauses.map(\.longest) == [428, 397, 365, 330, 290, 240, 180, 120, 60].map { .seconds($0) })
+        #expect(pauses[0].words == "trying again in 1 s, and for at most 7 min 8 s more")
+    }
+
+    @Test("A database that is away before anything is begun is told at once")
+    func away() async throws {
+        try await OperatorStage.with { stage in
+            let path = try write([OperatorStage.id(1)], stage)
+            try await ClosedPort.with { port in
+                let nowhere = ["PGHOST": "127.0.0.1", "PGPORT": "\(port)"]
+                // Well below the time that a request for a connection may take.
+                let result = try await AccountctlProcess(
+                    ["deletion", "request", "--file", path, "--dry-run"],
+                    environment: stage.variables.merging(nowhere) { $1 }
+                )
+                .result(within: .seconds(20))
+                #expect(result.status == 75, "\(result)")
+            }
+        }
     }
 
     @Test("Words that name one of the accounts are refused before anything is done; those that name another are not")

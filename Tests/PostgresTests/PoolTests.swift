@@ -116,6 +116,21 @@ import Testing
         #expect(started.duration(to: .now) < .seconds(25))
     }
 
+    /// Whoever tries again by itself is not kept waiting for a server that is away.
+    @Test(.timeLimit(.minutes(5))) func aPoolThatDoesNotRetryTellsOfTheFirstFailure() async throws {
+        try await ClosedPort.with { port in
+            var configuration = PoolConfiguration(
+                connection: ConnectionConfiguration(conninfo: "host=127.0.0.1 port=\(port) user=nobody dbname=none")
+            )
+            configuration.acquireDeadline = .seconds(3600)
+            configuration.retriesConnecting = false
+            try await Pool.withPool(configuration, logger: .silent) { pool in
+                let error = try await PostgresError.expected { try await pool.withConnection { _ in } }
+                #expect(error.code == .connectionFailed && error.isTransient, "\(error)")
+            }
+        }
+    }
+
     /// A server that takes no further connection keeps nobody from one that is there.
     @Test(.timeLimit(.minutes(5))) func whoWaitsForANewConnectionTakesOneThatComesFree() async throws {
         try await TestDatabase.with(.empty) { database in

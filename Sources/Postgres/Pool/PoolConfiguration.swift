@@ -13,6 +13,10 @@ package struct PoolConfiguration: Sendable {
     /// How long a request waits for a connection, attempts to make one included; name resolution is not cut short.
     package var acquireDeadline: Duration = .seconds(30)
 
+    /// Whether a request goes on trying until its deadline while there is no server; without, it is told of the first
+    /// failure, for whoever tries again by itself.
+    package var retriesConnecting = true
+
     /// How old a connection gets; the lives of connections made together end up to a tenth earlier.
     var maximumAge: Duration = .seconds(3600)
 

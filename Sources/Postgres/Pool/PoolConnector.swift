@@ -6,7 +6,7 @@ final class PoolConnector: Sendable {
     /// What came of an attempt.
     enum Outcome: Sendable {
         case made(Connection)
-        /// Whether another attempt may help: not when the server said who we are or what we want is wrong.
+        /// Whether another attempt is to be made: not when the server said who we are or what we want is wrong.
         case failed(any Error, mayRetry: Bool)
     }
 
@@ -18,13 +18,15 @@ final class PoolConnector: Sendable {
     }
 
     private let configuration: ConnectionConfiguration
+    private let retries: Bool
     private let firstFailureLevel: Logger.Level
     private let logger: Logger
     private let lessons = Mutex(Lessons())
 
-    init(_ configuration: ConnectionConfiguration, firstFailureLevel: Logger.Level, logger: Logger) {
-        self.configuration = configuration
-        self.firstFailureLevel = firstFailureLevel
+    init(_ configuration: PoolConfiguration, logger: Logger) {
+        self.configuration = configuration.connection
+        retries = configuration.retriesConnecting
+        firstFailureLevel = configuration.firstFailureLevel
         self.logger = logger
     }
 
@@ -58,7 +60,7 @@ final class PoolConnector: Sendable {
                 "could not connect to the database",
                 metadata: ["reason": "\(error)"]
             )
-            return .failed(error, mayRetry: failure != nil)
+            return .failed(error, mayRetry: retries && failure != nil)
         }
     }
 

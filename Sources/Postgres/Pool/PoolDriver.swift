@@ -30,11 +30,7 @@ final class PoolDriver: Sendable {
 
     init(_ configuration: PoolConfiguration, logger: Logger) {
         self.configuration = configuration
-        connector = PoolConnector(
-            configuration.connection,
-            firstFailureLevel: configuration.firstFailureLevel,
-            logger: logger
-        )
+        connector = PoolConnector(configuration, logger: logger)
         state = Mutex(
             State(
                 machine: PoolStateMachine(

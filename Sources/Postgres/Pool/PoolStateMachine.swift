@@ -153,8 +153,8 @@ struct PoolStateMachine: Sendable {
 
     /// A connection could not be made.
     ///
-    /// `mayRetry` is false when trying again cannot help (a wrong password); then there is no back-off, and a request
-    /// fails for each attempt. `jitter` is from 0 to 1: between half and all of the back-off is waited.
+    /// `mayRetry` is false when trying again cannot help (a wrong password), or is left to others; then there is no
+    /// back-off, and a request fails for each attempt. `jitter` is from 0 to 1: between half and all of the back-off is waited.
     mutating func connectingFailed(_ id: ConnectionID, mayRetry: Bool, now: Instant, jitter: Double) -> Actions {
         members[id] = nil
         var failed: Waiting?

@@ -2,17 +2,18 @@ import Terminal
 
 /// Decides how often a bulk run asks a database again that is away, a little longer apart each time.
 struct BulkRetries {
-    private static let waits: [Duration] = [.seconds(1), .seconds(2), .seconds(5), .seconds(10), .seconds(20)]
+    private static let waits: [Duration] = [1, 2, 5, 10, 20, 30, 30, 30, 30].map { .seconds($0) }
 
     /// What comes before the next try.
     struct Pause {
         let wait: Duration
-        /// How long it may be until the last try has failed, where each fails to connect.
+        /// How long it may be until the last try has failed, where each takes all its time; much less where the
+        /// server refuses.
         let longest: Duration
 
         /// As somebody is told who wonders whether to wait.
         var words: String {
-            "trying again in \(Wording.length(wait)), and for about \(Wording.length(longest)) in all"
+            "trying again in \(Wording.length(wait)), and for at most \(Wording.length(longest)) more"
         }
     }
 

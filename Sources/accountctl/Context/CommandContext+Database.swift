@@ -15,12 +15,16 @@ extension CommandContext {
     ///     }
     /// }
     /// ```
+    ///
+    /// One that does not retry tells at once that there is no server.
     func withDatabase<Result: Sendable>(
+        retriesConnecting: Bool = true,
         _ body: @Sendable (Pool) async throws -> Result
     ) async throws -> Result {
         let settings = try settingsForDatabase()
         var configuration = PoolConfiguration(connection: connectionConfiguration(settings))
         configuration.maximumConnections = settings.database.connections
+        configuration.retriesConnecting = retriesConnecting
         return try await Pool.withPool(configuration, logger: logger(settings)) { pool in
             if let key = actingKey.take() { try await pool.withConnection { try warn(ofNew: key, on: $0) } }
             return try await body(pool)

@@ -118,7 +118,8 @@ struct DeletionRequestCommand: AccountctlCommand {
         let resultPath = try bulk.resultPath(for: file)
         let list = try IDList(path: file, of: .users)
         list.tellRepeated(in: context)
-        return try await context.withDatabase { pool in
+        // It tries again itself, and says so.
+        return try await context.withDatabase(retriesConnecting: false) { pool in
             try await BulkRequest(
                 context: context,
                 pool: pool,
