@@ -72,7 +72,7 @@ package struct AccountListing: Sendable {
         return try connection.one("select count(*) from auth.users as u where " + condition, as: Int.self)
     }
 
-    /// Gives each account to `body`, by ascending id, until it returns false or the limit is reached.
+    /// Gives each account to `body`, by ascending id, until the limit is reached.
     ///
     /// The order is that of the primary key: no other is served by an index that every project has.
     ///

@@ -52,8 +52,7 @@ package struct WorkerRecord: Sendable, Hashable, Codable {
     package let id: Int64
     package let name: String
     package let version: String
-    /// alive, stopping, silent, shutdown or lost.
-    package let status: String
+    package let status: WorkerStatus
     package let startedAt: Date
     package let beatAt: Date
     package let slots: Int32

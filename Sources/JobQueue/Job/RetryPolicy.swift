@@ -34,7 +34,7 @@ package struct RetryPolicy: Sendable, Hashable {
     /// The wait between attempts once a job without a last attempt has used up its usual ones.
     var alarmInterval: Duration
 
-    /// Exponential waits: 1 s, 2 s, 4 s and so on to an hour, 20 attempts by default (about half a day).
+    /// Exponential waits: 1 s, 2 s, 4 s and so on to an hour, 20 attempts by default (about eight hours).
     package static func exponential(
         attempts: Int = 20,
         base: Duration = .seconds(1),

@@ -26,7 +26,7 @@ struct JobsWorkersCommand: AccountctlCommand {
         Field("name", "Name") { .text($0.name) },
         Field("version", "Version") { .text($0.version) },
         Field("role", "Role") { .text($0.holdsByHand ? "holder" : "worker") },
-        Field("status", "Status", emphasis: { $0.emphasis }) { .text($0.status) },
+        Field("status", "Status", emphasis: { $0.status.emphasis }) { .text($0.status.rawValue) },
         Field("running", "Running", alignment: .right) { .integer(Int64($0.running)) },
         Field("slots", "Slots", alignment: .right) { .integer(Int64($0.slots)) },
         Field("beat_at", "Last heartbeat") { .date($0.beatAt) },
@@ -50,13 +50,13 @@ struct JobsWorkersCommand: AccountctlCommand {
     }
 }
 
-extension WorkerRecord {
+extension WorkerStatus {
     fileprivate var emphasis: Emphasis {
-        switch status {
-        case "lost": .bad
-        case "silent", "stopping": .caution
-        case "shutdown": .faint
-        default: .none
+        switch self {
+        case .lost: .bad
+        case .silent, .stopping: .caution
+        case .shutdown: .faint
+        case .alive: .none
         }
     }
 }

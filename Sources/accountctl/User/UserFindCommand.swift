@@ -53,7 +53,7 @@ struct UserFindCommand: AccountctlCommand {
 
         var state: String {
             if let deletion { return AccountStanding.deletion(deletion).word }
-            return match?.standing.word ?? (gone != nil ? "erased" : isUnknown ? "unknown" : "not_found")
+            return match?.standing.word ?? AbsentAccount.word(isErased: gone != nil, isUnknown: isUnknown)
         }
 
         var deletion: DeletionInBrief? {

@@ -112,7 +112,7 @@ struct UserWatch: Watch, Sendable {
             try lines.append(
                 Change(
                     at: gone?.erasedAt ?? moment,
-                    state: gone != nil ? "erased" : answer.doubt != nil ? "unknown" : "not_found",
+                    state: AbsentAccount.word(isErased: gone != nil, isUnknown: answer.doubt != nil),
                     step: nil,
                     sessions: sessions,
                     lastSignInAt: nil,

@@ -46,7 +46,7 @@ struct ReplayRun {
                 replay,
                 try survey(replay, on: connection),
                 try DeletionDesk.generalBrake(on: connection).paused != nil,
-                try JobQueue().workers(on: connection).contains { $0.status == "alive" && !$0.kinds.isEmpty }
+                try JobQueue().workers(on: connection).contains { $0.status == .alive && !$0.kinds.isEmpty }
             )
         }
         tellOfList(database, life)
