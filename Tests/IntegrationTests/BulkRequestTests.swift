@@ -336,13 +336,15 @@ struct BulkRequestTests {
             let path = try write([OperatorStage.id(1)], stage)
             try await ClosedPort.with { port in
                 let nowhere = ["PGHOST": "127.0.0.1", "PGPORT": "\(port)"]
-                // Well below the time that a request for a connection may take.
-                let result = try await AccountctlProcess(
-                    ["deletion", "request", "--file", path, "--dry-run"],
-                    environment: stage.variables.merging(nowhere) { $1 }
-                )
-                .result(within: .seconds(20))
-                #expect(result.status == 75, "\(result)")
+                for command in ["request", "cancel"] {
+                    // Well below the time that a request for a connection may take.
+                    let result = try await AccountctlProcess(
+                        ["deletion", command, "--file", path, "--dry-run"],
+                        environment: stage.variables.merging(nowhere) { $1 }
+                    )
+                    .result(within: .seconds(20))
+                    #expect(result.status == 75, "\(command): \(result)")
+                }
             }
         }
     }
