@@ -1,3 +1,4 @@
+import Synchronization
 @testable import Postgres
 import TestSupport
 import Testing
@@ -41,6 +42,37 @@ import Testing
     private func notification(_ event: Listener.Event?) -> Notification? {
         guard case .notification(let notification) = event else { return nil }
         return notification
+    }
+
+    /// As PgBouncer does while its server refuses logins: it greets from memory and throws out at the first statement.
+    @Test func whoIsLetInAndThrownOutWaitsLongerEachTime() async throws {
+        try await RefusingServer.with("08P01", "server login failed", letsIn: true) { server in
+            let configuration = ConnectionConfiguration(
+                conninfo: "host=127.0.0.1 port=\(server.port) user=a dbname=b"
+            )
+            let losses = Losses()
+            let listening = Task {
+                await Listener.run(configuration, channels: ["jobs"], logger: .silent) { losses.add($0) }
+            }
+            try await eventually("five attempts failed") { losses.times.count >= 5 }
+            listening.cancel()
+            await listening.value
+            let times = losses.times
+            // Half of each wait is random: of 100 ms, 200, 400 and 800.
+            #expect(times[4] - times[0] >= .milliseconds(750), "\(times[4] - times[0])")
+            #expect(times[4] - times[3] >= .milliseconds(400), "\(times[4] - times[3])")
+        }
+    }
+
+    /// When a listener lost its connection.
+    private final class Losses: Sendable {
+        private let all = Mutex<[ContinuousClock.Instant]>([])
+        var times: [ContinuousClock.Instant] { all.withLock(\.self) }
+
+        func add(_ event: Listener.Event) {
+            guard case .lost = event else { return }
+            all.withLock { $0.append(.now) }
+        }
     }
 
     @Test func waitsGrowToTheirMaximumAndAreHalfRandom() {

@@ -2,7 +2,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A server on a loopback port that speaks PostgreSQL's protocol as far as a refusal: as poolers do that are full.
+/// A server on a loopback port that speaks PostgreSQL's protocol as far as a refusal: as poolers do that are full, or
+/// that let clients in while the server lets nobody in.
 package final class RefusingServer: Sendable {
     /// The port it listens on, on 127.0.0.1.
     package let port: Int
@@ -16,17 +17,19 @@ package final class RefusingServer: Sendable {
     /// How many connections it has refused.
     package var refusals: Int { count.value.withLock { $0 } }
 
-    /// Refuses every connection for the time of `body`, as FATAL with this state and message.
+    /// Refuses every connection for the time of `body`, as FATAL with this state and message; its first statement where
+    /// `letsIn` is said.
     package static func with<Result: Sendable>(
         _ sqlState: String,
         _ message: String,
+        letsIn: Bool = false,
         _ body: (RefusingServer) async throws -> Result
     ) async throws -> Result {
         let count = Counter()
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Handler(sqlState, message, count))
+                    try channel.pipeline.syncOperations.addHandler(Handler(sqlState, message, letsIn, count))
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -49,9 +52,12 @@ package final class RefusingServer: Sendable {
         typealias InboundIn = ByteBuffer
         private var received = ByteBuffer()
         private let refusal: ByteBuffer
+        private let letsIn: Bool
+        private var isIn = false
         private let count: Counter
 
-        init(_ sqlState: String, _ message: String, _ count: Counter) {
+        init(_ sqlState: String, _ message: String, _ letsIn: Bool, _ count: Counter) {
+            self.letsIn = letsIn
             self.count = count
             let fields = ["SFATAL", "VFATAL", "C\(sqlState)", "M\(message)"].map { "\($0)\0" }.joined() + "\0"
             var refusal = ByteBuffer(string: "E")
@@ -62,6 +68,8 @@ package final class RefusingServer: Sendable {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             received.writeImmutableBuffer(unwrapInboundIn(data))
+            // What a client says once it is in has a letter first; what it says does not matter.
+            if isIn { return refuse(context) }
             while let length = received.getInteger(at: received.readerIndex, as: Int32.self),
                 var message = received.readSlice(length: Int(length))
             {
@@ -71,11 +79,19 @@ package final class RefusingServer: Sendable {
                     context.writeAndFlush(NIOAny(ByteBuffer(string: "N")), promise: nil)
                     continue
                 }
-                count.value.withLock { $0 += 1 }
-                context.writeAndFlush(NIOAny(refusal), promise: nil)
-                context.close(promise: nil)
+                guard letsIn else { return refuse(context) }
+                // AuthenticationOk, then ReadyForQuery.
+                isIn = true
+                let greeting: [UInt8] = [0x52, 0, 0, 0, 8, 0, 0, 0, 0, 0x5A, 0, 0, 0, 5, 0x49]
+                context.writeAndFlush(NIOAny(ByteBuffer(bytes: greeting)), promise: nil)
                 return
             }
+        }
+
+        private func refuse(_ context: ChannelHandlerContext) {
+            count.value.withLock { $0 += 1 }
+            context.writeAndFlush(NIOAny(refusal), promise: nil)
+            context.close(promise: nil)
         }
     }
 }

@@ -88,8 +88,9 @@ package enum Listener {
         var failures = 0
         while !Task.isCancelled {
             let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            let failure: PostgresError
             do {
-                try await Connection.with(configuration, logger: logger) { connection in
+                failure = try await Connection.with(configuration, logger: logger) { connection in
                     if let refusal = refusal(connection.route) { throw refusal }
                     connection.notificationHandler = { hear(.notification($0)) }
                     connection.lossHandler = { signal.finish() }
@@ -99,24 +100,26 @@ package enum Listener {
                     for await _ in signals {}
                     connection.notificationHandler = nil
                     try Task.checkCancellation()
-                    throw PostgresError(
+                    return PostgresError(
                         .connectionLost,
                         reason: "the listening connection was lost",
                         connectionUsable: false
                     )
                 }
+                // One that had listened is made again quickly; one that was only let in tells nothing of the next.
+                failures = 1
             } catch let error as PostgresError where error.code == .notBehindPooler {
                 hear(.unavailable(error))
                 return
             } catch let error as PostgresError {
-                // A connection that had worked is tried again quickly.
-                failures = error.code == .connectionLost ? 1 : failures + 1
-                logger.info("the listening connection failed", metadata: ["reason": "\(error)"])
-                hear(.lost(error))
-                try? await Task.sleep(for: backoff.wait(afterFailures: failures, random: .random(in: 0...1)))
+                failure = error
+                failures += 1
             } catch {
                 return
             }
+            logger.info("the listening connection failed", metadata: ["reason": "\(failure)"])
+            hear(.lost(failure))
+            try? await Task.sleep(for: backoff.wait(afterFailures: failures, random: .random(in: 0...1)))
         }
     }
 
