@@ -120,6 +120,58 @@ import Testing
         #expect(actions == Machine.Actions(connect: [member(2): end], close: [member(1)]))
     }
 
+    /// What one request at a time never gets down to grows old, too.
+    @Test func oldConnectionsBelowTheOnesInUseAreClosed() {
+        var machine = machineWithThreeIdle()
+        for second in [10, 500] {
+            let step = machine.request(request(second), until: end, now: at(second))
+            #expect(step.answer == .granted(.lease(member(3))) && step.actions == Machine.Actions())
+            let back = machine.release(member(3), isUsable: true, now: at(second))
+            #expect(back == Machine.Actions())
+        }
+        _ = machine.request(request(600), until: end, now: at(600))
+        let back = machine.release(member(3), isUsable: true, now: at(1000))
+        #expect(Set(back.close) == [member(1), member(2), member(3)])
+        #expect(machine.counts.idle == 0 && machine.counts.inUse == 0)
+    }
+
+    @Test func oldConnectionsAreClosedByARequestThatGetsAYoungerOne() {
+        var machine = machine(maximum: 3)
+        for number in 1...3 { _ = machine.request(request(number), until: end, now: start) }
+        for number in 1...2 { _ = machine.connected(member(number), now: start, jitter: 0) }
+        _ = machine.connected(member(3), now: at(100), jitter: 0)
+        for number in 1...3 { _ = machine.release(member(number), isUsable: true, now: at(100)) }
+        let step = machine.request(request(4), until: end, now: at(1050))
+        #expect(step.answer == .granted(.lease(member(3))))
+        #expect(step.actions == Machine.Actions(close: [member(1), member(2)]))
+        #expect(machine.counts.idle == 0 && machine.counts.inUse == 1)
+    }
+
+    @Test func anIdleConnectionThatIsLostIsClosed() {
+        var machine = machineWithThreeIdle()
+        let lost = machine.lost(member(2))
+        #expect(lost == Machine.Actions(close: [member(2)]))
+        #expect(machine.counts.idle == 2)
+        // A leased one is its lease's; one that is gone is nobody's.
+        let step = machine.request(request(4), until: end, now: start)
+        #expect(step.answer == .granted(.lease(member(3))))
+        for number in 2...3 {
+            let again = machine.lost(member(number))
+            #expect(again == Machine.Actions())
+        }
+        #expect(machine.counts.inUse == 1)
+        let back = machine.release(member(3), isUsable: false, now: start)
+        #expect(back == Machine.Actions(close: [member(3)]))
+    }
+
+    private func machineWithThreeIdle() -> Machine {
+        var machine = machine(maximum: 3)
+        for number in 1...3 { _ = machine.request(request(number), until: end, now: start) }
+        for number in 1...3 { _ = machine.connected(member(number), now: start, jitter: 0) }
+        for number in 1...3 { _ = machine.release(member(number), isUsable: true, now: start) }
+        return machine
+    }
+
     @Test func whoGotADeadConnectionIsTheFirstAgain() {
         var machine = machineInUse(maximum: 1)
         _ = machine.release(member(1), isUsable: true, now: start)

@@ -21,6 +21,30 @@ import Testing
         }
     }
 
+    /// After a restart of the server a pool does not keep what it will never use again.
+    @Test func idleConnectionsThatTheServerEndedAreClosed() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let configuration = PoolConfiguration(connection: database.configuration)
+            try await Pool.withPool(configuration, logger: .silent) { pool in
+                let pid = try await pool.withConnection { connection in
+                    try await pool.withConnection { _ in }
+                    return connection.backendPID
+                }
+                #expect(pool.counts.idle == 2)
+                try await database.psql(
+                    """
+                    select pg_terminate_backend(pid)
+                    from pg_stat_activity
+                    where datname = current_database()
+                      and pid <> pg_backend_pid()
+                    """
+                )
+                try await eventually("both are closed") { pool.counts.idle == 0 && pool.counts.inUse == 0 }
+                #expect(try await pool.withConnection { $0.backendPID } != pid)
+            }
+        }
+    }
+
     @Test func aRequestThatWaitsTooLongIsToldSo() async throws {
         try await TestDatabase.with(.empty) { database in
             var configuration = PoolConfiguration(connection: database.configuration)

@@ -87,6 +87,11 @@ extension Connection {
         }
     }
 
+    /// Has `handler` called, on this connection's thread, when the connection is lost.
+    func whenLost(_ handler: @escaping @Sendable () -> Void) {
+        lossHandler = handler
+    }
+
     /// Records that the connection is gone.
     func lose() {
         guard state.phase != .lost else { return }

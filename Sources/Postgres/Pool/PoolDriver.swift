@@ -139,6 +139,7 @@ final class PoolDriver: Sendable {
         let jitter = Double.random(in: 0...1)
         switch await connector.connect(until: deadline) {
         case .made(let connection):
+            await connection.whenLost { [weak self] in self?.lost(id) }
             let actions = state.withLock { state in
                 state.connections[id] = connection
                 return state.machine.connected(id, now: .now, jitter: jitter)
@@ -150,6 +151,14 @@ final class PoolDriver: Sendable {
             }
             await carryOut(actions, failure: error)
         }
+    }
+
+    /// Closes an idle connection that the server has ended; called on its own thread.
+    private func lost(_ id: PoolStateMachine.ConnectionID) {
+        let closed = state.withLock { state in
+            state.machine.lost(id).close.compactMap { state.connections.removeValue(forKey: $0) }
+        }
+        for connection in closed { connection.assumeIsolated { $0.close() } }
     }
 
     // MARK: Releasing

@@ -5,7 +5,8 @@ import DequeModule
 /// Pure: time comes in as an argument, connections are numbers, every input returns what is to be done. The rules:
 /// first come, first served, by whichever connection is ready first, a new one or one that comes back; for each request
 /// that waits a connection is made while there are fewer than the maximum; after a failed attempt none is made before
-/// the back-off is over, then one at a time; a connection that is too old is replaced, not leased.
+/// the back-off is over, then one at a time; a connection that is too old is replaced, not leased, and closed at the
+/// next input where nobody needs it.
 struct PoolStateMachine: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -142,7 +143,7 @@ struct PoolStateMachine: Sendable {
         members[id] = Member(state: .idle, expires: now.advanced(by: age))
         guard let first = waiting.popFirst() else {
             idle.append(id)
-            return Actions()
+            return serve(now: now)
         }
         members[id]?.state = .leased
         // Others may have waited for the server to answer again.
@@ -186,6 +187,14 @@ struct PoolStateMachine: Sendable {
         return serve(now: now)
     }
 
+    /// The server has ended a connection: one that lies ready is closed, a leased one when it comes back.
+    mutating func lost(_ id: ConnectionID) -> Actions {
+        guard members[id]?.state == .idle else { return Actions() }
+        members[id] = nil
+        idle.removeAll { $0 == id }
+        return Actions(close: [id])
+    }
+
     /// Time has passed.
     mutating func tick(now: Instant) -> Actions {
         serve(now: now)
@@ -207,7 +216,8 @@ struct PoolStateMachine: Sendable {
     private mutating func serve(now: Instant) -> Actions {
         var actions = Actions()
         guard !isClosed else { return actions }
-        while !waiting.isEmpty, let id = takeIdle(now: now, &actions) {
+        actions.close = removeOld(now: now)
+        while !waiting.isEmpty, let id = idle.popLast() {
             members[id]?.state = .leased
             actions.grants[waiting.removeFirst().id] = .lease(id)
         }
@@ -230,12 +240,13 @@ struct PoolStateMachine: Sendable {
         return actions
     }
 
-    private mutating func takeIdle(now: Instant, _ actions: inout Actions) -> ConnectionID? {
-        while let id = idle.popLast() {
-            if let member = members[id], now < member.expires { return id }
-            members[id] = nil
-            actions.close.append(id)
-        }
-        return nil
+    /// Takes out of the idle connections those whose time is over, wherever they lie: what is below the ones in use is
+    /// never leased.
+    private mutating func removeOld(now: Instant) -> [ConnectionID] {
+        let old = idle.filter { id in members[id].map { $0.expires <= now } ?? true }
+        guard !old.isEmpty else { return [] }
+        idle.removeAll(where: old.contains)
+        for id in old { members[id] = nil }
+        return old
     }
 }
