@@ -43,6 +43,31 @@ struct MigrateProcessTests {
         }
     }
 
+    @Test("A table that is read before the first migration and is locked ends a plan and a run, to be tried again")
+    func lockedBeforehand() async throws {
+        try await TestDatabase.withPlatform { database in
+            try await database.withConnection(asAdministrator: true) { connection in
+                try connection.execute("begin")
+                try connection.execute("lock table storage.buckets in access exclusive mode")
+                let variables = database.variables
+                let results = try await withThrowingTaskGroup(of: AccountctlProcess.Result.self) { group in
+                    for act in ["plan", "up"] {
+                        group.addTask { try await AccountctlProcess.run("migrate", act, environment: variables) }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                for result in results {
+                    #expect(result.status == 75, "\(result.errors)")
+                    #expect(result.errors.contains("lock"), "\(result.errors)")
+                }
+                try connection.execute("rollback")
+            }
+            #expect(try await database.psql("select to_regnamespace('accountctl') is null") == "t")
+            let again = try await AccountctlProcess.run("migrate", "up", environment: database.variables)
+            #expect(again.status == 0, "\(again.errors)")
+        }
+    }
+
     @Test("What is in the way is told by the exit code of plan and up alike, and nothing is changed")
     func refused() async throws {
         try await TestDatabase.withPlatform { database in

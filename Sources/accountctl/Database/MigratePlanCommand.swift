@@ -9,10 +9,11 @@ struct MigratePlanCommand: AccountctlCommand {
         commandName: "plan",
         abstract: "Show what up would do, what it would leave alone, and which locks it takes.",
         discussion: """
-            Reads the catalogs only; nothing is changed and no table is read.
+            Reads the catalogs, the history and whether the bucket is there; nothing is changed.
 
             EXIT CODES
-              0 up can run, or there is nothing to do; 5 the history and this version disagree; 6 something forbids it
+              0 up can run, or there is nothing to do; 5 the history and this version disagree; 6 something forbids it;
+              75 locked or unreachable, try again
 
             EXAMPLES
               accountctl migrate plan

@@ -21,6 +21,8 @@ extension CommandContext {
         var configuration = connectionConfiguration(settings)
         // A migration may take long; the engine sets the server's own limits.
         configuration.statementDeadline = nil
+        // What is read around them takes locks as well, and does not wait without a word for whoever holds a table.
+        configuration.sessionSettings["lock_timeout"] = "5s"
         var engineOptions = MigrationEngine.Options()
         engineOptions.sessionSettings = sessionSettings
         engineOptions.version = Version.number
