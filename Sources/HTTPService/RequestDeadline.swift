@@ -3,8 +3,9 @@ import NIOHTTPTypes
 
 /// Closes a connection whose client is too slow in sending a request or in taking the answer.
 ///
-/// The server's own idle limit is not enough: each byte of a body lifts it, and it does not run while an answer is
-/// under way.
+/// The server's own idle limit is not enough: each part of a body lifts it, and it does not run while an answer is under
+/// way. It alone bounds the wait for the next head on a connection that has served, however that trickles in: what has
+/// come of a head is not seen here before its end.
 final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart

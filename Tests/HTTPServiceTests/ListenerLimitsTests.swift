@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "A head or a body that trickles in is cut off, on a new connection and on one that has served",
+        "What trickles in is cut off: a head on a new connection, a body there and on one that has served",
         arguments: [
             ["POST /apple/not"], [request("x", length: 9000)], [request("first"), request("x", length: 9000)],
         ]
