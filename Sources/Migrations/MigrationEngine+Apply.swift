@@ -43,6 +43,11 @@ extension MigrationEngine {
                 on: connection
             )
         }
+        let names = settings(lockTimeout: options.lockPatience).keys.sorted()
+        let before = try connection.query(
+            "select name, current_setting(name, true) from unnest(\(names)::text[]) as name",
+            as: (String, String?).self
+        )
         var isRepeated = wasStarted
         let duration = try await withRetries(migration, on: connection) { connection in
             let start = ContinuousClock.now
@@ -63,18 +68,30 @@ extension MigrationEngine {
             if isNeeded { try connection.execute(Statement(unsafeSQL: statement)) }
             return ContinuousClock.now - start
         }
-        try connection.execute("reset all")
+        // By name: the session has settings of the connection's own, which RESET would take along.
+        try set(before, isLocal: false, on: connection)
         try MigrationHistory.finish(migration, duration: duration, on: connection)
         return duration
     }
 
     private func setSession(lockTimeout: Duration, isLocal: Bool, on connection: isolated Connection) throws {
+        let settings = settings(lockTimeout: lockTimeout).sorted { $0.key < $1.key }
+        try set(settings.map { ($0.key, $0.value) }, isLocal: isLocal, on: connection)
+    }
+
+    /// What a migration's session is set to.
+    private func settings(lockTimeout: Duration) -> [String: String] {
         var settings = options.sessionSettings
         settings["lock_timeout"] = "\(lockTimeout.wholeMilliseconds)"
         settings["statement_timeout"] = "\(options.statementTimeout.wholeMilliseconds)"
+        return settings
+    }
+
+    /// Makes settings; nil is the value that a session begins with.
+    private func set(_ settings: [(String, String?)], isLocal: Bool, on connection: isolated Connection) throws {
         // In one statement: a trip for each would be most of what a small migration takes.
         var calls: Statement = "select"
-        for (index, (name, value)) in settings.sorted(by: { $0.key < $1.key }).enumerated() {
+        for (index, (name, value)) in settings.enumerated() {
             calls += (index == 0 ? " " : ", ") + "set_config(\(name), \(value), \(isLocal))"
         }
         try connection.execute(calls)

@@ -157,6 +157,41 @@ struct MigrationEngineTests {
         }
     }
 
+    @Test("A migration without a transaction leaves the session's settings as they were")
+    func settingsAfterOneAlone() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let set = try Self.set(
+                Self.migration(1, "create table t (i int);"),
+                Self.migration(2, "create index concurrently t_i on t (i)", head: "bundle=core no-transaction")
+            )
+            var options = MigrationEngine.Options()
+            options.sessionSettings = ["accountctl.test": "chosen"]
+            let engine = Self.engine(set, database, options: options)
+            var configuration = database.configuration
+            configuration.statementDeadline = nil
+            configuration.sessionSettings["lock_timeout"] = "7s"
+            try await Connection.with(configuration, logger: Self.logger) { connection in
+                let settings: Statement = """
+                    select concat_ws(
+                        ' ',
+                        current_setting('client_connection_check_interval'),
+                        current_setting('default_transaction_isolation'),
+                        current_setting('idle_in_transaction_session_timeout'),
+                        current_setting('lock_timeout'),
+                        current_setting('statement_timeout'),
+                        current_setting('accountctl.test', true)
+                    )
+                    """
+                let before = try connection.one(settings, as: String.self)
+                #expect(before.hasPrefix("10s read committed "))
+                try await engine.up(on: connection)
+                let after = try connection.one(settings, as: String.self)
+                // A setting with a name of ours is empty once it was made.
+                #expect(after == before + " ")
+            }
+        }
+    }
+
     @Test("An edited file, a newer database and a number that comes too late are refused")
     func conflicts() async throws {
         try await TestDatabase.with(.empty) { database in
