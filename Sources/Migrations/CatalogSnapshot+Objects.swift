@@ -1,3 +1,5 @@
+import Postgres
+
 extension CatalogSnapshot {
     /// One row per object.
     ///
@@ -5,7 +7,7 @@ extension CatalogSnapshot {
     /// what others rely on: the functions that the app calls, the one at sign-up where it is ours, row-level security,
     /// policies and grants of profiles, policies that speak of avatars, and triggers that call our functions. Columns
     /// that an app adds to its profiles are its own business.
-    static let objects = """
+    static let objects: Statement = """
         select object, definition
         from (
             select 'schema ' || n.nspname as object,

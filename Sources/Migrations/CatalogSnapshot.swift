@@ -43,7 +43,7 @@ package enum CatalogSnapshot {
     static func record(on connection: isolated Connection) async throws {
         try await connection.transaction { connection in
             try fixNames(on: connection)
-            let present = "with present as (" + Statement(unsafeSQL: objects) + ") "
+            let present = "with present as (" + objects + ") "
             if try connection.one(
                 "select exists (select from accountctl.catalog_drift where object <> '')",
                 as: Bool.self
@@ -114,7 +114,7 @@ package enum CatalogSnapshot {
     private static func differencesInTransaction(on connection: isolated Connection) throws -> [Difference] {
         try fixNames(on: connection)
         return try connection.query(
-            "with present as (" + Statement(unsafeSQL: objects)
+            "with present as (" + objects
                 + """
                 )
                 select coalesce(r.object, p.object), r.definition, p.definition
@@ -152,7 +152,7 @@ package enum CatalogSnapshot {
             try recording(connection)
             try connection.execute("delete from accountctl.catalog_snapshot")
             try connection.execute(
-                "insert into accountctl.catalog_snapshot (object, definition) " + Statement(unsafeSQL: objects)
+                "insert into accountctl.catalog_snapshot (object, definition) " + objects
             )
             if try isUnfinished(on: connection) { try connection.execute("delete from accountctl.catalog_drift") }
             return true

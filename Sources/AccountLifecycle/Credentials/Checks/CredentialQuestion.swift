@@ -55,8 +55,7 @@ struct CredentialQuestion {
     }
 
     /// Not when the token was replaced while Apple was asked: the answer is not about the new one.
-    private func note(_ credential: HeldCredential, _ change: StaticString) async throws {
-        let change = Statement(unsafeSQL: change.description)
+    private func note(_ credential: HeldCredential, _ change: Statement) async throws {
         _ = try await services.pool.withConnection { connection in
             try connection.execute(
                 "update accountctl.apple_credentials set checked_at = clock_timestamp(), " + change
