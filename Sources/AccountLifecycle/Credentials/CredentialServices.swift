@@ -3,20 +3,8 @@ package import Postgres
 package import Sealing
 package import SignInWithApple
 
-#if canImport(FoundationEssentials)
-    package import FoundationEssentials
-#else
-    package import Foundation
-#endif
-
 /// What following credentials through their life needs.
 package struct CredentialServices: Sendable {
-    /// Switches the forwarding of a relay address, in the transaction of the event; false when the event is older than
-    /// what is known about the address.
-    package typealias Forwarding =
-        @Sendable (_ user: UUID, _ address: String, _ isOn: Bool, _ at: Date, _ connection: isolated Connection) throws
-        -> Bool
-
     /// The worker's connections.
     let pool: Pool
     /// The configured clients.
@@ -27,8 +15,6 @@ package struct CredentialServices: Sendable {
     let policy: CredentialPolicy
     /// Gets what happens, without personal data.
     let logger: Logger
-    /// Where relay addresses are kept; nil where they are not.
-    let forwarding: Forwarding?
 
     /// Puts the services together.
     package init(
@@ -36,14 +22,12 @@ package struct CredentialServices: Sendable {
         apple: AppleClients,
         keys: KeyRing,
         policy: CredentialPolicy = CredentialPolicy(),
-        logger: Logger,
-        forwarding: Forwarding? = nil
+        logger: Logger
     ) {
         self.pool = pool
         self.apple = apple
         self.keys = keys
         self.policy = policy
         self.logger = logger
-        self.forwarding = forwarding
     }
 }

@@ -145,11 +145,4 @@ package enum RelayDirectory {
             as: Bool.self
         )
     }
-
-    /// What ``CredentialServices`` calls when Apple tells that forwarding was switched.
-    ///
-    /// Apple sends such events for relay addresses only, so they carry the claim.
-    package static let switchForwarding: CredentialServices.Forwarding = { user, address, isOn, at, connection in
-        try note(userID: user, address: address, forwards: isOn, happenedAt: at, appleClaim: true, on: connection)
-    }
 }

@@ -34,7 +34,7 @@ extension CredentialRules.Outcome {
         case .notConfirmable: "Apple gave no clear answer, none for a day, or had been asked already"
         case .nothingHeld: "no credential by which Apple could be asked"
         case .forwarding: "forwarding of a relay address was switched"
-        case .notTracked: "no relay addresses are kept"
+        case .notTracked: "the event names no address"
         }
     }
 }

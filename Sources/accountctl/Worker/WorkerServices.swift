@@ -38,8 +38,7 @@ struct WorkerServices {
             apple: apple,
             keys: try followedKeys(),
             policy: settings.apple.policy,
-            logger: logger,
-            forwarding: RelayDirectory.switchForwarding
+            logger: logger
         )
     }
 

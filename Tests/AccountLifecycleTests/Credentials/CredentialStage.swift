@@ -84,16 +84,14 @@ struct CredentialStage: Sendable {
     func services(
         _ policy: CredentialPolicy = CredentialPolicy(),
         keys: KeyRing? = nil,
-        logger: Logger = .silent,
-        forwarding: CredentialServices.Forwarding? = nil
+        logger: Logger = .silent
     ) -> CredentialServices {
         CredentialServices(
             pool: pool,
             apple: apple,
             keys: keys ?? self.keys,
             policy: policy,
-            logger: logger,
-            forwarding: forwarding
+            logger: logger
         )
     }
 
@@ -254,6 +252,16 @@ struct CredentialStage: Sendable {
             mark: mark,
             deletions: deletions
         )
+    }
+
+    /// What is known of the forwarding of a person's addresses.
+    func forwarding(of person: Person) async throws -> [String] {
+        try await admin.withConnection { connection in
+            try connection.query(
+                "select address || ' ' || forwarding from accountctl.relay_addresses where user_id = \(person.id)",
+                as: String.self
+            )
+        }
     }
 
     func outcomes() async throws -> [String] {

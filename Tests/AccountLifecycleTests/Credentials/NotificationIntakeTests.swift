@@ -3,7 +3,6 @@ import JobQueue
 import Postgres
 import Sandbox
 import SignInWithApple
-import Synchronization
 import TestSupport
 import Testing
 
@@ -401,22 +400,30 @@ import Testing
     @Test func forwardingIsSwitchedWithTheEvent() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
-            let switched = Mutex<[String]>([])
-            let services = stage.services { user, address, isOn, _, _ in
-                switched.withLock { $0.append("\(user == anna.id) \(address) \(isOn)") }
-                return true
-            }
+            let services = stage.services()
             let told = try stage.told(.emailDisabled, about: anna.sub) {
                 ($0.email, $0.isPrivateEmail) = ("x@privaterelay.appleid.com", true)
             }
             _ = try await NotificationIntake(services).take(told)
-            #expect(switched.withLock { $0 } == ["true x@privaterelay.appleid.com false"])
+            #expect(try await stage.forwarding(of: anna) == ["x@privaterelay.appleid.com off"])
             #expect(try await stage.outcomes() == ["email-disabled forwarding"])
             let rows = try await stage.value(
                 "select count(*) from accountctl.credential_events as e where e::text like '%privaterelay%'",
                 as: Int.self
             )
             #expect(rows == 0)
+
+            // Older than what is known; and without an address there is nothing to switch.
+            let older = try stage.told(.emailEnabled, about: anna.sub, ago: 60) {
+                ($0.email, $0.isPrivateEmail) = ("x@privaterelay.appleid.com", true)
+            }
+            _ = try await NotificationIntake(services).take(older)
+            _ = try await NotificationIntake(services).take(stage.told(.emailEnabled, about: anna.sub))
+            #expect(
+                try await stage.outcomes()
+                    == ["email-disabled forwarding", "email-enabled stale", "email-enabled not_tracked"]
+            )
+            #expect(try await stage.forwarding(of: anna) == ["x@privaterelay.appleid.com off"])
         }
     }
 

@@ -72,7 +72,7 @@ package enum CredentialRules {
         case nothingHeld = "nothing_held"
         /// Forwarding of a relay address was switched.
         case forwarding
-        /// No relay addresses are kept.
+        /// An event about forwarding that names no address.
         case notTracked = "not_tracked"
     }
 

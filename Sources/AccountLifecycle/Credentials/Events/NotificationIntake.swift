@@ -55,11 +55,10 @@ package struct NotificationIntake: Sendable {
     }
 
     private func store(_ notification: AppleNotification) async throws -> Receipt {
-        let services = services
         let isNew = try await services.pool.withTransaction { connection in
             var isNew = false
             for (index, event) in notification.events.enumerated()
-            where try Self.store(event, at: index, of: notification, services, on: connection) {
+            where try Self.store(event, at: index, of: notification, on: connection) {
                 isNew = true
             }
             return isNew
@@ -71,7 +70,6 @@ package struct NotificationIntake: Sendable {
         _ event: AppleNotification.Event,
         at index: Int,
         of notification: AppleNotification,
-        _ services: CredentialServices,
         on connection: isolated Connection
     ) throws -> Bool {
         let kind = CredentialEvent.Kind(event.type)
@@ -119,7 +117,7 @@ package struct NotificationIntake: Sendable {
         }
         if kind == .emailEnabled || kind == .emailDisabled {
             // The address stands in no row of ours but the one that is about it: used here, or not at all.
-            let outcome = try switchForwarding(event, kind, user, services, on: connection)
+            let outcome = try switchForwarding(event, kind, user, on: connection)
             try CredentialEventRows.settle(id, outcome, on: connection)
             return true
         }
@@ -131,11 +129,18 @@ package struct NotificationIntake: Sendable {
         _ event: AppleNotification.Event,
         _ kind: CredentialEvent.Kind,
         _ user: UUID,
-        _ services: CredentialServices,
         on connection: isolated Connection
     ) throws -> CredentialRules.Outcome {
-        guard let address = event.email, let forwarding = services.forwarding else { return .notTracked }
-        let isSwitched = try forwarding(user, address, kind == .emailEnabled, event.occurredAt, connection)
+        guard let address = event.email else { return .notTracked }
+        let isSwitched = try RelayDirectory.note(
+            userID: user,
+            address: address,
+            forwards: kind == .emailEnabled,
+            happenedAt: event.occurredAt,
+            // Apple sends such events for relay addresses only.
+            appleClaim: true,
+            on: connection
+        )
         return isSwitched ? .forwarding : .stale
     }
 }
