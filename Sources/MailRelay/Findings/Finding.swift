@@ -19,7 +19,7 @@ package struct Finding: Sendable, Hashable {
         case advice
         /// Works today, and should not be relied on.
         case weak
-        /// Could not be told: nobody answered.
+        /// Could not be told: nobody answered, or nothing sure is known of what Apple makes of it.
         case unknown
         /// Mail is lost because of it.
         case broken

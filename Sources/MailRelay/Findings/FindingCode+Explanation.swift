@@ -44,7 +44,8 @@ extension FindingCode {
         case .dkimBareKey: "Some receivers expect the key wrapped as SubjectPublicKeyInfo and fail on a bare one."
         case .dkimHash: "The record forbids the hash that signatures use (sha256)."
         case .dkimService: "The record forbids the key's use for mail."
-        case .dkimTesting: "“t=y” asks receivers to treat signed mail as if it were not signed."
+        case .dkimTesting:
+            "“t=y” asks receivers to treat signed mail as if it were not signed; what Apple's relay does with it is not known."
         case .dkimEd25519Only:
             "Nothing is known of Apple verifying Ed25519; publish an RSA key beside it and sign with both."
         case .dkimUnexpectedKey: "The key published is not the one the provider signs with."
@@ -74,7 +75,7 @@ extension FindingCode {
             "No exchanger has an address: bounces and replies are lost, and some providers then change the envelope domain."
         case .dnsBogus:
             "Receivers that validate DNSSEC get no answer, others do. Sign the zone anew, or take its DS record out of the zone above."
-        case .nameMissing: "Receivers refuse mail from a domain that does not exist."
+        case .nameMissing: "Receivers refuse mail from a domain that does not exist, whatever signs it."
         case .envelopeTarget: "The provider expects the envelope domain to be an alias of its own name."
         case .appleNotRegistered:
             "Apple's relay drops mail from sources that are not registered, whatever SPF and DKIM say."

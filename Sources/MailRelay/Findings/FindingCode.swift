@@ -88,10 +88,10 @@ extension FindingCode {
             .dkimVersion, .dkimRevoked, .dkimBase64, .dkimBadKey, .dkimKeyType, .dkimTooShort, .dkimHash, .dkimService,
             .dkimUnexpectedKey, .dkimOtherDomain, .nameMissing, .appleNotRegistered:
             .broken
-        case .spfUnknown, .spfSenderUnstated, .spfCannotEnumerate, .dkimNoSelectors, .dkimUnknown, .dmarcUnknown,
-            .mxUnknown, .dnsBogus:
+        case .spfUnknown, .spfSenderUnstated, .spfCannotEnumerate, .dkimNoSelectors, .dkimTesting, .dkimUnknown,
+            .dmarcUnknown, .mxUnknown, .dnsBogus:
             .unknown
-        case .spfPartly, .spfAnyone, .dkimShort, .dkimBareKey, .dkimTesting, .dkimEd25519Only, .dkimUnexpectedTarget,
+        case .spfPartly, .spfAnyone, .dkimShort, .dkimBareKey, .dkimEd25519Only, .dkimUnexpectedTarget,
             .dmarcNotAligned, .mxNull, .mxNone, .mxDead, .envelopeTarget:
             .weak
         case .spfLookalike, .spfTermsWorstCase, .spfVoidsWorstCase, .spfNoAll, .spfNeutralAll, .spfPtr, .spfAfterAll,

@@ -6,16 +6,37 @@ struct ExchangerCheck<Source: Resolver> {
         self.resolver = resolver
     }
 
-    func run(_ stream: MailStream, by deadline: ContinuousClock.Instant) async -> [Finding] {
-        var findings = await check(stream.envelopeDomain, by: deadline)
+    /// What is to be said about both domains, and whether the envelope's can be a sender's.
+    func run(
+        _ stream: MailStream,
+        by deadline: ContinuousClock.Instant
+    ) async -> (sender: SenderDomain, findings: [Finding]) {
+        let envelope = await exchangers(of: stream.envelopeDomain, by: deadline)
+        var findings = await check(stream.envelopeDomain, envelope, by: deadline)
         if stream.fromDomain != stream.envelopeDomain {
-            findings += await check(stream.fromDomain, by: deadline)
+            let from = await exchangers(of: stream.fromDomain, by: deadline)
+            findings += await check(stream.fromDomain, from, by: deadline)
         }
-        return findings
+        return (Self.sender(envelope), findings)
     }
 
-    private func check(_ domain: DomainName, by deadline: ContinuousClock.Instant) async -> [Finding] {
-        let outcome = await resolver.lookup(Question(domain, .mx), by: deadline)
+    private func exchangers(of domain: DomainName, by deadline: ContinuousClock.Instant) async -> LookupOutcome {
+        await resolver.lookup(Question(domain, .mx), by: deadline)
+    }
+
+    private static func sender(_ exchangers: LookupOutcome) -> SenderDomain {
+        switch exchangers {
+        case .records, .noData: .exists
+        case .nxDomain: .missing
+        case .serverFailure, .timeout, .refused, .unreachable, .badReply: .unknown
+        }
+    }
+
+    private func check(
+        _ domain: DomainName,
+        _ outcome: LookupOutcome,
+        by deadline: ContinuousClock.Instant
+    ) async -> [Finding] {
         switch outcome {
         case .records(let answer):
             return await judge(answer.records, of: domain, by: deadline)

@@ -187,7 +187,8 @@ struct DKIMPathCheck<Source: Resolver> {
         let verdict: PathVerdict =
             switch worst {
             case .broken: .broken
-            case .weak, .unknown: .weak
+            case .unknown: .unknown
+            case .weak: .weak
             case .advice, nil: .ok
             }
         var isRSA = false

@@ -21,6 +21,7 @@ package struct StreamChecker: Sendable {
         let (spfVerdict, spfFindings) = await spf
         let dkimFound = await dkim
         let dmarcResult = await dmarc
+        let (sender, exchangerFindings) = await exchangers
         let alignment = Alignment(spf: spfVerdict, dkim: dkimFound.path, keys: dkimFound.keys)
         let verdict = StreamVerdict(
             spf: spfVerdict,
@@ -28,12 +29,13 @@ package struct StreamChecker: Sendable {
             envelopeRegistered: stream.isRegistered(stream.envelopeDomain),
             fromRegistered: stream.isRegistered(stream.fromDomain),
             refusal: dmarcResult.refusal(keys: dkimFound.keys),
+            sender: sender,
             isSilent: (spfVerdict == .unknown && spfFindings.contains { $0.code == .spfUnknown })
                 || (dkimFound.path == .unknown && dkimFound.findings.contains { $0.code == .dkimUnknown })
         )
         var findings = spfFindings + dkimFound.findings + registrationFindings(stream)
         findings += dmarcResult.findings(alignment)
-        findings += await exchangers
+        findings += exchangerFindings
         let answers = recorder.answers
         findings += bogusFindings(answers)
         return StreamReport(

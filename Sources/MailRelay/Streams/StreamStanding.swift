@@ -92,8 +92,9 @@ package struct StreamStanding: Sendable, Hashable, Codable {
 
     /// What paths that stand so make of the stream.
     private func answer(_ spf: PathVerdict, _ dkim: PathVerdict, _ verdict: StreamVerdict) -> Known {
-        // Silence about the From domain's policy withdraws no refusal.
-        if verdict.refusal == .unknown, let known, known.reachable == .no, known.spf == spf, known.dkim == dkim {
+        // Silence about the From domain's policy, or about the envelope domain, withdraws no refusal.
+        let isRefusalOpen = verdict.refusal == .unknown || verdict.sender == .unknown
+        if isRefusalOpen, let known, known.reachable == .no, known.spf == spf, known.dkim == dkim {
             return known
         }
         return Known(spf: spf, dkim: dkim, reachable: verdict.reachable(spf: spf, dkim: dkim))

@@ -14,7 +14,7 @@ package enum PathVerdict: String, Sendable, Hashable, CaseIterable, Codable {
 package enum Reachability: String, Sendable, Hashable, CaseIterable, Codable {
     /// At least one path works and its name is registered.
     case yes
-    /// No path does, or the From domain's own policy has the mail refused.
+    /// No path does, the From domain's own policy has the mail refused, or the envelope domain does not exist.
     case no
     /// It cannot be told.
     case unknown
@@ -32,6 +32,8 @@ package struct StreamVerdict: Sendable, Hashable {
     package let fromRegistered: Bool?
     /// What the From domain's policy asks of mail that is not its own.
     let refusal: DMARCRefusal
+    /// Whether the envelope domain exists; no path leads past one that does not.
+    let sender: SenderDomain
     /// Whether DNS kept silent on a path, so that another run may tell more.
     ///
     /// A path of which too little was stated is unknown as well, and stays so however often DNS answers.
@@ -44,6 +46,7 @@ package struct StreamVerdict: Sendable, Hashable {
         envelopeRegistered: Bool?,
         fromRegistered: Bool?,
         refusal: DMARCRefusal = .none,
+        sender: SenderDomain = .exists,
         isSilent: Bool? = nil
     ) {
         self.spf = spf
@@ -51,6 +54,7 @@ package struct StreamVerdict: Sendable, Hashable {
         self.envelopeRegistered = envelopeRegistered
         self.fromRegistered = fromRegistered
         self.refusal = refusal
+        self.sender = sender
         self.isSilent = isSilent ?? (spf == .unknown || dkim == .unknown)
     }
 
@@ -59,7 +63,7 @@ package struct StreamVerdict: Sendable, Hashable {
 
     /// Whether mail reaches the relay where the paths stand so.
     func reachable(spf: PathVerdict, dkim: PathVerdict) -> Reachability {
-        if refusal.refuses(spf: spf, dkim: dkim) { return .no }
+        if sender == .missing || refusal.refuses(spf: spf, dkim: dkim) { return .no }
         let paths = [Self.reach(spf, envelopeRegistered), Self.reach(dkim, fromRegistered)]
         if paths.contains(.yes) { return .yes }
         return paths.contains(.unknown) ? .unknown : .no

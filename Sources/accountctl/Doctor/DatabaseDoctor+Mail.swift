@@ -56,14 +56,15 @@ extension DatabaseDoctor {
         )
     }
 
-    /// A stream of which DNS answers and which cannot be judged all the same.
+    /// A stream of which DNS answers and which cannot be judged all the same: too little is stated, or its key is on
+    /// trial.
     private func vague(_ stream: MailStreamHealth) -> DoctorFinding {
         DoctorFinding(
             .warning,
             "mail.unknown",
-            "too little is stated of the mail stream \(stream.name) to tell whether it reaches Apple's relay: "
+            "what is stated and published of the mail stream \(stream.name) does not tell whether it reaches Apple's relay: "
                 + Self.paths(spf: stream.seenSPF, dkim: stream.seenDKIM),
-            why: "Without who sends, and with which key, a fault would not be seen.",
+            why: "Without who sends, and a key that counts, a fault would not be seen.",
             todo: "accountctl relay check \(stream.name) --explain says what is missing."
         )
     }

@@ -63,6 +63,42 @@ struct StreamTests {
         #expect(unstated.conclusion == .advice && unstated.findings.map(\.code) == [.appleNotStated])
     }
 
+    @Test("no signature helps an envelope domain that does not exist; one of which DNS is silent changes nothing")
+    func envelopeMissing() async throws {
+        let zone = Self.healthy.split(separator: "\n").filter { !$0.hasPrefix("send.app.test") }.joined(separator: "\n")
+        let gone = try await Self.report(zone)
+        #expect(gone.verdict.spf == .broken && gone.verdict.dkim == .ok)
+        #expect(gone.verdict.reachable == .no && gone.conclusion == .broken)
+        #expect(gone.findings.contains { $0.code == .nameMissing })
+        let silent = try await Self.report(zone + "\nsend.app.test * SERVFAIL")
+        #expect(silent.verdict.reachable == .yes)
+
+        // Silence afterwards takes back neither answer.
+        for (first, held) in [(try await Self.report().verdict, Reachability.yes), (gone.verdict, .no)] {
+            var standing = StreamStanding()
+            for _ in 0..<2 { _ = standing.observe(first, at: StreamStandingTests.start) }
+            for _ in 0..<3 { #expect(standing.observe(silent.verdict, at: StreamStandingTests.start) == nil) }
+            #expect(standing.known?.reachable == held)
+        }
+    }
+
+    @Test("an envelope domain without an exchanger and an address sends all the same")
+    func envelopeWithoutMail() async throws {
+        let zone = Self.healthy.replacing("send.app.test MX 10 bounce.esp.test\n", with: "")
+        let report = try await Self.report(zone)
+        #expect(report.verdict.reachable == .yes && report.findings.map(\.code) == [.mxNone])
+    }
+
+    @Test("a key on trial proves nothing, and is no silence of DNS")
+    func keyOnTrial() async throws {
+        let zone = Self.healthy.replacing("v=DKIM1; p=", with: "v=DKIM1; t=y; p=")
+        let beside = try await Self.report(zone)
+        #expect(beside.verdict.reachable == .yes && beside.verdict.dkim == .unknown && !beside.verdict.isSilent)
+        let alone = try await Self.report(zone.replacing("ip4:192.0.2.25 ip6:2001:db8:25::25", with: ""))
+        #expect(alone.verdict.spf == .broken && alone.verdict.reachable == .unknown && !alone.verdict.isSilent)
+        #expect(alone.findings.contains { $0.code == .dkimTesting && $0.severity == .unknown })
+    }
+
     @Test("one path broken is advice, both broken is broken, doubt is unknown")
     func paths() async throws {
         let noKey = Self.healthy.replacing("s._domainkey.app.test", with: "t._domainkey.app.test")
