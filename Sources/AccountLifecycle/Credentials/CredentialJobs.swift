@@ -48,7 +48,7 @@ enum CredentialJobs {
         let inboxReader = NotificationInbox(services)
         try registry.register(handle) { arguments, _ in
             switch try await events.handle(arguments.event) {
-            case .settled: .completed()
+            case .settled, .waiting: .completed()
             case .again(let pause): .retry(after: pause, reason: "Apple gave no answer")
             }
         }

@@ -25,6 +25,7 @@ import Testing
         credential: Double? = -90,
         proof: Double? = nil,
         erased: Bool = false,
+        lockedOut: Bool = false,
         otherWayIn: Bool = false
     ) -> CredentialRules.Decision {
         CredentialRules.decide(
@@ -34,6 +35,7 @@ import Testing
                 newestCredential: credential.map { moment + $0 },
                 newestProofOfLife: (proof ?? credential).map { moment + $0 },
                 isBeingErased: erased,
+                isLockedOut: lockedOut,
                 hasOtherWayIn: otherWayIn
             ),
             policy: policy
@@ -49,6 +51,16 @@ import Testing
                 == .react([.signOut, .forgetCredential, .markIdentity, .requestDeletion], mark: .accountDeleted)
         )
         #expect(decide(.grantGone) == .react([.signOut, .forgetCredential, .markIdentity], mark: .consentRevoked))
+    }
+
+    /// A locked-out account may be let go yet: only what an erasure cannot be the cause of is decided before that.
+    @Test func whatIsAboutALockedOutAccountWaits() {
+        for kind: CredentialEvent.Kind in [.consentRevoked, .accountDeleted, .grantGone, .stateRevoked] {
+            #expect(decide(kind, lockedOut: true) == .wait)
+            #expect(decide(kind, signIn: 1, lockedOut: true) == .nothing(.stale))
+            #expect(decide(kind, erased: true) == .nothing(.echo))
+        }
+        #expect(decide(.stateTransferred, lockedOut: true) == .noteTransfer)
     }
 
     /// Apple speaks of its own account: whoever signs in with Google as well did not ask for everything to be erased.

@@ -162,8 +162,27 @@ struct CredentialStage: Sendable {
         )
     }
 
-    /// Has an account be under deletion, locked out already.
+    /// Has an account be under deletion: locked out, and with the step at Apple begun for good.
     func beginErasure(of user: UUID) async throws {
+        try await lockOut(user)
+        try await beginAtApple(for: user)
+        try await sql("update accountctl.deletion_steps set facts = '{}'")
+    }
+
+    /// Has the step at Apple begin, which may still be taken back.
+    func beginAtApple(for user: UUID) async throws {
+        try await sql(
+            """
+            insert into accountctl.deletion_steps (request_id, step, runs, started_at)
+            select id, 'revoke_apple', 1, now()
+            from accountctl.deletion_requests
+            where user_id = \(user)
+            """
+        )
+    }
+
+    /// Has an account be under deletion and locked out, with no step begun that cannot be undone.
+    func lockOut(_ user: UUID) async throws {
         try await sql("select accountctl.open_deletion_request(\(user), 'app', null, '0')")
         try await sql(
             """

@@ -9,14 +9,25 @@ import Postgres
 /// The rows of `credential_events` that wait, as they are handled.
 enum CredentialEventRows {
     /// Some of those whose time has come; each is settled or steps back before it is asked for again.
+    ///
+    /// Not those of an account whose erasure has begun for good: they go with it, and its rows are locked for as long as
+    /// they are being deleted.
     static func due(on connection: isolated Connection) throws -> [Int64] {
         try connection.query(
             """
-            select id
-            from accountctl.credential_events
-            where handled_at is null
-              and next_try_at <= statement_timestamp()
-            order by next_try_at, id
+            select e.id
+            from accountctl.credential_events as e
+            where e.handled_at is null
+              and e.next_try_at <= statement_timestamp()
+              and not exists (
+                  select
+                  from accountctl.deletion_requests as r
+                  where r.user_id = e.user_id
+                    and r.finished_at is null
+                    and r.locked_out_at is not null
+                    and \(DeletionBrakes.isBegunForGood)
+              )
+            order by e.next_try_at, e.id
             limit 500
             """,
             as: Int64.self
@@ -72,6 +83,19 @@ enum CredentialEventRows {
                 outcome = \(outcome.rawValue)
             where id = \(id)
               and handled_at is null
+            """
+        )
+    }
+
+    /// Has what waits of an account that is let go be handled soon.
+    static func wake(_ user: UUID, on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            update accountctl.credential_events
+            set next_try_at = clock_timestamp()
+            where user_id = \(user)
+              and handled_at is null
+              and next_try_at > clock_timestamp()
             """
         )
     }

@@ -15,7 +15,7 @@ extension CredentialEvents {
         subject: String?,
         on connection: isolated Connection
     ) throws -> CredentialRules.Facts {
-        let (signIn, credential, proof, isBeingErased, hasIdentity, hasPassword, hasOtherWayIn) = try connection.one(
+        let (signIn, credential, proof, erasure, hasIdentity, hasPassword, hasOtherWayIn) = try connection.one(
             """
             select
                 (
@@ -34,10 +34,10 @@ extension CredentialEvents {
                     from accountctl.apple_credentials
                     where user_id = \(user) and apple_sub = coalesce(\(subject), apple_sub)
                 ),
-                exists (
-                    select
-                    from accountctl.deletion_requests
-                    where user_id = \(user) and finished_at is null and locked_out_at is not null
+                (
+                    select \(DeletionBrakes.isBegunForGood)
+                    from accountctl.deletion_requests as r
+                    where r.user_id = \(user) and r.finished_at is null and r.locked_out_at is not null
                 ),
                 exists (
                     select
@@ -51,6 +51,12 @@ extension CredentialEvents {
                     where u.id = \(user)
                       and (
                           u.phone_confirmed_at is not null
+                          -- It is about one of them.
+                          or \(subject)::text is null and 1 < (
+                              select count(*)
+                              from auth.identities as i
+                              where i.user_id = u.id and i.provider = 'apple'
+                          )
                           or exists (
                               select
                               from auth.identities as i
@@ -60,13 +66,14 @@ extension CredentialEvents {
                       )
                 )
             """,
-            as: (Date?, Date?, Date?, Bool, Bool, Bool, Bool).self
+            as: (Date?, Date?, Date?, Bool?, Bool, Bool, Bool).self
         )
         return CredentialRules.Facts(
             newestSignIn: signIn,
             newestCredential: credential,
             newestProofOfLife: proof,
-            isBeingErased: isBeingErased,
+            isBeingErased: erasure == true,
+            isLockedOut: erasure == false,
             hasIdentity: hasIdentity,
             hasOtherWayIn: try hasOtherWayIn || hasPassword && !isPasswordEmpty(of: user, on: connection)
                 || hasPasskey(user, on: connection)

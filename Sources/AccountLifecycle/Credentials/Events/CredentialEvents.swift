@@ -13,6 +13,8 @@ struct CredentialEvents: Sendable {
     enum Handling: Sendable, Hashable {
         /// Handled, now or before.
         case settled
+        /// The account is locked out and may be let go yet: it waits for ``handleWaiting(for:)``.
+        case waiting
         /// Apple gave no answer; try again.
         case again(after: Duration?)
     }
@@ -36,6 +38,7 @@ struct CredentialEvents: Sendable {
             }
             switch step {
             case .settled: return .settled
+            case .waiting: return .waiting
             case .confirm(let user, let event):
                 let found = try await CredentialChecks(services).confirm(
                     user: user,
@@ -100,6 +103,7 @@ struct CredentialEvents: Sendable {
 
     private enum Step: Sendable {
         case settled
+        case waiting
         case confirm(user: UUID, CredentialEvent)
     }
 
@@ -129,6 +133,9 @@ struct CredentialEvents: Sendable {
         switch CredentialRules.decide(event, facts, policy: services.policy) {
         case .nothing(let outcome):
             try CredentialEventRows.settle(id, outcome, on: connection)
+        case .wait:
+            _ = try CredentialEventRows.stepBack(id, on: connection)
+            return .waiting
         case .noteTransfer:
             try CredentialReactions(on: user, to: event).mark(.transferred, on: connection)
             try CredentialEventRows.settle(id, .noted, on: connection)

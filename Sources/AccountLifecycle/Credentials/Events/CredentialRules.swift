@@ -16,8 +16,10 @@ package enum CredentialRules {
         var newestCredential: Date?
         /// When it is last known that a held credential lived: obtained, or seen alive by a check.
         var newestProofOfLife: Date?
-        /// Whether an erasure has begun: our own revocation comes back as an event.
+        /// Whether an erasure has begun for good: our own revocation comes back as an event.
         var isBeingErased = false
+        /// Whether the account is locked out for an erasure that may still be cancelled.
+        var isLockedOut = false
         /// Whether the account still has the Apple identity that the event is about.
         var hasIdentity = true
         /// Whether the person can sign in without the Apple identity that the event is about.
@@ -28,6 +30,8 @@ package enum CredentialRules {
     enum Decision: Sendable, Hashable {
         /// Nothing; the outcome to record.
         case nothing(Outcome)
+        /// Wait until it is known whether the account goes: it may be let go yet.
+        case wait
         /// These, recorded as the outcome.
         case react(Set<CredentialReaction>, mark: Mark, outcome: Outcome = .done)
         /// Ask Apple first whether the grant lives.
@@ -53,7 +57,7 @@ package enum CredentialRules {
         case noReaction = "no_reaction"
         /// It happened before the newest sign-in or before the credential was obtained.
         case stale
-        /// The account is being erased: the echo of our own revocation, or too late to matter.
+        /// The account's erasure has begun for good: the echo of our own revocation, or too late to matter.
         case echo
         /// No account has this identity.
         case unknownAccount = "unknown_account"
@@ -87,7 +91,8 @@ package enum CredentialRules {
             return ended(event, facts, reactionsToGrantGone(facts, policy), .consentRevoked)
         case .stateRevoked:
             if facts.isBeingErased { return .nothing(.echo) }
-            return isStale(event, facts) ? .nothing(.stale) : .confirm
+            if isStale(event, facts) { return .nothing(.stale) }
+            return facts.isLockedOut ? .wait : .confirm
         case .stateTransferred:
             return .noteTransfer
         case .stateNotFound:
@@ -110,6 +115,7 @@ package enum CredentialRules {
     ) -> Decision {
         if facts.isBeingErased { return .nothing(.echo) }
         if isStale(event, facts) { return .nothing(.stale) }
+        if facts.isLockedOut { return .wait }
         let (permitted, outcome) = permitted(reactions, facts)
         return permitted.isEmpty ? .nothing(outcome) : .react(permitted, mark: mark, outcome: outcome)
     }

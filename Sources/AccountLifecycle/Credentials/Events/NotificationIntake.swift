@@ -76,21 +76,8 @@ package struct NotificationIntake: Sendable {
         // Issuer, audience and id name a delivery; the issuer is always the same.
         let place = index == 0 ? "" : "#\(index)"
         let notificationID = "\(notification.audience)/\(notification.id)\(place)"
-        // A sub is of one team: one that no account of ours has is nobody's here, and is not kept.
-        let found: (user: UUID, identity: UUID, isBeingErased: Bool)? = try event.sub.flatMap { sub in
-            try connection.first(
-                """
-                select user_id, id, exists (
-                    select
-                    from accountctl.deletion_requests as r
-                    where r.user_id = i.user_id and r.finished_at is null and r.locked_out_at is not null
-                )
-                from auth.identities as i
-                where provider = 'apple'
-                  and provider_id = \(sub)
-                """,
-                as: (UUID, UUID, Bool).self
-            )
+        let found = try event.sub.flatMap { sub in
+            try EventOwner.find(sub, clientID: notification.audience, on: connection)
         }
         // Its rows are locked while they are deleted, which may take long: to name them would keep Apple, and others'
         // events, waiting.
@@ -121,7 +108,8 @@ package struct NotificationIntake: Sendable {
             try CredentialEventRows.settle(id, outcome, on: connection)
             return true
         }
-        try CredentialJobs.enqueueHandling(of: id, on: connection)
+        // What is about a locked-out account waits for what becomes of it.
+        if owner?.isLockedOut != true { try CredentialJobs.enqueueHandling(of: id, on: connection) }
         return true
     }
 

@@ -1,0 +1,103 @@
+import Foundation
+import JobQueue
+import Postgres
+import Sandbox
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+/// What Apple tells of the new team's subs before the transfer is applied.
+@Suite(.timeLimit(.minutes(5))) struct TransferEventsTests {
+    private static let newSub = "001.of-the-new-team"
+
+    private func exchange(_ person: CredentialStage.Person, _ state: String, _ stage: CredentialStage) async throws {
+        try await stage.sql(
+            """
+            insert into accountctl.apple_transfers
+                (user_id, client_id, target_team, old_sub, transfer_identifier, new_sub, new_email, is_private_email, state)
+            values (
+                \(person.id), \(CredentialStage.clientID), \(TeamTransferTests.recipient), \(person.sub), 'x',
+                \(Self.newSub), 'new@privaterelay.appleid.com', true, \(state)
+            )
+            """
+        )
+    }
+
+    @Test(arguments: ["exchanged", "conflict"]) func anEventAboutTheNewSubIsTheAccounts(_ state: String) async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            let services = stage.services()
+            try await exchange(anna, state, stage)
+            let off = try stage.told(.emailDisabled, about: Self.newSub) {
+                ($0.email, $0.isPrivateEmail) = ("new@privaterelay.appleid.com", true)
+            }
+            _ = try await NotificationIntake(services).take(off)
+            #expect(try await stage.forwarding(of: anna) == ["new@privaterelay.appleid.com off"])
+            // What is known of the new address is not forgotten with the old one.
+            let transfer = TeamTransfer(clientID: CredentialStage.clientID, targetTeam: TeamTransferTests.recipient)
+            let run = try await TransferBooks(pool: stage.pool, transfer: transfer).apply()
+            #expect(run.done == 1)
+            #expect(try await stage.forwarding(of: anna) == ["new@privaterelay.appleid.com off"])
+            #expect(try await stage.traces(of: ben) == .init())
+            #expect(try await stage.outcomes() == ["email-disabled forwarding"])
+        }
+    }
+
+    @Test func itIsAboutTheIdentityThatMoves() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let services = stage.services()
+            try await exchange(anna, "exchanged", stage)
+            _ = try await NotificationIntake(services).take(stage.told(about: Self.newSub))
+            // Another app's transfer says nothing of this one.
+            let other = try stage.told(about: Self.newSub) { $0.audience = "com.example.web" }
+            _ = try await NotificationIntake(services).take(other)
+            let isKnown = try await stage.value(
+                """
+                select exists (
+                    select
+                    from accountctl.credential_events as e
+                    join auth.identities as i on i.id = e.identity_id and i.provider_id = \(anna.sub)
+                )
+                """,
+                as: Bool.self
+            )
+            #expect(isKnown)
+            var registry = JobRegistry()
+            try CredentialJobs.register(in: &registry, services: services)
+            try await registry.work(in: stage.pool)
+            #expect(try await stage.outcomes() == ["consent-revoked done", "consent-revoked unknown_account"])
+            #expect(
+                try await stage.traces(of: anna)
+                    == .init(sessions: 0, refreshTokens: 0, credentials: 0, mark: "consent_revoked")
+            )
+        }
+    }
+
+    /// Which of two Apple identities is to move nobody knows: one of them is another way in.
+    @Test func anAccountWithTwoAppleIdentitiesIsNotAskedToGo() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp(credential: false)
+            let services = stage.services()
+            try await exchange(anna, "conflict", stage)
+            try await stage.sql("update accountctl.apple_transfers set old_sub = null")
+            try await stage.sql(
+                """
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at, updated_at)
+                values (
+                    '002.of-another-team', \(anna.id), '{"sub": "002.of-another-team"}', 'apple',
+                    now() - interval '3 hours', now() - interval '3 hours', now() - interval '3 hours'
+                )
+                """
+            )
+            let told = try stage.told(.init(rawValue: "account-deleted"), about: Self.newSub)
+            _ = try await NotificationIntake(services).take(told)
+            var registry = JobRegistry()
+            try CredentialJobs.register(in: &registry, services: services)
+            try await registry.work(in: stage.pool)
+            #expect(try await stage.outcomes() == ["account-deleted other_sign_in"])
+            #expect(try await stage.traces(of: anna).deletions == 0)
+        }
+    }
+}
