@@ -19,7 +19,7 @@ extension TeamTransfer {
                 ),
                 added as (
                     insert into accountctl.apple_transfers (user_id, client_id, target_team, transfer_identifier, state)
-                    select user_id, \(clientID), \(targetTeam), identifier, 'generated'
+                    select user_id, \(clientID), \(targetTeam), identifier, \(TransferState.generated.rawValue)
                     from line
                     where is_known
                     order by number

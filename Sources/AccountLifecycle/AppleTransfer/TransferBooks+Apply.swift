@@ -46,7 +46,7 @@ extension TransferBooks {
                 cross join lateral (select count(*) from auth.identities as i where \(Self.moves)) as moving(number)
                 where t.client_id = \(transfer.clientID)
                   and t.target_team = \(transfer.targetTeam)
-                  and t.state in ('exchanged', 'conflict')
+                  and t.\(Self.awaitsApplying)
                 """,
                 as: (Int, Int).self
             )
@@ -56,10 +56,15 @@ extension TransferBooks {
         return run
     }
 
+    /// Accounts that were conflicts are looked at again.
+    private static let awaitsApplying: Statement = """
+        state in (\(TransferState.exchanged.rawValue), \(TransferState.conflict.rawValue))
+        """
+
     /// Whether the identity `i` is one that the transfer `t` may move.
     ///
     /// An account may have identities of several teams. The imported side does not know the old sub.
-    private static let moves: Statement = """
+    static let moves: Statement = """
         i.user_id = t.user_id
         and i.provider = 'apple'
         and i.provider_id = coalesce(t.old_sub, i.provider_id)
@@ -84,7 +89,7 @@ extension TransferBooks {
                     from accountctl.apple_transfers
                     where client_id = \(transfer.clientID)
                       and target_team = \(transfer.targetTeam)
-                      and state in ('exchanged', 'conflict')
+                      and \(Self.awaitsApplying)
                       and id > \(last)
                     order by id
                     limit 500
@@ -120,11 +125,11 @@ extension TransferBooks {
             try connection.execute(
                 """
                 update accountctl.apple_transfers
-                set state = 'conflict',
+                set state = \(TransferState.conflict.rawValue),
                     reason = \(conflict),
                     updated_at = clock_timestamp()
                 where id = \(id)
-                  and state in ('exchanged', 'conflict')
+                  and \(Self.awaitsApplying)
                 """
             )
         }
@@ -147,7 +152,7 @@ extension TransferBooks {
             select user_id, new_sub, new_email, is_private_email
             from accountctl.apple_transfers
             where id = \(id)
-              and state in ('exchanged', 'conflict')
+              and \(Self.awaitsApplying)
             for update
             """,
             as: (UUID, String, String?, Bool?).self
@@ -189,7 +194,7 @@ extension TransferBooks {
         try connection.execute(
             """
             update accountctl.apple_transfers
-            set state = 'applied',
+            set state = \(TransferState.applied.rawValue),
                 -- What the app may have kept: nothing else here tells it any more.
                 old_sub = coalesce(old_sub, \(candidates.first?.0)),
                 reason = null,
@@ -254,7 +259,7 @@ extension TransferBooks {
     }
 
     /// The relay address that an event told of stops working with the old team; nothing is known of the new one's
-    /// forwarding.
+    /// forwarding, unless an event told of it already.
     private static func moveRelayAddress(
         of user: UUID,
         from old: String?,
@@ -271,6 +276,7 @@ extension TransferBooks {
                 forwarding_changed_at = null
             where user_id = \(user)
               and address = coalesce(\(old), address)
+              and address <> lower(\(new))
             """
         )
     }

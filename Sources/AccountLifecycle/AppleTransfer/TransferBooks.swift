@@ -11,6 +11,8 @@ package import Postgres
 package struct TransferBooks: Sendable {
     let pool: Pool
     let transfer: TeamTransfer
+    /// How long counting may take: all accounts are counted.
+    private static let patience = Duration.seconds(600)
 
     /// Opens the books of a transfer.
     package init(pool: Pool, transfer: TeamTransfer) {
@@ -38,7 +40,8 @@ package struct TransferBooks: Sendable {
                         and t.target_team = \(transfer.targetTeam)
                   )
                 """,
-                as: Int.self
+                as: Int.self,
+                deadline: Self.patience
             )
             let seen = try connection.one(
                 "select count(*) from accountctl.apple_identity_marks where state = 'transferred'",
@@ -52,18 +55,19 @@ package struct TransferBooks: Sendable {
                   and target_team = \(transfer.targetTeam)
                 group by state
                 """,
-                as: (String, Int).self
+                as: (TransferState, Int).self,
+                deadline: Self.patience
             )
             return (waiting, seen, Dictionary(counts) { first, _ in first })
         }
         var status = TeamTransfer.Status()
         status.waiting = waiting
         status.seen = seen
-        status.generated = counts["generated"] ?? 0
-        status.exchanged = counts["exchanged"] ?? 0
-        status.applied = counts["applied"] ?? 0
-        status.refused = counts["refused"] ?? 0
-        status.conflict = counts["conflict"] ?? 0
+        status.generated = counts[.generated] ?? 0
+        status.exchanged = counts[.exchanged] ?? 0
+        status.applied = counts[.applied] ?? 0
+        status.refused = counts[.refused] ?? 0
+        status.conflict = counts[.conflict] ?? 0
         return status
     }
 

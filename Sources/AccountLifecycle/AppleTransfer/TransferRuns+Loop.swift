@@ -20,6 +20,8 @@ extension TransferRuns {
     private static let patience = 5
     /// Refusals in a row after which they are not about the users.
     static let refusalsInARow = 20
+    /// So many whom Apple named before are asked about at most before many refusals are a fault of the request.
+    private static let witnesses = 3
 
     /// A user whom Apple refused, not yet believed.
     private struct Doubt: Sendable {
@@ -32,6 +34,9 @@ extension TransferRuns {
     private struct Course: Sendable {
         var run = TeamTransfer.Run()
         var tokens: MigrationTokens
+        /// Each run begins elsewhere: users of other teams' apps, whom Apple refuses one after the other, do not keep it
+        /// from the rest.
+        var walk = TransferWalk(after: UUID())
         var doubts: [Doubt] = []
         /// Whether the user before was refused, with a token that was new then.
         var isAfterRefusal = false
@@ -42,49 +47,35 @@ extension TransferRuns {
     /// Asks about those that are due until none is left.
     ///
     /// - Parameters:
+    ///   - side: The side that runs.
     ///   - progress: Told after each user how many are dealt with.
-    ///   - replaced: States that a refusal may take the place of.
-    ///   - due: Whom to ask about next, besides those asked about already.
-    ///   - witnesses: Some whom Apple named before.
-    ///   - ask: Asks Apple.
-    ///   - record: Records what Apple said.
     /// - Returns: What was done.
     /// - Throws: ``PostgresError``; `CancellationError`.
-    func run<Value: Sendable>(
-        progress: @Sendable (Int) -> Void,
-        replacing replaced: [String],
-        due: @escaping @Sendable (_ known: [String], isolated Connection) throws -> [(UUID, String)],
-        witnesses: @escaping @Sendable (isolated Connection) throws -> [String],
-        ask: @Sendable (String, Secret<String>) async throws -> TransferOutcome<Value>,
-        record: @escaping @Sendable (UUID, String, Value, isolated Connection) throws -> Void
+    func run<Side: TransferSide>(
+        _ side: Side,
+        progress: @Sendable (Int) -> Void
     ) async throws -> TeamTransfer.Run {
         var course = Course(tokens: MigrationTokens(client))
-        while true {
-            let known = course.doubts.map(\.subject)
-            let users = try await pool.withConnection { try due(known, $0) }
-            if users.isEmpty {
-                try await refuse(&course, replacing: replaced)
-                return course.run
-            }
-            for (user, subject) in users {
+        while !course.walk.isOver {
+            for (user, subject) in try await next(of: side, &course) {
                 try await Task.sleep(for: pause, clock: .continuous)
-                let outcome: TransferOutcome<Value>
+                let outcome: TransferOutcome<Side.Answer>
                 do {
-                    outcome = try await answer(about: subject, &course, ask)
+                    outcome = try await answer(about: subject, &course, side)
                 } catch let error as MigrationTokens.Refused {
                     return course.run.stopped(error.reason)
                 }
                 switch outcome {
-                case .done(let value):
-                    try await pool.withConnection { try record(user, subject, value, $0) }
+                case .done(let answer):
+                    try await pool.withConnection { try side.record(answer, of: user, subject: subject, on: $0) }
                     course.run.done += 1
                     course.silence = 0
                     course.isAfterRefusal = false
                     // The token, the team and the window are good: those before were refused for themselves.
-                    try await refuse(&course, replacing: replaced)
+                    try await refuse(&course, side)
                 case .userRefused(let refusal):
                     course.doubts.append(Doubt(user: user, subject: subject, reason: refusal.code.text))
-                    let reason = try await doubt(refusal, &course, replacing: replaced, witnesses: witnesses, ask)
+                    let reason = try await doubt(refusal, &course, side)
                     if let reason { return course.run.stopped(reason) }
                 case .misconfigured(let reason): return course.run.stopped("\(reason)")
                 case .tokenExpired: return course.run.stopped("Apple takes no migration token")
@@ -94,32 +85,45 @@ extension TransferRuns {
                 progress(course.run.done + course.run.refused)
             }
         }
+        try await refuse(&course, side)
+        return course.run
+    }
+
+    /// Who is due on the next page, besides those in doubt.
+    private func next(
+        of side: some TransferSide,
+        _ course: inout Course
+    ) async throws -> [(user: UUID, subject: String)] {
+        let (position, rows) = (course.walk.position, pageRows)
+        let page = try await pool.withConnection { try side.page(after: position, rows: rows, on: $0) }
+        let inDoubt = Set(course.doubts.map(\.subject))
+        let due = page.due.filter { !inDoubt.contains($0.subject) }
+        course.walk.pass(page.last, hasFound: !due.isEmpty)
+        return due
     }
 
     /// Takes up a refusal, the last of the doubts: they are recorded, stay in doubt, or stop the run.
     ///
     /// - Returns: Why the run stops; nil to go on.
-    private func doubt<Value: Sendable>(
+    private func doubt(
         _ refusal: AppleRefusal,
         _ course: inout Course,
-        replacing replaced: [String],
-        witnesses: @escaping @Sendable (isolated Connection) throws -> [String],
-        _ ask: @Sendable (String, Secret<String>) async throws -> TransferOutcome<Value>
+        _ side: some TransferSide
     ) async throws -> String? {
         course.silence = 0
         course.isAfterRefusal = true
         // Who was refused before may be refused again: nothing is lost by recording that.
         if retriesRefused {
-            try await refuse(&course, replacing: replaced)
+            try await refuse(&course, side)
             return nil
         }
         guard course.doubts.count >= Self.refusalsInARow else { return nil }
-        let others = try await pool.withConnection { try witnesses($0) }
-        guard try await isAnyNamed(others, &course.tokens, ask) else {
+        let others = try await pool.withConnection { try side.witnesses(atMost: Self.witnesses, on: $0) }
+        guard try await isAnyNamed(others, &course.tokens, side) else {
             return Self.notBelieved(course.doubts.count, refusal)
         }
         course.isAfterRefusal = false
-        try await refuse(&course, replacing: replaced)
+        try await refuse(&course, side)
         return nil
     }
 
@@ -140,10 +144,10 @@ extension TransferRuns {
     }
 
     /// Whether Apple still names one of those whom it named before: then the token, the team and the window are good.
-    private func isAnyNamed<Value: Sendable>(
+    private func isAnyNamed(
         _ subjects: [String],
         _ tokens: inout MigrationTokens,
-        _ ask: @Sendable (String, Secret<String>) async throws -> TransferOutcome<Value>
+        _ side: some TransferSide
     ) async throws -> Bool {
         for subject in subjects {
             try await Task.sleep(for: pause, clock: .continuous)
@@ -153,49 +157,49 @@ extension TransferRuns {
             } catch is MigrationTokens.Refused {
                 return false
             }
-            if case .done = try await ask(subject, token.secret) { return true }
+            if case .done = try await side.ask(subject, token.secret) { return true }
         }
         return false
     }
 
     /// Asks about one user; a second time with a new token where the first answer may be about the token.
-    private func answer<Value: Sendable>(
+    private func answer<Side: TransferSide>(
         about subject: String,
         _ course: inout Course,
-        _ ask: @Sendable (String, Secret<String>) async throws -> TransferOutcome<Value>
-    ) async throws -> TransferOutcome<Value> {
+        _ side: Side
+    ) async throws -> TransferOutcome<Side.Answer> {
         let token = try await course.tokens.token()
-        let outcome = try await ask(subject, token.secret)
+        let outcome = try await side.ask(subject, token.secret)
         switch outcome {
         case .tokenExpired: break
         case .userRefused where !course.isAfterRefusal: break
         case .done, .userRefused, .misconfigured, .later: return outcome
         }
         course.tokens.drop()
-        return try await ask(subject, try await course.tokens.token().secret)
+        return try await side.ask(subject, try await course.tokens.token().secret)
     }
 
-    private func refuse(_ course: inout Course, replacing replaced: [String]) async throws {
+    private func refuse(_ course: inout Course, _ side: some TransferSide) async throws {
         for doubt in course.doubts {
-            course.run.refused += try await refuse(doubt, replacing: replaced)
+            course.run.refused += try await refuse(doubt, replacing: side.refusable)
         }
         course.doubts = []
     }
 
     /// - Returns: How many accounts were recorded: none when it was moved on by another of its identities.
-    private func refuse(_ doubt: Doubt, replacing replaced: [String]) async throws -> Int {
+    private func refuse(_ doubt: Doubt, replacing replaced: [TransferState]) async throws -> Int {
         let transfer = transfer
         return try await pool.withConnection { connection in
             try connection.execute(
                 """
                 insert into accountctl.apple_transfers as t
                     (user_id, client_id, target_team, state, reason)
-                values (\(doubt.user), \(transfer.clientID), \(transfer.targetTeam), 'refused', \(doubt.reason))
+                values (\(doubt.user), \(transfer.clientID), \(transfer.targetTeam), \(TransferState.refused.rawValue), \(doubt.reason))
                 on conflict (user_id, client_id, target_team) do update
-                set state = 'refused',
+                set state = excluded.state,
                     reason = excluded.reason,
                     updated_at = clock_timestamp()
-                where t.state = any (\(replaced))
+                where t.state = any(\(replaced.map(\.rawValue)))
                 """
             )
         }

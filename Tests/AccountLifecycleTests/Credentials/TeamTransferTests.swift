@@ -15,13 +15,23 @@ import Testing
     private static let credentialSub: Statement = "select apple_sub from accountctl.apple_credentials"
     let transfer = TeamTransfer(clientID: CredentialStage.clientID, targetTeam: Self.recipient)
 
-    private func sender(_ stage: CredentialStage) throws -> TransferRuns {
-        TransferRuns(
+    private func sender(_ stage: CredentialStage, retriesRefused: Bool = false) throws -> TransferRuns {
+        runs(try #require(stage.apple[CredentialStage.clientID]), stage, retriesRefused: retriesRefused)
+    }
+
+    /// On pages that are soon at their end.
+    private func runs(_ client: SignInWithApple.AppleClient, _ stage: CredentialStage, retriesRefused: Bool = false)
+        -> TransferRuns
+    {
+        var runs = TransferRuns(
             pool: stage.pool,
-            client: try #require(stage.apple[CredentialStage.clientID]),
+            client: client,
             transfer: transfer,
-            callsPerSecond: 1000
+            callsPerSecond: 1000,
+            retriesRefused: retriesRefused
         )
+        runs.pageRows = 2
+        return runs
     }
 
     /// The same client id with the recipient's team and key.
@@ -31,7 +41,6 @@ import Testing
     ) async throws -> Result {
         let logger = Logger.silent
         let key = stage.sandbox.apple.makeKey(teamID: Self.recipient)
-        let transfer = transfer
         return try await HTTPCaller.withCaller(logger: logger) { caller in
             let clients = try AppleClients(
                 [
@@ -47,9 +56,7 @@ import Testing
                 logger: logger
             )
             guard let client = clients[CredentialStage.clientID] else { throw CancellationError() }
-            return try await body(
-                TransferRuns(pool: stage.pool, client: client, transfer: transfer, callsPerSecond: 1000)
-            )
+            return try await body(runs(client, stage))
         }
     }
 
@@ -139,6 +146,48 @@ import Testing
         }
     }
 
+    /// The run has gone on when it is looked for again.
+    @Test func whomAppleGaveNoAnswerAboutIsAskedAboutAgain() async throws {
+        try await CredentialStage.with { stage in
+            for _ in 0..<7 { _ = try await stage.signUp() }
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: Self.recipient)
+            stage.sandbox.faults.set(.status(503).times(2, after: 2), for: .appleMigration)
+            let run = try await sender(stage).generate()
+            #expect(run.stoppedBy == nil)
+            #expect(run.done == 7)
+            #expect(try await sender(stage).generate() == .init())
+        }
+    }
+
+    /// Each page begins where the one before ended, whoever has moved already.
+    @Test func aPageReadsNobodyOfThoseBefore() async throws {
+        try await CredentialStage.with { stage in
+            let ids = (1...6).compactMap { UUID(uuidString: "00000000-0000-0000-0000-00000000000\($0)") }
+            var people: [CredentialStage.Person] = []
+            for id in ids { people.append(try await stage.signUp(id: id)) }
+            let sender = SendingTeam(
+                client: try #require(stage.apple[CredentialStage.clientID]),
+                transfer: transfer,
+                retriedBefore: nil
+            )
+            try await stage.admin.withConnection { [people] connection in
+                for person in people.prefix(4) {
+                    try sender.record("t", of: person.id, subject: person.sub, on: connection)
+                }
+            }
+            // All identities of an account are on one page.
+            for other in ["002.one", "002.two"] { try await link(other, to: people[4], stage, first: true) }
+            var pages: [(due: Set<String>, last: UUID?)] = []
+            repeat {
+                let position = pages.last?.last
+                let page = try await stage.pool.withConnection { try sender.page(after: position, rows: 2, on: $0) }
+                pages.append((Set(page.due.map(\.subject)), page.last))
+            } while pages.last?.last != nil && pages.count < 9
+            #expect(pages.map(\.last) == [ids[1], ids[3], ids[4], ids[5], nil])
+            #expect(pages.map(\.due) == [[], [], [people[4].sub, "002.one", "002.two"], [people[5].sub], []])
+        }
+    }
+
     @Test func aTokenIsRenewedBeforeItsTimeIsOver() async throws {
         try await CredentialStage.with { stage in
             let client = try #require(stage.apple[CredentialStage.clientID])
@@ -176,13 +225,7 @@ import Testing
             #expect(try await sender(stage).generate().refused == 2)
             _ = try stage.sandbox.apple.signIn(clientID: CredentialStage.clientID, sub: anna.sub)
             #expect(try await sender(stage).generate() == .init())
-            let again = TransferRuns(
-                pool: stage.pool,
-                client: try #require(stage.apple[CredentialStage.clientID]),
-                transfer: transfer,
-                callsPerSecond: 1000,
-                retriesRefused: true
-            )
+            let again = try sender(stage, retriesRefused: true)
             // The other side has nothing to ask about whoever has no identifier.
             #expect(try await again.exchange() == .init())
             let run = try await again.generate()
