@@ -47,9 +47,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let request = try await stage.request(person)
-            let once = Counter(1)
-            let pause = try await stage.drive(request) { point in
-                guard point == .before(.deleteRows), once.take() else { return }
+            let pause = try await stage.drive(request, once: .before(.deleteRows)) {
                 #expect(try await stage.outcome(.revokeApple, request) == "not_held")
                 let code = try await submit(person, on: stage)
                 #expect(try await CodeExchange(stage.services()).run(code) == .settled(.exchanged))
@@ -71,9 +69,7 @@ import Testing
             var policy = Stage.swift
             policy.batchRows = 1
             let request = try await stage.request(person)
-            let once = Counter(1)
-            let pause = try await stage.drive(request, policy) { point in
-                guard point == moment, once.take() else { return }
+            let pause = try await stage.drive(request, policy, once: moment) {
                 let code = try await submit(person, on: stage)
                 #expect(try await CodeExchange(stage.services()).run(code) == .settled(.exchanged))
             }
@@ -87,9 +83,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let request = try await stage.request(person)
-            let once = Counter(1)
-            let pause = try await stage.drive(request) { point in
-                guard point == .before(.deleteRows), once.take() else { return }
+            let pause = try await stage.drive(request, once: .before(.deleteRows)) {
                 _ = try await submit(person, on: stage)
             }
             guard case .until = pause else {
@@ -140,29 +134,6 @@ import Testing
         }
     }
 
-    /// What Apple took at last ends no grant of another client id.
-    @Test func anUnknownGrantIsToldWhenTheRestWasRevokedLater() async throws {
-        try await Stage.with { stage in
-            let person = try await stage.signUp()
-            try await stage.sql(
-                """
-                insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
-                values (\(person.id), 'com.example.other', 'grant_unknown', now())
-                """
-            )
-            try await stage.holdCredential(of: person)
-            let request = try await stage.request(person)
-            try await stage.sql("update accountctl.deletion_requests set without_apple = true where id = \(request)")
-            stage.sandbox.faults.set(.status(503), for: .appleRevoke)
-            #expect(try await stage.drive(request) == .ended(.verified))
-            #expect(try await told(request, on: stage)[0] == "pending")
-            stage.sandbox.faults.clearAll()
-            #expect(try await stage.retryRevocations() == 0)
-            #expect(stage.sandbox.apple.liveConsents == 0)
-            #expect(try await told(request, on: stage)[0] == "grant_unknown")
-        }
-    }
-
     /// Recorded by a worker that knew one moment for all client ids.
     @Test func aRevocationRecordedWithoutItsClientStandsForAll() async throws {
         try await Stage.with { stage in
@@ -172,9 +143,7 @@ import Testing
             )
             try await stage.holdCredential(of: person)
             let request = try await stage.request(person)
-            let once = Counter(1)
-            let pause = try await stage.drive(request) { point in
-                guard point == .before(.deleteRows), once.take() else { return }
+            let pause = try await stage.drive(request, once: .before(.deleteRows)) {
                 try await stage.sql("update accountctl.deletion_requests set apple_revoked = '{}'")
             }
             #expect(pause == .ended(.verified))
@@ -239,9 +208,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let request = try await stage.request(person)
-            let once = Counter(1)
-            let pause = try await stage.drive(request) { point in
-                guard point == .before(.deleteRows), once.take() else { return }
+            let pause = try await stage.drive(request, once: .before(.deleteRows)) {
                 let code = try await submit(person, on: stage)
                 try await expire(code, triedBefore: "0", on: stage)
             }
@@ -256,9 +223,7 @@ import Testing
             let person = try await stage.signUp()
             if heldBefore { try await stage.holdCredential(of: person) }
             let request = try await stage.request(person)
-            let once = Counter(1)
-            let pause = try await stage.drive(request) { point in
-                guard point == .before(.deleteRows), once.take() else { return }
+            let pause = try await stage.drive(request, once: .before(.deleteRows)) {
                 let code = try await submit(person, on: stage)
                 let fault = stage.sandbox.faults.set(.drop(.before), for: .appleToken)
                 #expect(try await CodeExchange(stage.services()).run(code) == .settled(.grantUnknown))
@@ -396,9 +361,7 @@ import Testing
             let services = stage.services { point in
                 guard point == .afterExchange else { return }
                 try await expire(code, triedBefore: "1 hour", on: stage)
-                let once = Counter(1)
-                let pause = try await stage.drive(request) { point in
-                    guard point == .before(.deleteRows), once.take() else { return }
+                let pause = try await stage.drive(request, once: .before(.deleteRows)) {
                     try await stage.sql(
                         """
                         insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
@@ -436,9 +399,7 @@ import Testing
             let person = try await stage.signUp()
             try await stage.holdCredential(of: person)
             let request = try await stage.request(person)
-            let once = Counter(1)
-            let pause = try await stage.drive(request) { point in
-                guard point == .middle(.revokeApple), once.take() else { return }
+            let pause = try await stage.drive(request, once: .middle(.revokeApple)) {
                 try await stage.holdCredential(of: person)
             }
             #expect(pause == .ended(.verified))

@@ -35,7 +35,7 @@ struct AppleReckoning: Sendable {
         apple: AppleGateway,
         on connection: isolated Connection
     ) throws -> AppleReckoning {
-        let (credentials, recorded, isOpen, isLost, unknown, isOneEnded, isThere) = try connection.one(
+        let (credentials, recorded, isOpen, isLost, lasting, isOneEnded, isThere) = try connection.one(
             """
             select
                 r.apple_counts,
@@ -49,7 +49,7 @@ struct AppleReckoning: Sendable {
                 exists (
                     select
                     from accountctl.lost_grants as l
-                    where l.user_id = \(user) and l.lost_at >= \(revoked("l.client_id"))
+                    where l.user_id = \(user) and \(lasts(since: "l.lost_at", clientID: "l.client_id"))
                 ),
                 unknown.lasting,
                 unknown.ended > 0,
@@ -58,7 +58,7 @@ struct AppleReckoning: Sendable {
             cross join lateral (
                 select count(*) filter (where u.lasts) as lasting, count(*) filter (where not u.lasts) as ended
                 from (
-                    select c.settled_at >= \(revoked("coalesce(c.client_id, \(apple.onlyClientID))")) as lasts
+                    select \(lasts(since: "c.settled_at", clientID: "coalesce(c.client_id, \(apple.onlyClientID))")) as lasts
                     from accountctl.authorization_codes as c
                     where c.user_id = \(user)
                       and c.state = 'grant_unknown'
@@ -68,28 +68,45 @@ struct AppleReckoning: Sendable {
             """,
             as: (JSON<[String: Int]>, StepOutcome?, Bool, Bool, Int, Bool, Bool).self
         )
-        var counts = credentials.value
-        counts[StepOutcome.grantUnknown.rawValue] = nil
         // With an account that was deleted in another way went whatever was known of its grants, where any were: one
         // that was revoked before says nothing of the others.
         let isForgotten = !isThere && apple.isConfigured
-        let outcome = outcome(counts, isLost: isLost, isUnknown: unknown > 0 || isForgotten)
-        // Once the rest is revoked, nothing else tells of it any more.
-        let left =
-            switch outcome {
-            case .pending: isForgotten ? 1 : unknown
-            // Apple's answer to one of the codes may come yet, which is known then: to one of those that revoking ended,
-            // perhaps.
-            case .grantUnknown: isForgotten ? 1 : isOneEnded ? unknown : unknown - 1
-            default: 0
-            }
-        if left > 0 { counts[StepOutcome.grantUnknown.rawValue] = left }
+        let unknown = isForgotten ? 1 : lasting
+        var counts = credentials.value
+        counts[StepOutcome.grantUnknown.rawValue] = nil
+        let outcome = outcome(counts, isLost: isLost, isUnknown: unknown > 0)
+        // Apple's answer to one of the codes may come yet, which is known then: to one of those that revoking ended,
+        // perhaps.
+        let mayBeAnswered = outcome == .grantUnknown && !isForgotten && !isOneEnded
+        let left = unknown - (mayBeAnswered ? 1 : 0)
+        // Once the rest is revoked, nothing else tells of it any more. Where something is not revoked for good, that is
+        // told.
+        if left > 0, outcome != .notRevoked { counts[StepOutcome.grantUnknown.rawValue] = left }
         return AppleReckoning(
             outcome: outcome,
             counts: counts,
             isOpen: isOpen,
             isRecorded: outcome == recorded && counts == credentials.value
         )
+    }
+
+    /// Whether what was got of Apple under a client id by a moment is still to be told as not revoked.
+    ///
+    /// A revocation that was handed over since ends it when Apple takes it. Given up, it is told as not revoked itself.
+    private static func lasts(since moment: Statement, clientID: Statement) -> Statement {
+        """
+        (
+            \(moment) >= \(revoked(clientID))
+            and not exists (
+                select
+                from accountctl.pending_revocations as p
+                where p.request_id = r.id
+                  and p.client_id = \(clientID)
+                  and p.created_at >= \(moment)
+                  and p.state in (\(PendingRevocationState.waiting.rawValue), \(PendingRevocationState.revoked.rawValue))
+            )
+        )
+        """
     }
 
     /// When Apple was last asked with success to revoke under a client id; the beginning of time where it was not.
@@ -114,6 +131,16 @@ struct AppleReckoning: Sendable {
         if has(.pending) { return .pending }
         if isUnknown { return .grantUnknown }
         return has(.revoked) ? .revoked : .notHeld
+    }
+
+    /// The counts of a request with one credential more of which this became.
+    static func oneMore(_ outcome: StepOutcome) -> Statement {
+        """
+        apple_counts || jsonb_build_object(
+            \(outcome.rawValue)::text,
+            coalesce((apple_counts ->> \(outcome.rawValue))::integer, 0) + 1
+        )
+        """
     }
 
     /// Counts credentials that were pending by what became of them: of a request for each time that it is named.
@@ -154,10 +181,7 @@ struct AppleReckoning: Sendable {
         try connection.execute(
             """
             update accountctl.deletion_requests
-            set apple_counts = apple_counts || jsonb_build_object(
-                    \(pending)::text,
-                    coalesce((apple_counts ->> \(pending))::integer, 0) + 1
-                ),
+            set apple_counts = \(oneMore(.pending)),
                 apple_outcome = case
                     when apple_outcome is null or apple_outcome = \(StepOutcome.notRevoked.rawValue) then apple_outcome
                     else \(pending)

@@ -198,7 +198,7 @@ package enum PendingRevocation {
                     from accountctl.pending_revocations as p
                     where p.request_id = r.id and p.state in (\(PendingRevocationState.givenUp.rawValue), \(PendingRevocationState.refused.rawValue))
                 ) then \(StepOutcome.notRevoked.rawValue)
-                -- Of another client id: what was revoked did not end it.
+                -- Counted is what no revocation ends that was handed over: of another client id, or later.
                 when r.apple_counts ? \(StepOutcome.grantUnknown.rawValue) then \(StepOutcome.grantUnknown.rawValue)
                 else \(StepOutcome.revoked.rawValue)
             end

@@ -162,10 +162,7 @@ extension DeletionRun {
         return """
             request as (
                 update accountctl.deletion_requests
-                set apple_counts = apple_counts || jsonb_build_object(
-                        \(outcome.rawValue)::text,
-                        coalesce((apple_counts ->> \(outcome.rawValue))::integer, 0) + 1
-                    ),
+                set apple_counts = \(AppleReckoning.oneMore(outcome)),
                     apple_revoked_at = greatest(apple_revoked_at, \(moment)::timestamptz),
                     apple_revoked = case
                         when \(clientID)::text is null then apple_revoked
