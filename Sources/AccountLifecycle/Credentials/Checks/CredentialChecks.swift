@@ -169,27 +169,21 @@ struct CredentialChecks: Sendable {
     // MARK: - Rows
 
     private func takeDue() async throws -> [HeldCredential] {
-        let interval = services.policy.checkInterval.components.seconds
+        let interval = services.policy.checkInterval
         return try await services.pool.withConnection { connection in
-            try connection.query(
-                """
-                with due as materialized (
+            try HeldCredential.take(
+                choosing: """
                     select id
                     from accountctl.apple_credentials
                     where check_after <= now()
                     order by check_after
                     limit \(Self.batch)
                     for update skip locked
-                )
-                update accountctl.apple_credentials
-                -- A tenth later each time, at random: checks that fell together drift apart over the days.
-                set check_after = now() + \(interval) * (1 + random() / 10) * interval '1 second'
-                where id = any (array (select id from due))
-                returning
-                """ + " " + HeldCredential.columns,
-                as: (Int64, UUID, String, String).self
+                    """,
+                every: interval,
+                on: connection
             )
-        }.map(HeldCredential.init)
+        }
     }
 
     /// Apple was not asked, or gave no answer: sooner than tomorrow, and not before Apple wants to be asked again.

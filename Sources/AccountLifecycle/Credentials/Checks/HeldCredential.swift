@@ -20,4 +20,33 @@ struct HeldCredential: Sendable {
     init(_ row: (Int64, UUID, String, String)) {
         (id, user, clientID, sealed) = row
     }
+
+    /// Takes credentials for the check of their day.
+    ///
+    /// The next one falls due a tenth later each time, at random: checks that fell together drift apart over the days.
+    ///
+    /// - Parameters:
+    ///   - ids: A query of ids that locks the rows.
+    ///   - interval: The time between two checks.
+    ///   - connection: The database.
+    /// - Returns: Those taken.
+    /// - Throws: ``PostgresError``.
+    static func take(
+        choosing ids: Statement,
+        every interval: Duration,
+        on connection: isolated Connection
+    ) throws -> [HeldCredential] {
+        try connection.query(
+            """
+            with chosen as materialized (
+                \(ids)
+            )
+            update accountctl.apple_credentials
+            set check_after = now() + \(interval.components.seconds) * (1 + random() / 10) * interval '1 second'
+            where id = any(array(select id from chosen))
+            returning \(columns)
+            """,
+            as: (Int64, UUID, String, String).self
+        ).map(HeldCredential.init)
+    }
 }

@@ -66,25 +66,20 @@ struct RefusalProof {
 
     /// The credential whose day is over next: its check of the day is brought forward, not made twice.
     private func takeWitness(_ clientID: String, besides asked: [UUID]) async throws -> HeldCredential? {
-        let interval = services.policy.checkInterval.components.seconds
+        let interval = services.policy.checkInterval
         return try await services.pool.withConnection { connection in
-            try connection.first(
-                """
-                with witness as materialized (
+            try HeldCredential.take(
+                choosing: """
                     select id
                     from accountctl.apple_credentials
                     where client_id = \(clientID) and user_id <> all (\(asked))
                     order by check_after
                     limit 1
                     for update skip locked
-                )
-                update accountctl.apple_credentials
-                set check_after = now() + \(interval) * (1 + random() / 10) * interval '1 second'
-                where id = any (array (select id from witness))
-                returning
-                """ + " " + HeldCredential.columns,
-                as: (Int64, UUID, String, String).self
+                    """,
+                every: interval,
+                on: connection
             )
-        }.map(HeldCredential.init)
+        }.first
     }
 }

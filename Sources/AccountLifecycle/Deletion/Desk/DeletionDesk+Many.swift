@@ -172,27 +172,11 @@ extension DeletionDesk {
             )
             var openings: [UUID: Opening] = [:]
             for (user, request, opened) in rows { openings[user] = opened ? .opened(request) : .found(request) }
-            try log(rows.map { (user: $0.0, id: $0.1) }, reason, on: connection)
+            try logRequests(rows.map { (user: $0.0, request: $0.1, replayed: nil) }, reason: reason, on: connection)
             let others = users.filter { openings[$0] == nil }
             let gone = others.isEmpty ? [:] : try gone(others, on: connection)
             for user in others { openings[user] = gone[user] ?? .unknownUser }
             return openings
         }
-    }
-
-    /// A line for each account, by one statement.
-    private func log(_ requests: [(user: UUID, id: UUID)], _ reason: String?, on connection: isolated Connection) throws
-    {
-        try HashKeyCanary.require(actor.hashKey, on: connection)
-        let hashes = requests.map { SubjectHash($0.user, key: actor.hashKey).hexadecimal }
-        try connection.execute(
-            """
-            select accountctl.log_operation(
-                \(actor.name), 'deletion.request', \(actor.hashKey.id.text), decode(subject, 'hex'), \(reason),
-                jsonb_build_object('request', request), \(actor.ticket), \(actor.machineUser)
-            )
-            from unnest(\(hashes), \(requests.map(\.id))) as w (subject, request)
-            """
-        )
     }
 }

@@ -50,7 +50,11 @@ extension DeletionDesk {
             )
             let opened = rows.map { (step: steps[Int($0) - 1], request: $1) }
             try keepTimes(opened.filter { $0.step.act == .reopen }, on: connection)
-            try log(opened, reason, on: connection)
+            try logRequests(
+                opened.map { (user: $0.step.user, request: $0.request, replayed: $0.step.listed.request) },
+                reason: reason,
+                on: connection
+            )
             return opened.count
         }
     }
@@ -78,28 +82,6 @@ extension DeletionDesk {
             ) as w (request, requested_at, legal_deadline, paused, held),
                 auth.users as u
             where r.id = w.request and u.id = r.user_id
-            """
-        )
-    }
-
-    /// A line for each account, by one statement.
-    private func log(
-        _ opened: [(step: ErasureReplay.Step, request: UUID)],
-        _ reason: String,
-        on connection: isolated Connection
-    ) throws {
-        try HashKeyCanary.require(actor.hashKey, on: connection)
-        let hashes = opened.map { SubjectHash($0.step.user, key: actor.hashKey).hexadecimal }
-        try connection.execute(
-            """
-            select accountctl.log_operation(
-                \(actor.name), 'deletion.request', \(actor.hashKey.id.text), decode(subject, 'hex'), \(reason),
-                jsonb_build_object('request', request, \(ErasureReplay.fact)::text, replayed),
-                \(actor.ticket), \(actor.machineUser)
-            )
-            from unnest(
-                \(hashes), \(opened.map(\.request)), \(opened.map(\.step.listed.request))
-            ) as w (subject, request, replayed)
             """
         )
     }

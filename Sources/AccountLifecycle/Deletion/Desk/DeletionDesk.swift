@@ -73,6 +73,8 @@ package struct DeletionDesk: Sendable {
                 where id = \(request)
                 """
             )
+            // What Apple told meanwhile has waited for this.
+            try CredentialEventRows.wake(user, on: connection)
             return .done
         }
     }
@@ -251,16 +253,5 @@ package struct DeletionDesk: Sendable {
     /// Keeps an act from waiting for a delete that may take half an hour.
     func limitLockWaits(on connection: isolated Connection) throws {
         try connection.execute("select set_config('lock_timeout', \("\(patience.wholeMilliseconds)"), true)")
-    }
-
-    func log(
-        _ action: String,
-        user: UUID?,
-        reason: String?,
-        request: UUID?,
-        on connection: isolated Connection
-    ) throws {
-        let facts = request.map { ["request": $0.text] } ?? [:]
-        try actor.log(action, on: user, reason: reason, facts: facts, connection)
     }
 }
