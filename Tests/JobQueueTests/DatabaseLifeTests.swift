@@ -143,8 +143,7 @@ import Testing
                 return .completed()
             }
             let worker = try harness.worker(registry) { $0.leaseLifetime = .seconds(60) }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await worker.run() }
+            try await harness.withWorker(worker) {
                 try await harness.until { try await harness.effects() == 1 }
                 let held: Statement = """
                     select count(*)
@@ -159,8 +158,6 @@ import Testing
                 #expect(try await harness.count(held) == 1)
                 end.continuation.finish()
                 try await harness.until { try await harness.unfinished() == 0 }
-                group.cancelAll()
-                try await group.waitForAll()
             }
             #expect(try await harness.effects() == 2)
             let record = try await harness.show(id)?.record

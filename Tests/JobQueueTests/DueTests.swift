@@ -30,19 +30,9 @@ import Testing
                     return .completed()
                 }
                 try await harness.enqueue([greedy.job(Note()), late.job(Note())])
-                let worker = try Worker(
-                    queue: harness.queue,
-                    pool: handlers,
-                    control: harness.pool,
-                    listener: nil,
-                    registry: registry,
-                    configuration: harness.configuration(),
-                    logger: harness.logger
-                )
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await worker.run() }
+                let worker = try harness.worker(registry, in: handlers, control: harness.pool)
+                try await harness.withWorker(worker) {
                     try await harness.until { try await harness.unfinished() == 0 }
-                    group.cancelAll()
                 }
             }
         }
@@ -117,16 +107,8 @@ import Testing
             try registry.register(plain) { _, context in .completed() }
             let job = try await harness.enqueue([held.job(Note())])[0].id
             let lines = LogLines()
-            let worker = try Worker(
-                queue: harness.queue,
-                pool: harness.pool,
-                listener: nil,
-                registry: registry,
-                configuration: harness.configuration(),
-                logger: lines.logger
-            )
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await worker.run() }
+            let worker = try harness.worker(registry, logger: lines.logger)
+            try await harness.withWorker(worker) {
                 try await harness.until { try await harness.effects() == 1 }
                 try await harness.pool.withTransaction { other in
                     try other.execute("select from accountctl.jobs where id = \(job) for share")
@@ -142,7 +124,6 @@ import Testing
                     #expect(worker.core.withLock { $0.failures } == 0)
                 }
                 try await harness.until { try await harness.unfinished() == 0 }
-                group.cancelAll()
             }
         }
     }
@@ -210,8 +191,7 @@ import Testing
                 return .completed()
             }
             let worker = try harness.worker(registry)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await worker.run() }
+            try await harness.withWorker(worker) {
                 try await harness.enqueue([JobHarness.plain.job(Note(text: "long"))])
                 try await harness.until { worker.core.withLock { $0.plan.running } == 1 }
                 let suspect = try await harness.pool.withTransaction { connection in
@@ -227,8 +207,6 @@ import Testing
                 try await harness.until(within: .seconds(15)) { try await harness.finished("completed") == 1 }
                 ends.finish()
                 try await harness.until { try await harness.unfinished() == 0 }
-                group.cancelAll()
-                try await group.waitForAll()
             }
         }
     }

@@ -95,6 +95,25 @@ import Testing
         #expect(plan.step(now: Self.now) == .wait(until: Self.now.advanced(by: .milliseconds(20))))
     }
 
+    /// What is left out while others keep the locks of limits is looked at when the wait is over, by an idle worker,
+    /// too.
+    @Test func heldLimitsAreLookedAtAgain() {
+        for endsWhenIdle in [false, true] {
+            var plan = plan(running: 0)
+            plan.endsWhenIdle = endsWhenIdle
+            plan.claimSent(from: .all)
+            let later = Self.now.advanced(by: .seconds(1))
+            plan.limitsHeldUntil = later
+            plan.lookAgain(now: Self.now)
+            #expect(plan.step(now: Self.now) == .wait(until: later))
+            plan.lookAgain(now: later)
+            #expect(plan.limitsHeldUntil == nil)
+            #expect(plan.step(now: later) == .exchange(claim: 10, from: .all))
+            plan.claimSent(from: .all)
+            #expect(plan.step(now: later) == (endsWhenIdle ? .end : .wait(until: nil)))
+        }
+    }
+
     /// A job under which a process died runs with nothing beside it, and nothing begins in a worker that ends.
     @Test func theReserveIsClosedWhenNothingMayBeClaimed() {
         var plan = plan(running: 10)

@@ -92,8 +92,7 @@ import Testing
             let begun = { @Sendable (note: String) in
                 try await harness.count("select count(*) from public.effects where note = \(note)")
             }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await worker.run() }
+            try await harness.withWorker(worker) {
                 try await harness.database.waitUntilListening("accountctl_jobs")
                 try await harness.enqueue(try (0..<4).map { try Self.plain.job(Note(text: "\($0)")) })
                 try await harness.until { try await begun("plain") == 2 }
@@ -104,7 +103,6 @@ import Testing
                 try await harness.until { try await begun("plain") == 3 }
                 ended.withLock { $0 = 4 }
                 try await harness.until { try await harness.finished("completed") == 7 }
-                group.cancelAll()
             }
         }
     }
@@ -183,8 +181,7 @@ import Testing
             let worker = try harness.worker(registry, listener: byNotification ? listener : nil) {
                 $0.pollInterval = byNotification ? .seconds(3600) : .milliseconds(50)
             }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await worker.run() }
+            try await harness.withWorker(worker) {
                 for number in 1...5 {
                     // An idle worker each time: what it is woken by is this job's.
                     if byNotification {
@@ -197,7 +194,6 @@ import Testing
                     }
                     try await harness.until { try await harness.finished("completed") == number }
                 }
-                group.cancelAll()
             }
         }
     }
@@ -282,7 +278,9 @@ import Testing
 
 extension JobHarness {
     /// Runs the waker, and a worker for plain jobs that begins by notifications alone, while `body` runs.
-    fileprivate func withWorker(wokenBy waker: JobWaker, _ body: (JobQueue) async throws -> Void) async throws {
+    fileprivate func withWorker(wokenBy waker: JobWaker, _ body: @escaping @Sendable (JobQueue) async throws -> Void)
+        async throws
+    {
         let queue = JobQueue(waker: waker)
         var registry = JobRegistry()
         try registry.register(FairnessTests.plain) { _, context in
@@ -291,12 +289,11 @@ extension JobHarness {
         }
         let listener = JobListener(database.configuration, logger: logger)
         let worker = try worker(registry, listener: listener) { $0.pollInterval = .seconds(3600) }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await worker.run() }
-            group.addTask { await waker.run(in: pool, queue: queue, logger: logger) }
+        try await withWorker(worker) {
+            // Cancelled when the body ends.
+            async let _: Void = waker.run(in: pool, queue: queue, logger: logger)
             try await database.waitUntilListening("accountctl_jobs")
             try await body(queue)
-            group.cancelAll()
         }
     }
 }

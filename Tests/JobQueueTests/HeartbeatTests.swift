@@ -12,15 +12,12 @@ import Testing
     private func run(
         _ worker: Worker,
         _ harness: JobHarness,
-        _ body: @Sendable () async throws -> Void
+        _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await worker.run() }
+        try await harness.withWorker(worker) {
             let beats: Statement = "select count(*) from accountctl.workers where beat_at > started_at"
             try await harness.until { try await harness.count(beats) == 1 }
             try await body()
-            group.cancelAll()
-            try await group.waitForAll()
         }
     }
 
@@ -74,19 +71,10 @@ import Testing
         try await JobHarness.with { harness in
             // Its statements wait for a lock as long as it takes.
             try await harness.database.withPool(sessionSettings: JobQueue.sessionSettings) { control in
-                let configuration = harness.configuration { configuration in
-                    configuration.leaseLifetime = .seconds(6)
-                    configuration.pollInterval = .seconds(3600)
+                let worker = try harness.worker(try registry(), control: control) {
+                    $0.leaseLifetime = .seconds(6)
+                    $0.pollInterval = .seconds(3600)
                 }
-                let worker = try Worker(
-                    queue: harness.queue,
-                    pool: harness.pool,
-                    control: control,
-                    listener: nil,
-                    registry: try registry(),
-                    configuration: configuration,
-                    logger: harness.logger
-                )
                 try await run(worker, harness) {
                     try await harness.pool.withTransaction { other in
                         _ = try other.one("select id from accountctl.workers for update", as: Int64.self)

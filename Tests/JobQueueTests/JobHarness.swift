@@ -45,30 +45,47 @@ struct JobHarness: Sendable {
 
     func worker(
         _ registry: JobRegistry,
+        in pool: Pool? = nil,
+        control: Pool? = nil,
         listener: JobListener? = nil,
+        logger: Logger? = nil,
         _ change: (inout WorkerConfiguration) -> Void = { _ in }
     ) throws -> Worker {
         try Worker(
             queue: queue,
-            pool: pool,
+            pool: pool ?? self.pool,
+            control: control,
             listener: listener,
             registry: registry,
             configuration: configuration(change),
-            logger: logger
+            logger: logger ?? self.logger
         )
     }
 
-    /// Runs a worker beside `body` and cancels it afterwards.
+    /// Runs a worker beside `body`, as ``withWorkers(_:_:)`` does.
     func withWorker(
         _ registry: JobRegistry,
         listener: JobListener? = nil,
         _ change: (inout WorkerConfiguration) -> Void = { _ in },
-        _ body: @Sendable () async throws -> Void
+        _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
-        let worker = try worker(registry, listener: listener, change)
+        try await withWorker(try worker(registry, listener: listener, change), body)
+    }
+
+    /// Runs a worker beside `body`, as ``withWorkers(_:_:)`` does.
+    func withWorker(_ worker: Worker, _ body: @escaping @Sendable () async throws -> Void) async throws {
+        try await withWorkers([worker], body)
+    }
+
+    /// Runs workers beside `body` and cancels them afterwards.
+    ///
+    /// - Throws: What `body` throws, and what a worker ends with: outcomes that it lost, handlers that did not stop.
+    ///   One that dies before ends `body`.
+    func withWorkers(_ workers: [Worker], _ body: @escaping @Sendable () async throws -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await worker.run() }
-            try await body()
+            for worker in workers { group.addTask { try await worker.run() } }
+            group.addTask { try await body() }
+            try await group.next()
             group.cancelAll()
             try await group.waitForAll()
         }

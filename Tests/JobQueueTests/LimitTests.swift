@@ -44,13 +44,9 @@ import Testing
                 return .completed()
             }
             try await harness.enqueue(jobs)
-            let fixed = registry
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<workers {
-                    group.addTask { try await harness.worker(fixed) { $0.slots = 20 }.run() }
-                }
+            let running = try (0..<workers).map { _ in try harness.worker(registry) { $0.slots = 20 } }
+            try await harness.withWorkers(running) {
                 try await harness.until { try await harness.unfinished() == 0 }
-                group.cancelAll()
             }
             #expect(try await harness.effects() == jobs.count)
         }
@@ -200,22 +196,21 @@ import Testing
                 _ = try harness.queue.limitRate(queue: "apple", to: (5, .seconds(3600)), on: connection)
             }
             try await harness.enqueue(try (0..<20).map { _ in try kind.job(Note()) })
-            let fixed = registry
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<2 { group.addTask { try await harness.worker(fixed).run() } }
+            let workers = try (0..<2).map { _ in try harness.worker(registry) }
+            try await harness.withWorkers(workers) {
                 try await harness.until { try await harness.effects() >= 5 }
-                // Several polls later it is still so.
-                let beats = "select count(*) from accountctl.job_history"
-                for _ in 0..<10 {
-                    _ = try await harness.count(Statement(unsafeSQL: beats))
-                    try await Task.sleep(for: .milliseconds(30))
+                // Ten looks later it is still so; each locks the queue's row anew.
+                var looks: Set<Int> = []
+                try await eventually("ten looks at the queue") {
+                    let locker: Statement = "select xmax::text::bigint from accountctl.queues where name = 'apple'"
+                    looks.insert(try await harness.count(locker))
+                    return looks.count >= 10
                 }
                 #expect(try await harness.effects() == 5)
                 try await harness.pool.withConnection { connection in
                     _ = try harness.queue.limitRate(queue: "apple", to: nil, on: connection)
                 }
                 try await harness.until { try await harness.effects() == 20 }
-                group.cancelAll()
             }
         }
     }

@@ -82,8 +82,7 @@ import Testing
                 (0..<3).map { _ in try Self.good.job(Note()) } + [Self.bad.job(Note()), Self.patient.job(Note())]
                     + [Self.erase.job(Note())]
             )
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await worker.run() }
+            try await harness.withWorker(worker) {
                 try await harness.until {
                     try await harness.count("select count(*) from public.effects where note = 'lost'") == 1
                 }
@@ -100,8 +99,6 @@ import Testing
                     let text = metrics.text()
                     return expected.allSatisfy { value($0, text) == Double($1) }
                 }
-                group.cancelAll()
-                try await group.waitForAll()
             }
             let text = metrics.text()
             for (series, count) in expected { #expect(value(series, text) == Double(count), "\(series)") }
@@ -142,11 +139,9 @@ import Testing
                 """
             )
             let worker = try worker(harness, metrics)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await worker.run() }
+            try await harness.withWorker(worker) {
                 try await harness.until { try await harness.finished("completed") == 1 }
                 try await harness.until(within: .seconds(10)) { value("jobs_rescued_total", metrics.text()) == 1 }
-                group.cancelAll()
             }
         }
     }
@@ -171,14 +166,12 @@ import Testing
             }
             let worker = try worker(harness, metrics, registry: registry)
             try await harness.enqueue([Self.erase.job(Note()), own.job(Note())])
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await worker.run() }
+            try await harness.withWorker(worker) {
                 try await harness.until {
                     let text = metrics.text()
                     return value(#"jobs_finished_total{kind="test.erase",outcome="cancelled"}"#, text) == 1
                         && value(#"jobs_finished_total{kind="test.own",outcome="completed"}"#, text) == 1
                 }
-                group.cancelAll()
             }
             #expect(value(#"jobs_finished_total{kind="test.erase",outcome="retried"}"#, metrics.text()) == 0)
             #expect(value(#"jobs_exhausted_total{kind="test.erase"}"#, metrics.text()) == 0)
@@ -263,15 +256,13 @@ import Testing
                 try await Pool.withPool(PoolConfiguration(connection: through), logger: harness.logger) { pool in
                     let worker = try worker(harness, metrics, in: pool, registry: fixed)
                     try await harness.enqueue([Self.good.job(Note())])
-                    try await withThrowingTaskGroup(of: Void.self) { group in
-                        group.addTask { try await worker.run() }
+                    try await harness.withWorker(worker) {
                         try await harness.until { try await harness.finished("completed") == 1 }
                         proxy.behaviour = .forward
                         try await harness.until {
                             let text = metrics.text()
                             return (value(completed, text) ?? 0) + (value("jobs_leases_lost_total", text) ?? 0) > 0
                         }
-                        group.cancelAll()
                     }
                     #expect(value(completed, metrics.text()) == 1)
                     #expect(value("jobs_leases_lost_total", metrics.text()) == 0)

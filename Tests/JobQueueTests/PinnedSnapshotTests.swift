@@ -86,20 +86,12 @@ import Testing
         try await harness.database.withPool(maximumConnections: 6, sessionSettings: settings) { pool in
             var registry = JobRegistry()
             try registry.register(Self.kind) { _, _ in .completed() }
-            let worker = try Worker(
-                queue: harness.queue,
-                pool: pool,
-                listener: nil,
-                registry: registry,
-                configuration: harness.configuration {
-                    $0.remembersBounds = remembersBounds
-                    // A look at a table without work walks over everything, as it should.
-                    $0.pollInterval = .seconds(3600)
-                },
-                logger: harness.logger
-            )
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await worker.run() }
+            let worker = try harness.worker(registry, in: pool) {
+                $0.remembersBounds = remembersBounds
+                // A look at a table without work walks over everything, as it should.
+                $0.pollInterval = .seconds(3600)
+            }
+            try await harness.withWorker(worker) {
                 try await harness.until { worker.core.withLock { $0.worker } != nil }
                 // Without the full scan of each second, whose cost is not the point here.
                 worker.core.withLock {
@@ -114,7 +106,6 @@ import Testing
                 }
                 worker.wake()
                 try await harness.until { try await harness.unfinished() == 0 }
-                group.cancelAll()
             }
         }
         // A session tells what it read when it ends at the latest.
@@ -156,15 +147,13 @@ import Testing
             let worker = try harness.worker(registry) { $0.pollInterval = .seconds(3600) }
             // Every look at everything counts as costly.
             worker.core.withLock { $0.bounds = ClaimBounds(noticeable: .zero) }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await worker.run() }
+            try await harness.withWorker(worker) {
                 try await harness.enqueue([Self.kind.job(Note())])
                 worker.wake()
                 try await harness.until { try await harness.finished("completed") == 1 }
                 try await harness.enqueue([Self.kind.job(Note(), runAt: .now.addingTimeInterval(-3600))])
                 worker.wake()
                 try await harness.until { try await harness.finished("completed") == 2 }
-                group.cancelAll()
             }
         }
     }
@@ -328,24 +317,21 @@ import Testing
             let worker = try harness.worker(registry) { $0.slots = 4 }
             let inserted = AsyncStream.makeStream(of: Void.self)
             let go = AsyncStream.makeStream(of: Void.self)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask {
-                    try await harness.database.withConnection { connection in
-                        try await connection.transaction { connection in
-                            try harness.queue.enqueue([late.job(Note(text: "late"))], on: connection)
-                            inserted.continuation.finish()
-                            for await _ in go.stream {}
-                        }
-                    }
+            async let committed: Void = harness.database.withConnection { connection in
+                try await connection.transaction { connection in
+                    try harness.queue.enqueue([late.job(Note(text: "late"))], on: connection)
+                    inserted.continuation.finish()
+                    for await _ in go.stream {}
                 }
-                for await _ in inserted.stream {}
-                try await harness.enqueue(try (0..<60).map { _ in try late.job(Note()) })
-                group.addTask { try await worker.run() }
+            }
+            for await _ in inserted.stream {}
+            try await harness.enqueue(try (0..<60).map { _ in try late.job(Note()) })
+            try await harness.withWorker(worker) {
                 try await harness.until { try await harness.finished("completed") > 200 }
                 go.continuation.finish()
                 try await harness.until { try await harness.effects() == 1 }
-                group.cancelAll()
             }
+            try await committed
         }
     }
 }

@@ -95,14 +95,11 @@ import Testing
             #expect(stored == 120)
 
             let worker = try harness.worker(registry) { $0.slots = 40 }
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await worker.run() }
+            try await harness.withWorker(worker) {
                 try await harness.until { worker.core.withLock { $0.failures } >= 3 }
                 #expect(try await harness.unfinished() > 0)
                 try await harness.database.psql("drop table public.filler")
                 try await harness.until { try await harness.unfinished() == 0 }
-                group.cancelAll()
-                try await group.waitForAll()
             }
             try await ExactJobs.expect(120, harness.database)
         }
@@ -125,19 +122,11 @@ import Testing
                 return try await ExactJobs.end(context)
             }
             try await Pool.withPool(pooling, logger: harness.logger) { [registry] pool in
-                let worker = try Worker(
-                    queue: harness.queue,
-                    pool: pool,
-                    listener: nil,
-                    registry: registry,
-                    configuration: harness.configuration {
-                        $0.slots = 8
-                        $0.leaseLifetime = .seconds(5)
-                    },
-                    logger: harness.logger
-                )
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await worker.run() }
+                let worker = try harness.worker(registry, in: pool) {
+                    $0.slots = 8
+                    $0.leaseLifetime = .seconds(5)
+                }
+                try await harness.withWorker(worker) {
                     for mode: Statement in ["access exclusive", "share row exclusive", "access exclusive"] {
                         gate.withLock { $0.isOpen = false }
                         try await harness.enqueue(try ExactJobs.make(50))
@@ -150,8 +139,6 @@ import Testing
                         }
                         try await harness.until { try await harness.unfinished() == 0 }
                     }
-                    group.cancelAll()
-                    try await group.waitForAll()
                 }
             }
             try await ExactJobs.expect(150, harness.database)
@@ -195,18 +182,9 @@ import Testing
             var connection = harness.database.configuration
             connection.statementDeadline = .milliseconds(500)
             try await Pool.withPool(PoolConfiguration(connection: connection), logger: harness.logger) { pool in
-                let worker = try Worker(
-                    queue: harness.queue,
-                    pool: pool,
-                    listener: nil,
-                    registry: try ExactJobs.registry(),
-                    configuration: harness.configuration { $0.slots = 8 },
-                    logger: harness.logger
-                )
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await worker.run() }
+                let worker = try harness.worker(try ExactJobs.registry(), in: pool) { $0.slots = 8 }
+                try await harness.withWorker(worker) {
                     try await harness.until { try await harness.unfinished() == 0 }
-                    group.cancelAll()
                 }
             }
             try await ExactJobs.expect(60, harness.database)

@@ -70,16 +70,8 @@ import Testing
             let slow = try ExactJobs.registry(.milliseconds(50))
             let database = harness.database
             try await Pool.withPool(through, logger: harness.logger) { pool in
-                let far = try Worker(
-                    queue: harness.queue,
-                    pool: pool,
-                    listener: nil,
-                    registry: slow,
-                    configuration: harness.configuration(settings),
-                    logger: harness.logger
-                )
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await far.run() }
+                let far = try harness.worker(slow, in: pool, settings)
+                try await harness.withWorker(far) {
                     try await harness.until { try await ExactJobs.left(database) ?? 100 < 90 }
                     proxy.swallow(true)
                     try await harness.withWorker(slow, settings) {
@@ -90,7 +82,6 @@ import Testing
                     // It finds itself declared lost and begins anew.
                     try await enqueue(harness, 20)
                     try await harness.until { try await ExactJobs.left(database) == 0 }
-                    group.cancelAll()
                 }
             }
             try await ExactJobs.expect(120, database)
@@ -102,19 +93,15 @@ import Testing
             try await PgBouncer.with(.transaction, poolSize: 3, to: harness.database.cluster) { bouncer in
                 let connection = ConnectionConfiguration(conninfo: bouncer.conninfo(database: harness.database.name))
                 try await Pool.withPool(PoolConfiguration(connection: connection), logger: harness.logger) { pool in
-                    let worker = try Worker(
-                        queue: harness.queue,
-                        pool: pool,
+                    let worker = try harness.worker(
+                        try ExactJobs.registry(),
+                        in: pool,
                         listener: JobListener(connection, logger: harness.logger),
-                        registry: try ExactJobs.registry(),
-                        configuration: harness.configuration(settings),
-                        logger: harness.logger
+                        settings
                     )
-                    try await withThrowingTaskGroup(of: Void.self) { group in
-                        group.addTask { try await worker.run() }
+                    try await harness.withWorker(worker) {
                         try await enqueue(harness, 150)
                         try await harness.until { try await harness.unfinished() == 0 }
-                        group.cancelAll()
                     }
                 }
             }
@@ -145,21 +132,12 @@ import Testing
                     let name = harness.database.name
                     let both = primary(of: cluster, standby, name)
                     try await Pool.withPool(PoolConfiguration(connection: both), logger: harness.logger) { pool in
-                        let worker = try Worker(
-                            queue: harness.queue,
-                            pool: pool,
-                            listener: nil,
-                            registry: try ExactJobs.registry(.milliseconds(20)),
-                            configuration: harness.configuration(settings),
-                            logger: harness.logger
-                        )
-                        try await withThrowingTaskGroup(of: Void.self) { group in
-                            group.addTask { try await worker.run() }
+                        let worker = try harness.worker(try ExactJobs.registry(.milliseconds(20)), in: pool, settings)
+                        try await harness.withWorker(worker) {
                             try await harness.until { try await ExactJobs.left(harness.database) ?? 300 < 250 }
                             try await cluster.stop(mode: "immediate")
                             try await standby.psql(database: name, "select pg_promote()")
                             try await harness.until { try await ExactJobs.left(harness.database, in: standby) == 0 }
-                            group.cancelAll()
                         }
                     }
                     // What the standby had not yet received happened again; in its history each job ended once.
@@ -222,19 +200,15 @@ import Testing
                             try await gate.pass()
                             return try await ExactJobs.end(context)
                         }
-                        let worker = try Worker(
-                            queue: harness.queue,
-                            pool: pool,
-                            listener: JobListener(both, logger: harness.logger),
-                            registry: registry,
-                            configuration: harness.configuration {
-                                settings(&$0)
-                                $0.pollInterval = .seconds(3600)
-                            },
-                            logger: harness.logger
-                        )
-                        try await withThrowingTaskGroup(of: Void.self) { group in
-                            group.addTask { try await worker.run() }
+                        let worker = try harness.worker(
+                            registry,
+                            in: pool,
+                            listener: JobListener(both, logger: harness.logger)
+                        ) {
+                            settings(&$0)
+                            $0.pollInterval = .seconds(3600)
+                        }
+                        try await harness.withWorker(worker) {
                             try await harness.until {
                                 try await ExactJobs.left(harness.database, in: standby) ?? 400 < 390
                             }
@@ -256,7 +230,6 @@ import Testing
                                 #"select accountctl.enqueue_job('\#(ExactJobs.kind.name)', '{"text": ""}')"#
                             )
                             try await harness.until { try await ExactJobs.left(harness.database, in: standby) == 0 }
-                            group.cancelAll()
                         }
                     }
                     try await ExactJobs.expect(401, harness.database, in: standby)
@@ -312,16 +285,8 @@ import Testing
                             try second.get()
                             return .completed()
                         }
-                        let worker = try Worker(
-                            queue: harness.queue,
-                            pool: pool,
-                            listener: nil,
-                            registry: registry,
-                            configuration: harness.configuration { $0.leaseLifetime = .seconds(20) },
-                            logger: harness.logger
-                        )
-                        try await withThrowingTaskGroup(of: Void.self) { group in
-                            group.addTask { try await worker.run() }
+                        let worker = try harness.worker(registry, in: pool) { $0.leaseLifetime = .seconds(20) }
+                        try await harness.withWorker(worker) {
                             try await harness.until {
                                 try await standby.psql(
                                     database: name,
@@ -335,7 +300,6 @@ import Testing
                             try await standby.psql(database: name, "select pg_promote()")
                             isPromoted.set()
                             try await harness.until { try await ExactJobs.left(harness.database, in: standby) == 0 }
-                            group.cancelAll()
                         }
                     }
                     let written = try await standby.psql(
@@ -371,16 +335,13 @@ import Testing
                     PoolConfiguration(connection: database.configuration),
                     logger: harness.logger
                 ) { [registry] pool in
-                    let worker = try Worker(
-                        queue: harness.queue,
-                        pool: pool,
+                    let worker = try harness.worker(
+                        registry,
+                        in: pool,
                         listener: JobListener(database.configuration, logger: harness.logger),
-                        registry: registry,
-                        configuration: harness.configuration(settings),
-                        logger: harness.logger
+                        settings
                     )
-                    try await withThrowingTaskGroup(of: Void.self) { group in
-                        group.addTask { try await worker.run() }
+                    try await harness.withWorker(worker) {
                         try await database.waitUntilListening("accountctl_jobs")
                         let sessions: Statement = """
                             from pg_stat_activity
@@ -395,7 +356,6 @@ import Testing
                         try await harness.execute("select pg_terminate_backend(pid) \(sessions) not ilike 'listen%'")
                         try await enqueue(harness, 100)
                         try await harness.until { try await ExactJobs.left(database) == 0 }
-                        group.cancelAll()
                     }
                 }
                 try await ExactJobs.expect(100, database)

@@ -13,7 +13,7 @@ import Testing
         _ harness: JobHarness,
         listener: ConnectionConfiguration?,
         poll: Duration,
-        _ body: @Sendable () async throws -> Void
+        _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
         var registry = JobRegistry()
         try registry.register(Self.plain) { _, context in
@@ -24,10 +24,8 @@ import Testing
             registry,
             listener: listener.map { JobListener($0, logger: harness.logger) }
         ) { $0.pollInterval = poll }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await worker.run() }
+        try await harness.withWorker(worker) {
             try await body()
-            group.cancelAll()
         }
     }
 
@@ -131,27 +129,29 @@ import Testing
 extension TestDatabase {
     /// Waits until some session of this database has run LISTEN for a channel.
     func waitUntilListening(_ channel: String) async throws {
-        try await waitForListeners(channel) { $0 > 0 }
+        try await waitForListeners("a session listens to \(channel)", channel) { $0 > 0 }
     }
 
     /// Waits until the server has noticed that no session listens any more.
     func waitUntilNobodyListens(_ channel: String) async throws {
-        try await waitForListeners(channel) { $0 == 0 }
+        try await waitForListeners("no session listens to \(channel)", channel) { $0 == 0 }
     }
 
-    private func waitForListeners(_ channel: String, _ isReached: @Sendable (Int) -> Bool) async throws {
+    private func waitForListeners(
+        _ what: String,
+        _ channel: String,
+        _ isReached: @Sendable (Int) -> Bool
+    ) async throws {
         try await withConnection(asAdministrator: true) { connection in
-            while !isReached(
-                try connection.one(
-                    """
-                    select count(*)
-                    from pg_stat_activity
-                    where datname = current_database() and state = 'idle'
-                    and query ilike \("listen%" + channel + "%")
-                    """,
-                    as: Int.self
-                )
-            ) { try await Task.sleep(for: .milliseconds(5)) }
+            let listening: Statement = """
+                select count(*)
+                from pg_stat_activity
+                where datname = current_database() and state = 'idle'
+                and query ilike \("listen%" + channel + "%")
+                """
+            try await eventually(what, within: .seconds(120), every: .milliseconds(5)) {
+                isReached(try connection.one(listening, as: Int.self))
+            }
         }
     }
 }

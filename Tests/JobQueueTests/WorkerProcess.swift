@@ -21,7 +21,7 @@ final class WorkerProcess: Sendable {
         environment: [String: String] = [:]
     ) throws {
         let process = Process()
-        process.executableURL = try Self.executable()
+        process.executableURL = try BuiltProgram.url("JobQueueTestWorker")
         process.arguments = [conninfo ?? harness.database.conninfo, "\(lease)", "\(slots)", "\(grace)"]
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         process.standardError = FileHandle.nullDevice
@@ -54,16 +54,5 @@ final class WorkerProcess: Sendable {
         }
         let status = process.process.terminationStatus
         return process.process.terminationReason == .exit ? status : status - 1000
-    }
-
-    /// The executable lies beside the test bundle.
-    private static func executable() throws -> URL {
-        let folders = [Bundle.main.executableURL, URL(fileURLWithPath: CommandLine.arguments[0])]
-            .compactMap { $0?.deletingLastPathComponent() }
-        for folder in folders {
-            let url = folder.appendingPathComponent("JobQueueTestWorker")
-            if FileManager.default.isExecutableFile(atPath: url.path) { return url }
-        }
-        throw TestSupportError("JobQueueTestWorker is not built")
     }
 }

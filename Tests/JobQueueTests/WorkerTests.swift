@@ -288,18 +288,10 @@ import Testing
                     try await harness.effect(context)
                     return .completed()
                 }
-                var configuration = harness.configuration()
-                configuration.leaseLifetime = .seconds(8)
                 try await harness.enqueue(try (0..<2).map { _ in try kind.job(Note()) })
-                let worker = try Worker(
-                    queue: harness.queue,
-                    pool: handlers,
-                    control: harness.pool,
-                    listener: nil,
-                    registry: registry,
-                    configuration: configuration,
-                    logger: harness.logger
-                )
+                let worker = try harness.worker(registry, in: handlers, control: harness.pool) {
+                    $0.leaseLifetime = .seconds(8)
+                }
                 try await worker.runUntilIdle()
             }
             #expect(try await harness.effects() == 2)

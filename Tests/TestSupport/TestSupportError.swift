@@ -5,4 +5,8 @@ package struct TestSupportError: Error, CustomStringConvertible {
     package init(_ description: String) {
         self.description = description
     }
+
+    static func inVain(_ what: String, _ limit: Duration) -> TestSupportError {
+        TestSupportError("waited \(limit) in vain: \(what)")
+    }
 }
