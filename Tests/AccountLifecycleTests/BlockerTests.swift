@@ -170,9 +170,7 @@ import Testing
             try await stage.sql("create table public.orders (id int, buyer uuid references auth.users)")
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
-            let once = Counter(1)
-            try await stage.drive(request) { point in
-                guard point == .before(.deleteRows), once.take() else { return }
+            try await stage.drive(request, once: .before(.deleteRows)) {
                 try await stage.sql("insert into public.orders values (1, \(person.id))")
             }
             #expect(try await stage.state(request) == "blocked")

@@ -12,9 +12,7 @@ import Testing
             for step in DeletionStep.allCases where step.isIrreversible {
                 let person = try await stage.fullAccount("p\(step.rawValue.prefix(3))")
                 let request = try await stage.request(person)
-                let once = Counter(1)
-                try await stage.driveToCrash(request) { point in
-                    guard point == .before(step), once.take() else { return }
+                try await stage.driveToCrash(request, once: .before(step)) {
                     try await stage.pool.withConnection { try await desk.pauseAll(reason: "test", on: $0) }
                     throw SimulatedCrash()
                 }

@@ -29,10 +29,8 @@ import Testing
             for step in DeletionStep.allCases where step.isIrreversible {
                 let person = try await stage.fullAccount("p\(step.rawValue.prefix(3))")
                 let request = try await stage.request(person)
-                let once = Counter(1)
                 let before = Recorded()
-                try await stage.drive(request) { point in
-                    guard point == .begun(step), once.take() else { return }
+                try await stage.drive(request, once: .begun(step)) {
                     try await stage.pool.withConnection { try await desk.pauseAll(reason: "test", on: $0) }
                     before.text = try await stage.data(of: person)
                 }
@@ -52,9 +50,7 @@ import Testing
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
             let before = try await stage.data(of: person)
-            let once = Counter(1)
-            try await stage.drive(request) { point in
-                guard point == .begun(.lockOut), once.take() else { return }
+            try await stage.drive(request, once: .begun(.lockOut)) {
                 try await stage.pull(brake, on: person, request)
             }
             #expect(try await stage.situation(request)?.code == brake.situation)
@@ -79,9 +75,7 @@ import Testing
             var policy = Stage.swift
             policy.batchRows = 100
             let request = try await stage.request(person)
-            let once = Counter(1)
-            try await stage.drive(request, policy) { point in
-                guard point == .between(.deleteRows), once.take() else { return }
+            try await stage.drive(request, policy, once: .between(.deleteRows)) {
                 try await stage.pull(brake, on: person, request)
             }
             #expect(try await stage.situation(request)?.code == brake.situation)
@@ -103,9 +97,7 @@ import Testing
             var policy = Stage.swift
             policy.buckets = ["avatars", "scans"]
             let request = try await stage.request(person)
-            let once = Counter(1)
-            try await stage.drive(request, policy) { point in
-                guard point == .middle(.deleteAvatars), once.take() else { return }
+            try await stage.drive(request, policy, once: .middle(.deleteAvatars)) {
                 try await stage.pull(brake, on: person, request)
             }
             #expect(try await stage.situation(request)?.code == brake.situation)
@@ -136,9 +128,7 @@ import Testing
                 """
             )
             let request = try await stage.request(person)
-            let once = Counter(1)
-            try await stage.driveWithoutApple(request) { point in
-                guard point == .middle(.revokeApple), once.take() else { return }
+            try await stage.driveWithoutApple(request, once: .middle(.revokeApple)) {
                 try await stage.pull(brake, on: person, request)
             }
             #expect(try await stage.situation(request)?.code == brake.situation)
@@ -167,9 +157,7 @@ import Testing
                 """
             )
             let request = try await stage.request(person)
-            let once = Counter(1)
-            try await stage.driveWithoutApple(request) { point in
-                guard point == .middle(.revokeApple), once.take() else { return }
+            try await stage.driveWithoutApple(request, once: .middle(.revokeApple)) {
                 try await stage.sql(
                     """
                     insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
@@ -285,9 +273,7 @@ import Testing
             let desk = stage.desk
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
-            let once = Counter(1)
-            try await stage.drive(request) { point in
-                guard point == .begun(.scrubAuth), once.take() else { return }
+            try await stage.drive(request, once: .begun(.scrubAuth)) {
                 try await stage.sql(
                     """
                     insert into auth.users (instance_id, id, aud, role, email, created_at, banned_until)
@@ -374,8 +360,12 @@ extension Stage {
     }
 
     /// Drives a request past the preflight although a client id is not configured.
-    fileprivate func driveWithoutApple(_ request: UUID, probe: @escaping DeletionProbe) async throws {
+    fileprivate func driveWithoutApple(
+        _ request: UUID,
+        once point: DeletionPoint,
+        _ act: @escaping @Sendable () async throws -> Void
+    ) async throws {
         try await sql("update accountctl.deletion_requests set without_apple = true where id = \(request)")
-        try await drive(request, probe: probe)
+        try await drive(request, once: point, act)
     }
 }

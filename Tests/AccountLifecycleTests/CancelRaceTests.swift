@@ -12,9 +12,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let request = try await stage.request(person)
-            let once = Counter(1)
-            let pause = try await stage.drive(request) { point in
-                guard point == .begun(.lockOut), once.take() else { return }
+            let pause = try await stage.drive(request, once: .begun(.lockOut)) {
                 _ = try await stage.call(person, "select public.cancel_account_deletion()")
             }
             #expect(pause == .ended(.cancelled))
@@ -30,9 +28,7 @@ import Testing
             let desk = stage.desk
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
-            let once = Counter(1)
-            let pause = try await stage.drive(request) { point in
-                guard point == .before(step), once.take() else { return }
+            let pause = try await stage.drive(request, once: .before(step)) {
                 let act = try await stage.pool.withConnection {
                     try await desk.cancel(request, reason: "mistake", on: $0)
                 }

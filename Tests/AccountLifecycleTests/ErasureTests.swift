@@ -213,10 +213,7 @@ import Testing
 struct SimulatedCrash: Error {
     /// A probe that throws the first time a point is reached.
     static func once(at point: DeletionPoint) -> DeletionProbe {
-        let left = Counter(1)
-        return { reached in
-            if reached == point, left.take() { throw SimulatedCrash() }
-        }
+        AccountLifecycleTests.once(at: point) { throw SimulatedCrash() }
     }
 }
 

@@ -11,9 +11,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
-            let once = Counter(1)
-            let pause = try await stage.drive(request) { point in
-                guard point == .before(.verify), once.take() else { return }
+            let pause = try await stage.drive(request, once: .before(.verify)) {
                 // By an old token: rows and files are looked at again.
                 try await stage.upload("\(person.text)/late.png", by: nil)
             }
@@ -33,9 +31,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let request = try await stage.request(person)
-            let once = Counter(1)
-            let pause = try await stage.drive(request) { point in
-                guard point == .before(.verify), once.take() else { return }
+            let pause = try await stage.drive(request, once: .before(.verify)) {
                 try await stage.sql(
                     """
                     insert into auth.flow_state (id, user_id, provider_type, authentication_method)

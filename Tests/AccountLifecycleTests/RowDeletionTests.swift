@@ -188,9 +188,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let request = try await stage.request(person)
-            let once = Counter(1)
-            let pause = try await stage.drive(request) { point in
-                guard point == .after(.preflight), once.take() else { return }
+            let pause = try await stage.drive(request, once: .after(.preflight)) {
                 try await stage.sql(
                     """
                     update accountctl.deletion_steps

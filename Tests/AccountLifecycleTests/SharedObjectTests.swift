@@ -216,9 +216,7 @@ import Testing
             #expect(try await stage.upload("team.png", by: nil))
             for one in [person, other] { try await setAvatar(of: one, "team.png", on: stage) }
             let request = try await stage.request(person)
-            let once = Counter(1)
-            let pause = try await stage.drive(request) { point in
-                guard point == .before(.deleteRows), once.take() else { return }
+            let pause = try await stage.drive(request, once: .before(.deleteRows)) {
                 #expect(try await counts(request, on: stage) == ["objects": 0, "shared": 1])
                 try await setAvatar(of: other, "else.png", on: stage)
             }
@@ -237,9 +235,7 @@ import Testing
             for one in [person, other] { try await setAvatar(of: one, "team.png", on: stage) }
             #expect(try await stage.upload("\(person.text)/first.png", by: nil))
             let request = try await stage.request(person)
-            let once = Counter(1)
-            let pause = try await stage.drive(request) { point in
-                guard point == .before(.verify), once.take() else { return }
+            let pause = try await stage.drive(request, once: .before(.verify)) {
                 let isThere = try await stage.upload("\(person.text)/late.png", by: nil)
                 #expect(isThere)
             }

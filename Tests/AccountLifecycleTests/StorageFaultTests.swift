@@ -249,9 +249,7 @@ import Testing
             var policy = Stage.swift
             policy.buckets = ["avatars", "teams"]
             let request = try await stage.request(person)
-            let once = Counter(1)
-            let pause = try await stage.drive(request, policy) { point in
-                guard point == .middle(.deleteAvatars), once.take() else { return }
+            let pause = try await stage.drive(request, policy, once: .middle(.deleteAvatars)) {
                 try await stage.setOwner(of: "logo.png", other)
             }
             #expect(pause == .ended(.verified))
