@@ -284,7 +284,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
-        .testTarget(name: "MailRelayTests", dependencies: ["MailRelay", "Benchmarks"]),
+        .testTarget(name: "MailRelayTests", dependencies: ["MailRelay", "Benchmarks", "TestSupport"]),
         .testTarget(name: "SealingTests", dependencies: ["Sealing"]),
         .testTarget(name: "WaitingTests", dependencies: ["Waiting", "TestSupport"]),
         .testTarget(

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Workers killed while they erase", .timeLimit(.minutes(5)))
@@ -8,7 +9,7 @@ struct DeletionKillTests {
         try await ErasureSite.with(accounts: 30) { site in
             // Kills at times that differ by much more than a step takes; the seed of a failure is printed with it.
             let seed = UInt64.random(in: 0 ... .max)
-            var times = SplitMix(state: seed)
+            var times = SeededRandom(seed: seed)
             for _ in 0..<6 {
                 let moment = Duration.milliseconds(Int(times.next() % 700))
                 try await site.withWorker { worker in
@@ -27,18 +28,5 @@ struct DeletionKillTests {
             #expect(open == 0, "seed \(seed)")
             try await site.expectAllErased("seed \(seed)")
         }
-    }
-}
-
-/// Random numbers that can be had again.
-private struct SplitMix {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var word = state
-        word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
-        return word ^ (word >> 31)
     }
 }

@@ -81,10 +81,14 @@ struct ErasureSite: Sendable {
             set run_at = clock_timestamp()
             where state = 'scheduled' and queue = 'deletions'
             """
-        while true {
-            if let open = try? await open(), open <= limit { return }
+        try await eventually(
+            "at most \(limit) requests are open",
+            within: .seconds(240),
+            every: .milliseconds(100)
+        ) {
+            if let open = try? await open(), open <= limit { return true }
             _ = try? await database.psql(nudge)
-            try await Task.sleep(for: .milliseconds(100))
+            return false
         }
     }
 
@@ -120,19 +124,11 @@ struct ErasureSite: Sendable {
         _ sandbox: Sandbox,
         _ folder: URL
     ) async throws -> [String: String] {
-        var variables = database.variables
-        var files = ["ACCOUNTCTL_STORAGE_SERVICE_KEY_FILE": sandbox.storage.keys.secretKey]
-        files["ACCOUNTCTL_KEYS_SEALING_FILE"] = try await AccountctlProcess.run("keys", "new", "sealing").output
-        files["ACCOUNTCTL_KEYS_HASH_FILE"] = try await AccountctlProcess.run("keys", "new", "hash").output
-        for (name, text) in files {
-            let path = folder.appendingPathComponent(name).path
-            _ = FileManager.default.createFile(
-                atPath: path,
-                contents: Data(text.utf8),
-                attributes: [.posixPermissions: 0o600]
-            )
-            variables[name] = path
-        }
+        var variables = database.variables.merging(try await TestKeys.make(in: folder).variables) { $1 }
+        variables["ACCOUNTCTL_STORAGE_SERVICE_KEY_FILE"] = try SecretFile.write(
+            sandbox.storage.keys.secretKey,
+            to: folder.appendingPathComponent("storage")
+        )
         variables["ACCOUNTCTL_STORAGE_URL"] = sandbox.storage.url
         variables["ACCOUNTCTL_DELETION_TOKEN_LIFE"] = "0s"
         variables["ACCOUNTCTL_DELETION_UPLOAD_LIFE"] = "0s"

@@ -10,9 +10,7 @@ struct HashKeyTests {
             let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
             let living = try await site.database.psql("select id from auth.users where email = 'stays3@example.com'")
             let path = FileManager.default.temporaryDirectory.appendingPathComponent("other-\(UUID().uuidString)")
-            try await AccountctlProcess.run("keys", "new", "hash-2").output
-                .write(to: path, atomically: true, encoding: .utf8)
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path.path)
+            try SecretFile.write(try await AccountctlProcess.run("keys", "new", "hash-2").output, to: path)
             defer { try? FileManager.default.removeItem(at: path) }
             @Sendable func run(_ words: [String], other: Bool = true) async throws -> AccountctlProcess.Result {
                 let own = other ? ["ACCOUNTCTL_KEYS_HASH_FILE": path.path] : [:]
@@ -65,8 +63,7 @@ struct HashKeyTests {
             let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
             let living = try await site.database.psql("select id from auth.users where email = 'stays3@example.com'")
             let path = FileManager.default.temporaryDirectory.appendingPathComponent("other-\(UUID().uuidString)")
-            try await AccountctlProcess.run("keys", "new", "hash").output
-                .write(to: path, atomically: true, encoding: .utf8)
+            try SecretFile.write(try await AccountctlProcess.run("keys", "new", "hash").output, to: path)
             defer { try? FileManager.default.removeItem(at: path) }
             func run(_ words: [String], other: Bool = true) async throws -> AccountctlProcess.Result {
                 let own = other ? ["ACCOUNTCTL_KEYS_HASH_FILE": path.path] : [:]

@@ -115,7 +115,11 @@ struct RehearsalTests {
                 }
                 #expect(result.status == 130, "\(result.screen)")
             }
-            let jobs = "select string_agg(state::text || crashes, ' ') from accountctl.jobs where kind = 'account.delete'"
+            let jobs = """
+                select string_agg(state::text || crashes, ' ')
+                from accountctl.jobs
+                where kind = 'account.delete'
+                """
             #expect(try await site.database.psql(jobs) == "available0 available0 available0")
             let steps = "select string_agg(distinct step, ' ') from accountctl.deletion_steps where runs > 0"
             #expect(try await site.database.psql(steps) == "preflight")

@@ -21,10 +21,12 @@ struct RelayMetricsTests {
     }
 
     private func lines(of port: String, until series: String) async throws -> [String] {
-        while true {
-            let lines = try await scrape(port).split(whereSeparator: \.isNewline).map(String.init)
-            if lines.contains(where: { $0.hasPrefix(series) }) { return lines }
+        var lines: [String] = []
+        try await eventually("the metrics tell \(series)", within: .seconds(60), every: .milliseconds(50)) {
+            lines = try await scrape(port).split(whereSeparator: \.isNewline).map(String.init)
+            return lines.contains { $0.hasPrefix(series) }
         }
+        return lines
     }
 
     @Test("Checks, verdicts, changes and the age of what is known, by stream; how they stand, by every worker")

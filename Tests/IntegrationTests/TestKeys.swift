@@ -16,12 +16,14 @@ struct TestKeys {
     static func make() async throws -> TestKeys {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("keys-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        return try await make(in: folder)
+    }
+
+    /// Makes both in a folder of somebody else, which goes with it.
+    static func make(in folder: URL) async throws -> TestKeys {
         for name in ["sealing", "hash"] {
-            _ = FileManager.default.createFile(
-                atPath: folder.appendingPathComponent(name).path,
-                contents: Data(try await AccountctlProcess.run("keys", "new", name).output.utf8),
-                attributes: [.posixPermissions: 0o600]
-            )
+            let line = try await AccountctlProcess.run("keys", "new", name).output
+            try SecretFile.write(line, to: folder.appendingPathComponent(name))
         }
         return TestKeys(folder: folder)
     }

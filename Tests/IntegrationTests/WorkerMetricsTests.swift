@@ -23,23 +23,9 @@ struct WorkerMetricsTests {
 
     @Test("Depth, age, rate, latency, retries, lost leases, oldest snapshot and dead rows are there")
     func everyMetric() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("keys-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        var variables = ["ACCOUNTCTL_LISTEN_ADMIN": "127.0.0.1:0"]
-        for name in ["sealing", "hash"] {
-            let path = folder.appendingPathComponent(name).path
-            let line = try await AccountctlProcess.run("keys", "new", name).output
-            #expect(
-                FileManager.default.createFile(
-                    atPath: path,
-                    contents: Data(line.utf8),
-                    attributes: [.posixPermissions: 0o600]
-                )
-            )
-            variables["ACCOUNTCTL_KEYS_\(name.uppercased())_FILE"] = path
-        }
-        let settings = variables
+        let keys = try await TestKeys.make()
+        defer { keys.remove() }
+        let settings = keys.variables.merging(["ACCOUNTCTL_LISTEN_ADMIN": "127.0.0.1:0"]) { $1 }
         try await TestDatabase.with(.migrated) { database in
             // Nobody's kind: it waits, and is counted.
             try await database.psql(

@@ -10,23 +10,9 @@ import Testing
 @Suite("The worker as a process", .timeLimit(.minutes(5)))
 struct WorkerProcessTests {
     private func withKeys(_ body: @Sendable ([String: String]) async throws -> Void) async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("keys-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        var variables: [String: String] = [:]
-        for (name, key) in [("sealing", "ACCOUNTCTL_KEYS_SEALING_FILE"), ("hash", "ACCOUNTCTL_KEYS_HASH_FILE")] {
-            let path = folder.appendingPathComponent(name).path
-            let line = try await AccountctlProcess.run("keys", "new", name).output
-            #expect(
-                FileManager.default.createFile(
-                    atPath: path,
-                    contents: Data(line.utf8),
-                    attributes: [.posixPermissions: 0o600]
-                )
-            )
-            variables[key] = path
-        }
-        try await body(variables)
+        let keys = try await TestKeys.make()
+        defer { keys.remove() }
+        try await body(keys.variables)
     }
 
     @Test("Ends by itself when idle, and well when asked")
@@ -168,12 +154,12 @@ struct WorkerProcessTests {
                         "begin; lock table accountctl.mail_streams in access exclusive mode; select pg_sleep(100)"
                     )
                     let held = "select count(*) from pg_locks where mode = 'AccessExclusiveLock' and granted"
-                    while try await database.psql(held) == "0" {}
+                    try await eventually("the table is locked") { try await database.psql(held) != "0" }
                     var variables = database.variables.merging(keys) { $1 }
                     variables["ACCOUNTCTL_WORKER_SHUTDOWN_TIMEOUT"] = "1s"
                     let worker = try AccountctlProcess(["worker"], environment: variables)
                     let waiting = "select count(*) from pg_locks where not granted"
-                    while try await database.psql(waiting) == "0" {}
+                    try await eventually("the worker waits for it") { try await database.psql(waiting) != "0" }
                     try await cluster.stop(mode: "immediate")
                     _ = try? await lock
                     worker.signal(SIGTERM)

@@ -10,7 +10,7 @@ import Testing
         private let output = Pipe()
 
         init(_ arguments: [String]) throws {
-            process.executableURL = try Self.executable()
+            process.executableURL = try BuiltProgram.url("accountctl-sandbox")
             process.arguments = arguments
             process.standardOutput = output
             process.standardError = FileHandle.nullDevice
@@ -31,17 +31,6 @@ import Testing
                 data += more
             }
             return try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
-        }
-
-        /// The executable lies beside the test bundle.
-        private static func executable() throws -> URL {
-            let folders = [Bundle.main.executableURL, URL(fileURLWithPath: CommandLine.arguments[0])]
-                .compactMap { $0?.deletingLastPathComponent() }
-            for folder in folders {
-                let url = folder.appendingPathComponent("accountctl-sandbox")
-                if FileManager.default.isExecutableFile(atPath: url.path) { return url }
-            }
-            throw TestSupportError("accountctl-sandbox is not built")
         }
     }
 

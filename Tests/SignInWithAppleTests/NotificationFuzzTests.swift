@@ -1,22 +1,8 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SignInWithApple
-
-/// A seeded generator: a failure can be repeated from the seed it prints.
-struct SplitMix64: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
-    }
-}
 
 /// Inputs that were never signed: none may be accepted, none may end the process.
 ///
@@ -45,7 +31,7 @@ struct SplitMix64: RandomNumberGenerator {
         try await withThrowingTaskGroup(of: Int.self) { group in
             for half in 0..<2 {
                 group.addTask { @concurrent in
-                    var random = SplitMix64(seed: seed &+ UInt64(half))
+                    var random = SeededRandom(seed: seed &+ UInt64(half))
                     var refused = 0
                     for number in 0..<share {
                         // The threads are everybody's: tests beside this one have leases to keep.
@@ -79,7 +65,7 @@ struct SplitMix64: RandomNumberGenerator {
 
     /// The payload parser behind the signature, with payloads that Apple would have had to sign.
     @Test func signedNonsenseEndsNothing() async throws {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         let payload = Array(Claims.notification().utf8)
         var accepted = 0
         for number in 0..<min(inputs, 20_000) {
@@ -99,7 +85,7 @@ struct SplitMix64: RandomNumberGenerator {
         #expect(accepted > 0)
     }
 
-    private static func soup(_ random: inout SplitMix64) -> [UInt8] {
+    private static func soup(_ random: inout SeededRandom) -> [UInt8] {
         var bits = random.next()
         var body: [UInt8] = []
         for _ in 0..<(1 + Int(bits & 7)) {
@@ -109,7 +95,7 @@ struct SplitMix64: RandomNumberGenerator {
         return body
     }
 
-    private static func mutation(of bytes: [UInt8], _ random: inout SplitMix64) -> [UInt8] {
+    private static func mutation(of bytes: [UInt8], _ random: inout SeededRandom) -> [UInt8] {
         var changed = bytes
         let position = Int(random.next() % UInt64(bytes.count))
         switch random.next() & 3 {

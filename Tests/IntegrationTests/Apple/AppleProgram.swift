@@ -38,15 +38,15 @@ struct AppleProgram: Sendable {
         defer { try? FileManager.default.removeItem(at: folder) }
         try await Sandbox.with { sandbox in
             let developer = sandbox.apple.developerKey
-            var variables = database.variables
+            var variables = database.variables.merging(try await TestKeys.make(in: folder).variables) { $1 }
             variables["ACCOUNTCTL_APPLE_HOST"] = sandbox.baseURL
             variables["ACCOUNTCTL_APPLE_TEAM_ID"] = developer.teamID
             variables["ACCOUNTCTL_APPLE_KEY_ID"] = developer.keyID
             variables["ACCOUNTCTL_APPLE_CLIENT_IDS"] = "\(clientID), com.example.web"
-            var files = ["ACCOUNTCTL_APPLE_PRIVATE_KEY_FILE": developer.privateKey]
-            files["ACCOUNTCTL_KEYS_SEALING_FILE"] = try await AccountctlProcess.run("keys", "new", "sealing").output
-            files["ACCOUNTCTL_KEYS_HASH_FILE"] = try await AccountctlProcess.run("keys", "new", "hash").output
-            for (name, text) in files { variables[name] = try secretFile(name, text, in: folder) }
+            variables["ACCOUNTCTL_APPLE_PRIVATE_KEY_FILE"] = try SecretFile.write(
+                developer.privateKey,
+                to: folder.appendingPathComponent("apple")
+            )
             try await body(
                 AppleProgram(database: database, sandbox: sandbox, variables: variables, folder: folder)
             )
@@ -55,19 +55,7 @@ struct AppleProgram: Sendable {
 
     /// Writes a file that its owner alone can read, and returns its path.
     func secretFile(_ name: String, _ text: String) throws -> String {
-        try Self.secretFile(name, text, in: folder)
-    }
-
-    private static func secretFile(_ name: String, _ text: String, in folder: URL) throws -> String {
-        let path = folder.appendingPathComponent(name).path
-        guard
-            FileManager.default.createFile(
-                atPath: path,
-                contents: Data(text.utf8),
-                attributes: [.posixPermissions: 0o600]
-            )
-        else { throw TestSupportError("cannot write \(path)") }
-        return path
+        try SecretFile.write(text, to: folder.appendingPathComponent(name))
     }
 
     /// Runs the program to its end.

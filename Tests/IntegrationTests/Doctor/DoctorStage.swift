@@ -9,13 +9,7 @@ struct DoctorStage: Sendable {
     let folder: URL
 
     func file(_ name: String, _ text: String) throws -> String {
-        let path = folder.appendingPathComponent(name).path
-        _ = FileManager.default.createFile(
-            atPath: path,
-            contents: Data(text.utf8),
-            attributes: [.posixPermissions: 0o600]
-        )
-        return path
+        try SecretFile.write(text, to: folder.appendingPathComponent(name))
     }
 
     /// What it finds, and its exit code; everything but what is sound.

@@ -191,12 +191,7 @@ struct ExampleStage: Sendable {
 
     /// Writes a file that its owner alone can read.
     func write(_ name: String, _ text: String) throws {
-        let isWritten = FileManager.default.createFile(
-            atPath: folder.appendingPathComponent(name).path,
-            contents: Data(text.utf8),
-            attributes: [.posixPermissions: 0o600]
-        )
-        guard isWritten else { throw TestSupportError("cannot write \(name)") }
+        try SecretFile.write(text, to: folder.appendingPathComponent(name))
     }
 
     private func script(_ name: String, _ line: String) throws {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import MailRelay
@@ -151,7 +152,7 @@ struct DNSMessageTests {
 
     @Test("any bytes give a message or an error, never a crash or a hang")
     func fuzz() {
-        var generator = SeededGenerator(seed: 0xC0FFEE)
+        var generator = SeededRandom(seed: 0xC0FFEE)
         var builder = MessageBuilder(question)
         builder.answers.append(MessageBuilder.record([0xC0, 12], .cname, [1, 0x62, 0xC0, 16]))
         builder.answers.append(MessageBuilder.record([0xC0, 12], .mx, [0, 5, 0xC0, 12]))
@@ -190,20 +191,5 @@ struct DNSMessageTests {
         #expect(message.questions.count == 1 && message.questions[0] == (question, 1))
         #expect(message.edns != nil)
         #expect(bytes.suffix(11) == [0, 0, 41, 0x04, 0xD0, 0, 0, 0, 0, 0, 0])
-    }
-}
-
-/// A small generator with a seed, so that a failure can be repeated (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

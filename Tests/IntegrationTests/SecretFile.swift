@@ -1,0 +1,17 @@
+import Foundation
+import TestSupport
+
+/// Files that their owner alone can read.
+enum SecretFile {
+    /// Writes one, and returns its path.
+    @discardableResult
+    static func write(_ text: String, to url: URL) throws -> String {
+        let isWritten = FileManager.default.createFile(
+            atPath: url.path,
+            contents: Data(text.utf8),
+            attributes: [.posixPermissions: 0o600]
+        )
+        guard isWritten else { throw TestSupportError("cannot write \(url.path)") }
+        return url.path
+    }
+}
