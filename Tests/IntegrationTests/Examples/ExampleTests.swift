@@ -123,6 +123,8 @@ struct ExampleTests {
             )
         } else if line.hasPrefix("accountctl deletion list --paused") {
             try await stage.database.psql("update accountctl.deletion_requests set paused_at = now()")
+        } else if line.contains("--without-apple") {
+            try await stage.database.psql("update accountctl.deletion_requests set state = 'waiting_for_apple'")
         } else if line.hasPrefix("accountctl deletion list --state") || line.hasPrefix("accountctl deletion accept") {
             try await stage.database.psql(ExampleStage.standing)
         } else if line.hasPrefix("accountctl jobs list --unique-key") {
