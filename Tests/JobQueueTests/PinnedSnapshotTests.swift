@@ -145,9 +145,10 @@ import Testing
             var registry = JobRegistry()
             try registry.register(Self.kind) { _, _ in .completed() }
             let worker = try harness.worker(registry) { $0.pollInterval = .seconds(3600) }
-            // Every look at everything counts as costly.
-            worker.core.withLock { $0.bounds = ClaimBounds(noticeable: .zero) }
             try await harness.withWorker(worker) {
+                try await harness.until { worker.core.withLock { $0.worker } != nil }
+                // Every look at everything counts as costly.
+                worker.core.withLock { $0.bounds = ClaimBounds(noticeable: .zero) }
                 try await harness.enqueue([Self.kind.job(Note())])
                 worker.wake()
                 try await harness.until { try await harness.finished("completed") == 1 }
