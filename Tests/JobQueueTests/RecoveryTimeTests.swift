@@ -1,0 +1,43 @@
+import Foundation
+import JobQueue
+import Postgres
+import TestSupport
+import Testing
+
+/// How long nobody has a job whose process was killed.
+@Suite(.timeLimit(.minutes(3))) struct RecoveryTimeTests {
+    struct Arguments: Codable, Sendable {
+        var milliseconds = 60_000
+    }
+
+    /// A quarter of the lease lies between two looks for lost workers; the rest is room for a busy machine.
+    @Test func anotherWorkerTakesItOnceTheLeaseIsOver() async throws {
+        try await JobHarness.with { harness in
+            let job = try JobKind<Arguments>("test.steps").job(Arguments())
+            let id = try await harness.enqueue([job])[0].id
+            let killed = try WorkerProcess(harness, lease: 2_000)
+            try await harness.until { try await harness.effects() == 1 }
+            let other = try WorkerProcess(harness, lease: 2_000)
+            try await harness.until { try await harness.count("select count(*) from accountctl.workers") == 2 }
+            killed.kill(SIGKILL)
+            _ = try await killed.ended()
+            try await harness.until { try await harness.effects() == 2 }
+            let waited = try await harness.pool.withConnection { connection in
+                try connection.one(
+                    """
+                    select extract(epoch from job.claimed_at - dead.expires_at)::double precision
+                    from accountctl.jobs as job,
+                        accountctl.workers as dead
+                    where job.id = \(id)
+                    and dead.name = \("test-\(killed.pid)")
+                    """,
+                    as: Double.self
+                )
+            }
+            // Not before: until then its process may have lived, and been about to write.
+            #expect(waited >= 0)
+            #expect(waited < 4)
+            other.kill(SIGKILL)
+        }
+    }
+}
