@@ -70,10 +70,11 @@ enum CredentialJobs {
         }
     }
 
+    /// Has an event handled once the caller's transaction commits.
     static func enqueueHandling(of event: Int64, on connection: isolated Connection) throws {
-        try JobQueue().enqueueAndForget(
-            [handle.job(Event(event: event), uniqueKey: "\(handle.name):\(event)")],
-            on: connection
-        )
+        let queue = JobQueue()
+        let job = try handle.job(Event(event: event), uniqueKey: "\(handle.name):\(event)")
+        try queue.enqueueAndForget([job], on: connection)
+        try queue.wakeAtCommit([handle.queue], on: connection)
     }
 }
