@@ -87,6 +87,19 @@ import Testing
         }
     }
 
+    /// Claimed before what it is woken for is committed, it would not see that, and wait for its next turn.
+    @Test func aJobThatIsWokenBeforeItRunsIsNotClaimedTooEarly() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([try JobHarness.plain.job(Note(), uniqueKey: "woken")])
+            let worker = try await harness.host()
+            try await harness.pool.withTransaction { connection in
+                #expect(try harness.queue.runNow(keys: ["woken"], on: connection) == 0)
+                #expect(try await harness.claim(worker).isEmpty)
+            }
+            #expect(try await harness.claim(worker).count == 1)
+        }
+    }
+
     /// A suspect that ran and came back is none any more.
     @Test func aSuspectIsAcquittedByComingBack() async throws {
         try await JobHarness.with { harness in

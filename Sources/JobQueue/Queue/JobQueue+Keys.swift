@@ -43,20 +43,21 @@ extension JobQueue {
     @discardableResult
     package func runNow(keys: [String], on connection: isolated Connection) throws -> Int {
         guard !keys.isEmpty else { return 0 }
-        // In order: of two who wake the same ones, the second waits for the first.
+        // In order: of two who wake the same ones, the second waits for the first. Available ones are locked as well: a
+        // claim before the caller's commit would not see what the job is woken for, and nobody would wake it again.
         return try connection.execute(
             """
             with woken as materialized (
-                select id
+                select id, state
                 from \(tables.jobs)
-                where unique_key = any(\(keys)) and state in ('scheduled', 'running')
+                where unique_key = any(\(keys)) and state in ('available', 'scheduled', 'running')
                 order by id
                 for update
             )
             update \(tables.jobs)
             set run_at = clock_timestamp(),
                 state = case when state = 'scheduled' then 'available' else state end
-            where id = any(array(select id from woken))
+            where id = any(array(select id from woken where state <> 'available'))
             """
         )
     }
