@@ -123,7 +123,7 @@ import Testing
         var turn = SuspectTurn()
         turn.found(now: start)
         let full = beside(suspects: 2, hasRoom: false)
-        expect(turn.claimsSuspect(beside: full, now: at(1)), false)
+        expect(turn.claimsSuspect(beside: beside(ordinary: 1, suspects: 1, hasRoom: false), now: at(1)), false)
         expect(turn.claimsSuspect(beside: beside(suspects: 1), now: at(2)), true)
         expect(turn.claimsSuspect(beside: full, now: at(2.5)), false)
         expect(turn.claimsSuspect(beside: full, now: at(3)), false)
@@ -145,6 +145,14 @@ import Testing
         core.plan.pausedUntil = at(1)
         expect(core.claimsSuspect(toldBefore: start, now: start), false)
         expect(core.claimsSuspect(toldBefore: start, now: at(1)), true)
+    }
+
+    /// Suspects of earlier turns have every slot: they are not waited for, and neither is what the wait does not bring.
+    @Test func aTurnAmongSuspectsAloneIsGivenUpAtOnceWithoutRoom() {
+        var turn = SuspectTurn()
+        turn.found(now: start)
+        expect(turn.claimsSuspect(beside: beside(suspects: 2, hasRoom: false), now: at(1)), false)
+        #expect(turn.phase == .ordinary(until: at(61)))
     }
 
     /// Another worker took it, or somebody cancelled it.

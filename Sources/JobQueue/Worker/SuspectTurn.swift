@@ -98,7 +98,10 @@ struct SuspectTurn: Sendable {
                 phase = .alone(since: now, besideOthers: !isAlone)
                 return true
             }
-            if hasWaitedInVain {
+            if isAlone, others.suspects > 0 {
+                // They have every slot, and are not waited for: ordinary work would stand still for nothing.
+                phase = .ordinary(until: now.advanced(by: retreat))
+            } else if hasWaitedInVain {
                 phase = .ordinary(until: now.advanced(by: retreat * (1 << givenUp)))
                 givenUp = min(givenUp + 1, turnsGivenUp)
             }
