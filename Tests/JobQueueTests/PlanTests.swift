@@ -118,8 +118,11 @@ import Testing
                     let plan = try await explain(statement, generic: generic, on: connection)
                     check(plan, "\(name), \(mode)", most: 100)
                 }
-                let due = try await explain(queue.promotion(limit: 1000), generic: generic, on: connection)
-                check(due, "promote, \(mode)", most: 100)
+                for isFull in [false, true] {
+                    let promotion = queue.promotion(limit: 1000, lookingAtAll: isFull)
+                    let due = try await explain(promotion, generic: generic, on: connection)
+                    check(due, "promote, \(mode)", most: 100)
+                }
             }
         }
     }

@@ -1,53 +1,6 @@
 package import Postgres
 
 extension JobQueue {
-    /// The most due jobs that one ``promote(on:)`` makes available.
-    static let promotedAtOnce = 1000
-
-    /// Makes due jobs available, with the present as the time they became ready.
-    ///
-    /// Returns how many, of which lanes, and in how many microseconds the next one is due.
-    func promote(on connection: isolated Connection) throws -> (promoted: Int, lanes: Set<Lane.Name>, nextIn: Int64?) {
-        let promoted = try connection.query(promotion(limit: Self.promotedAtOnce), as: (String, String).self)
-        let next = try connection.one(
-            """
-            select (extract(epoch from
-                case when min(run_at) is not null then greatest(min(run_at), 'epoch') end - clock_timestamp()
-            ) * 1000000)::bigint
-            from \(tables.jobs)
-            where state = 'scheduled'
-            and run_at < 'infinity'
-            """,
-            as: Int64?.self
-        )
-        return (promoted.count, Set(promoted.map { Lane.Name(queue: $0.0, kind: $0.1) }), next)
-    }
-
-    /// A volatile `clock_timestamp()` in the comparison could not bound the index scan: it would walk over all that is
-    /// scheduled for later.
-    func promotion(limit: Int) -> Statement {
-        """
-        with due as materialized (
-            select id
-            from \(tables.jobs)
-            where state = 'scheduled'
-            and run_at <= statement_timestamp()
-            order by run_at
-            limit \(limit)
-            for update skip locked
-        )
-        update \(tables.jobs)
-        set state = 'available',
-            -- Since when it could have run, however late somebody came to see it.
-            waiting_since = \(Self.readyAt),
-            aged_at = clock.now,
-            run_at = clock.now
-        from (select clock_timestamp() as now offset 0) as clock
-        where id = any(array(select id from due))
-        returning queue, kind
-        """
-    }
-
     /// Takes the jobs of workers whose heartbeat ceased.
     ///
     /// The attempt is given back and a crash counted: the job may be what ended the process, or may only have been

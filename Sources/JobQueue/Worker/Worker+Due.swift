@@ -27,9 +27,11 @@ extension Worker {
         var zones: [String: ZoneRules] = [:]
         var zonesReadAt: ContinuousClock.Instant?
         var nextRescue = clock.now
+        var promotion = JobQueue.Promotion()
         while !Task.isCancelled {
             let now = clock.now
-            let nextDue = await attempt("promote") { try await self.promoteDue() } ?? nil
+            let looksAtAll = nextRescue <= now || promotion.isCut
+            promotion = await attempt("promote") { try await self.promoteDue(lookingAtAll: looksAtAll) } ?? .init()
             if nextRescue <= now {
                 nextRescue = now.advanced(by: rescueInterval)
                 // Each by itself: what one has done is told, whatever becomes of the next.
@@ -52,9 +54,8 @@ extension Worker {
             let isRated = core.withLock { !$0.ratedQueues.isDisjoint(with: queues) }
             if isRated { wake() }
             let longest = isRated ? min(usual, .milliseconds(500)) : usual
-            // Due and yet not promoted: another session has its row, and looking again at once would not change that.
-            let due =
-                nextDue.map { $0 < 0 ? .milliseconds(50) : max(Self.promotionPause, .microseconds($0)) } ?? longest
+            let nextDue = promotion.isCut ? 0 : promotion.nextIn
+            let due = nextDue.map { max(Self.promotionPause, .microseconds($0)) } ?? longest
             let left = core.withLock { $0.parked.isDue(now: .now) } ? .milliseconds(1) : due
             guard left < longest else {
                 guard await pause(longest) else { return }
@@ -72,17 +73,23 @@ extension Worker {
     /// Jobs that become due one after the other are promoted together: a statement and a commit for each is too many.
     private static let promotionPause = Duration.milliseconds(20)
 
-    /// Returns the microseconds until the next scheduled job.
-    func promoteDue() async throws -> Int64? {
+    /// Makes due jobs available, and has this worker and others begin them.
+    ///
+    /// Suspects are looked for where there may be new ones, and while ordinary work is held up for one.
+    @discardableResult
+    func promoteDue(lookingAtAll: Bool = true) async throws -> JobQueue.Promotion {
         let queue = self.queue
         let all = lanes
-        let (result, suspects) = try await control.withConnection { connection in
-            (try queue.promote(on: connection), try queue.hasSuspects(all, on: connection))
+        let looksForSuspects = lookingAtAll || core.withLock { !$0.suspects.allowsOrdinary }
+        let (result, suspects) = try await control.withConnection { connection -> (JobQueue.Promotion, Bool?) in
+            let result = try queue.promote(lookingAtAll: lookingAtAll, on: connection)
+            guard looksForSuspects || result.promoted > 0 else { return (result, nil) }
+            return (result, try queue.hasSuspects(all, on: connection))
         }
-        if suspects {
+        if suspects == true {
             _ = core.withLock { $0.suspects.found(now: .now) }
             signal.set()
-        } else if core.withLock({ $0.suspects.vanished() }) {
+        } else if suspects == false, core.withLock({ $0.suspects.vanished() }) {
             signal.set()
         }
         if result.promoted > 0 {
@@ -91,7 +98,7 @@ extension Worker {
             // More than this worker begins, or not its own.
             if result.promoted > free || !result.lanes.isSubset(of: all.map(\.name)) { await tellOthers() }
         }
-        return result.promoted >= JobQueue.promotedAtOnce ? 0 : result.nextIn
+        return result
     }
 
     func rescueLost() async throws {

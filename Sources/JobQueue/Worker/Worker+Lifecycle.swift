@@ -24,7 +24,7 @@ extension Worker {
             for round in parkedRounds() { try await bringBack(round) }
         }
         try await enqueuePeriodic(try await readZones())
-        _ = try await promoteDue()
+        try await promoteDue()
         await keepHistory()
     }
 

@@ -1,0 +1,64 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// Jobs whose time has come.
+@Suite(.timeLimit(.minutes(5))) struct PromotionTests {
+    /// What was promoted since an old snapshot stays in the index, and would be walked over fifty times a second.
+    @Test func promotionsStayCheapBehindAnOldSnapshot() async throws {
+        try await JobHarness.with { harness in
+            let hourAgo = Date(timeIntervalSinceNow: -3600)
+            try await harness.enqueue(
+                (0..<2000).map { _ in try JobHarness.plain.job(Note(), runAt: Date(timeIntervalSinceNow: 3600)) }
+            )
+            try await harness.execute("update accountctl.jobs set run_at = \(hourAgo)")
+            try await harness.behindAnOldSnapshot { connection in
+                let queue = harness.queue
+                while try queue.promote(on: connection).promoted > 0 {}
+                let near = try await harness.entries(of: "jobs_due", on: connection) {
+                    _ = try queue.promote(lookingAtAll: false, on: $0)
+                }
+                let far = try await harness.entries(of: "jobs_due", on: connection) { _ = try queue.promote(on: $0) }
+                #expect(far >= 2000)
+                #expect(near < 100)
+            }
+        }
+    }
+
+    /// Only a look at everything finds what was committed long after its time.
+    @Test(arguments: [(5, 1), (3600, 0)])
+    func whatIsLateIsFound(_ seconds: Double, byAShortLook count: Int) async throws {
+        try await JobHarness.with { harness in
+            let late = try JobHarness.plain.job(Note(), runAt: Date(timeIntervalSinceNow: 3600))
+            try await harness.enqueue([late])
+            try await harness.execute(
+                "update accountctl.jobs set run_at = now() - \(seconds)::double precision * interval '1 second'"
+            )
+            try await harness.pool.withConnection { connection in
+                let queue = harness.queue
+                #expect(try queue.promote(lookingAtAll: false, on: connection).promoted == count)
+                #expect(try queue.promote(on: connection).promoted == 1 - count)
+            }
+        }
+    }
+
+    /// Nobody but the worker itself looks at everything.
+    @Test func aWorkerFindsWhatIsLate() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(JobHarness.plain) { _, context in
+                try await harness.effect(context)
+                return .completed()
+            }
+            try await harness.withWorker(registry) {
+                let jobs = [try JobHarness.plain.job(Note(), runAt: Date(timeIntervalSinceNow: 3600))]
+                try await harness.enqueue(jobs)
+                try await harness.execute("update accountctl.jobs set run_at = now() - interval '1 hour'")
+                try await harness.until { try await harness.effects() == 1 }
+            }
+        }
+    }
+}
