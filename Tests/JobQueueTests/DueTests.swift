@@ -57,6 +57,37 @@ import Testing
         }
     }
 
+    /// Its time begins when it was claimed, not when the worker began to wait for a connection.
+    @Test func aJobHasItsWholeTimeHoweverLongItsClaimWaited() async throws {
+        let short = JobKind<Note>("test.short", timeout: .milliseconds(500))
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(short) { _, _ in
+                try await Task.sleep(for: .milliseconds(50))
+                return .completed()
+            }
+            let registered = registry
+            try await harness.database.withPool(maximumConnections: 1, sessionSettings: JobQueue.controlSettings) {
+                control in
+                let worker = try harness.worker(registered, control: control)
+                try await harness.withWorker(worker) {
+                    try await harness.until { worker.core.withLock { $0.worker != nil } }
+                    let id = try await control.withConnection { _ in
+                        let id = try await harness.enqueue([short.job(Note())])[0].id
+                        worker.wake()
+                        // So long waits its claim.
+                        try await Task.sleep(for: .seconds(1))
+                        return id
+                    }
+                    try await harness.until { try await harness.unfinished() == 0 }
+                    let record = try #require(try await harness.show(id)?.record)
+                    #expect(record.state == .completed)
+                    #expect(record.attempt == 1)
+                }
+            }
+        }
+    }
+
     /// A session that holds the row of a limit keeps nobody from ending and claiming what is under no limit.
     @Test func aHeldLimitStopsNoOtherLane() async throws {
         let plain = JobKind<Note>("test.plain")

@@ -48,6 +48,49 @@ import Testing
         }
     }
 
+    /// An outcome whose row is locked keeps its slot: the claim got all it asked for in the end, and there may be more.
+    @Test func aClaimForLessIsFull() async throws {
+        try await JobHarness.with { harness in
+            let queue = harness.queue
+            let worker = try harness.worker(JobRegistry()) { $0.fusesClaims = false }
+            try await harness.enqueue((0..<4).map { _ in NewJob(kind: "test.plain", queue: "default") })
+            let id = try await harness.pool.withConnection { try queue.addWorker([Self.lanes[0]], on: $0) }
+            let held = try await harness.claim(id, 2)
+            var batch = held.map { FinishedJob(job: $0, verdict: .release) }
+            // Its slot was taken before, too.
+            batch[1].wasLocked = true
+            let now = ContinuousClock.now
+            let number = worker.core.withLock { core in
+                core.plan.claimSent(from: .all)
+                return core.book.claimSent(now: now)
+            }
+            let exchange = Worker.Exchange(
+                batch: batch,
+                limit: 2,
+                scope: .all,
+                request: .init(worker: id, limit: 2),
+                limitedBounds: nil,
+                number: number,
+                generation: 0,
+                plainGoesFirst: false,
+                sentAt: now
+            )
+            let progress = ExchangeProgress()
+            try await harness.database.withConnection { other in
+                try await other.transaction { other in
+                    try other.execute("select from accountctl.jobs where state = 'running' for update")
+                    try await harness.pool.withConnection { connection in
+                        try await worker.carryOut(exchange, [Self.lanes[0]], [], progress, on: connection)
+                    }
+                }
+            }
+            #expect(progress.written.locked.count == 2)
+            #expect(progress.claims.plain?.jobs.count == 1)
+            _ = worker.conclude(exchange, progress, nil)
+            #expect(worker.core.withLock { $0.plan.isHungry })
+        }
+    }
+
     /// Twenty turns may take longer than the bounds of a claim from the start hold.
     @Test(arguments: [(true, true), (false, false)]) func theNextClaimGoesOnWhereOneWasCut(
         _ isCut: Bool,

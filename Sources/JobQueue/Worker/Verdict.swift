@@ -25,6 +25,11 @@ enum Verdict: Sendable, Hashable {
     /// Nothing: it is written already, or must not be.
     case nothing
 
+    /// Whether the job is done, and nothing else.
+    var isCompletion: Bool {
+        if case .end(.completed, _, _, _) = self { true } else { false }
+    }
+
     /// One entry of a job's errors, which the server dates.
     struct Failure: Encodable, Sendable, Hashable {
         let attempt: Int16

@@ -32,7 +32,7 @@ extension Worker {
         if let failure = failure as? PostgresError { isInDoubt = !failure.outcomeKnown }
         settled(exchange.batch, progress.written, isInDoubt: isInDoubt)
         let (plain, limited) = progress.claims
-        let unused = began(plain, limited: limited, of: exchange)
+        let unused = began(plain, limited: limited, of: exchange, progress)
         if let failure {
             failed(failure)
         } else {
@@ -123,17 +123,25 @@ extension Worker {
     }
 
     /// Starts the handlers of claimed jobs, and returns those that came too late to be run.
-    private func began(_ plain: PlainClaim?, limited: LimitedClaim?, of exchange: Exchange) -> [ClaimedJob] {
+    private func began(
+        _ plain: PlainClaim?,
+        limited: LimitedClaim?,
+        of exchange: Exchange,
+        _ progress: ExchangeProgress
+    ) -> [ClaimedJob] {
         guard let number = exchange.number else { return [] }
         let plainJobs = plain?.jobs ?? []
         let claimed = (limited?.jobs ?? []) + plainJobs
         // Full in either part: there may be more. Half of the slots is what lanes under limits get at once.
-        let isFull = claimed.count >= exchange.limit || (claimed.count - plainJobs.count) * 2 >= exchange.limit
+        let asked = exchange.limit - progress.kept
+        let isFull = claimed.count >= asked || (claimed.count - plainJobs.count) * 2 >= asked
+        // The server counts from the claim, which may have waited long for a connection.
+        let startedAt = progress.startedAt ?? exchange.sentAt
         var jobs: [RunningJob] = []
         jobs.reserveCapacity(claimed.count)
         for job in claimed {
             let timeout = registry.entries[job.kind]?.timeout ?? .seconds(60)
-            jobs.append(RunningJob(job: job, startedAt: exchange.sentAt, timeout: timeout))
+            jobs.append(RunningJob(job: job, startedAt: startedAt, timeout: timeout))
         }
         let wasBounded = exchange.request?.bounds != nil
         let mayRun = core.withLock { core in
@@ -146,12 +154,12 @@ extension Worker {
                 }
             case .all, .urgent:
                 // A claim of urgent jobs says nothing about where the others begin.
-                if exchange.scope == .all {
+                if exchange.scope == .all, let plain {
                     core.bounds.claimed(
-                        claimed,
+                        plainJobs,
                         isFull: isFull,
                         wasBounded: wasBounded,
-                        took: plain?.took,
+                        took: plain.took,
                         now: exchange.sentAt
                     )
                 }

@@ -64,6 +64,7 @@ extension Worker {
         let unused: [ClaimedJob]
         do {
             unused = try await control.withConnection { connection in
+                progress.begins(at: .now)
                 var failure: (any Error)?
                 do {
                     try await self.carryOut(exchange, plain, limited, progress, on: connection)
@@ -135,6 +136,11 @@ extension Worker {
             )
         }
         if configuration.fusesClaims, let request, request.limit > 0, !unwritten.isEmpty, !plain.isEmpty {
+            let others = unwritten.filter { !$0.verdict.isCompletion }
+            if !others.isEmpty, others.count < unwritten.count {
+                try settlement.write(others, progress, on: connection)
+                unwritten.removeAll { !$0.verdict.isCompletion }
+            }
             do {
                 if let fused = try fused(unwritten, request, plain, on: connection) {
                     unwritten = []
@@ -147,7 +153,8 @@ extension Worker {
         }
         if !unwritten.isEmpty { try settlement.write(unwritten, progress, on: connection) }
         // What could not be written keeps its slots, which were counted as free.
-        request?.limit -= batch.count { progress.written.locked.contains($0.job.leased) }
+        progress.keptSlots(batch.count { !$0.wasLocked && progress.written.locked.contains($0.job.leased) })
+        request?.limit -= progress.kept
         if let request, request.limit > 0, progress.claims.plain == nil, !plain.isEmpty {
             progress.claimed(try queue.claimPlain(plain, request, on: connection))
         }
