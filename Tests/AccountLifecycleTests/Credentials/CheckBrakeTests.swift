@@ -1,0 +1,95 @@
+import Postgres
+import Sandbox
+import Testing
+
+@testable import AccountLifecycle
+
+/// Refusals that prove nothing, and a mass of them that nobody believes.
+@Suite(.timeLimit(.minutes(5))) struct CheckBrakeTests {
+    /// When every credential of a client id is refused, the client id is the suspect.
+    @Test func refusalsOfAllProveNothing() async throws {
+        try await CredentialStage.with { stage in
+            let people = [try await stage.signUp(), try await stage.signUp()]
+            for person in people {
+                stage.sandbox.apple.stopUsing(sub: person.sub, clientID: CredentialStage.clientID)
+            }
+            let tally = try await CredentialChecks(stage.services()).sweep()
+            #expect(tally.inconclusive == 2)
+            for person in people { #expect(try await stage.traces(of: person) == .init()) }
+            #expect(try await stage.outcomes() == [])
+        }
+    }
+
+    /// What lived yesterday shows nothing about a client id that has stopped working since.
+    @Test func yesterdaysAnswerProvesNothingToday() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            let checks = CredentialChecks(stage.services())
+            #expect(try await checks.sweep().live == 2)
+            for person in [anna, ben] {
+                stage.sandbox.apple.stopUsing(sub: person.sub, clientID: CredentialStage.clientID)
+            }
+            try await stage.sql(
+                "update accountctl.apple_credentials set check_after = now() - interval '1 minute' where user_id = \(anna.id)"
+            )
+            #expect(try await checks.sweep().inconclusive == 1)
+            #expect(try await stage.outcomes() == [])
+        }
+    }
+
+    /// Where nobody else is due, somebody else is asked; that was their check of the day.
+    @Test func anotherPersonIsTheWitness() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
+            try await stage.sql(
+                "update accountctl.apple_credentials set check_after = now() + interval '1 hour' where user_id = \(ben.id)"
+            )
+            let tally = try await CredentialChecks(stage.services()).sweep()
+            #expect(tally.gone == 1)
+            #expect(tally.live == 0)
+            let isPutOff = try await stage.value(
+                """
+                select check_after > now() + interval '23 hours' and last_live_at is not null
+                from accountctl.apple_credentials
+                where user_id = \(ben.id)
+                """,
+                as: Bool.self
+            )
+            #expect(isPutOff)
+        }
+    }
+
+    /// Part of a client id's users are refused at once: something is wrong, and nobody is signed out for it.
+    @Test func aMassOfRefusalsIsHeldBack() async throws {
+        try await CredentialStage.with { stage in
+            var people: [CredentialStage.Person] = []
+            for _ in 0..<12 { people.append(try await stage.signUp()) }
+            for person in people.prefix(6) {
+                stage.sandbox.apple.stopUsing(sub: person.sub, clientID: CredentialStage.clientID)
+            }
+            let tally = try await CredentialChecks(stage.services()).sweep()
+            #expect(tally.heldBack == 6)
+            #expect(tally.live == 6)
+            #expect(tally.gone == 0)
+            #expect(try await stage.outcomes() == [])
+            for person in people { #expect(try await stage.traces(of: person) == .init()) }
+        }
+    }
+
+    @Test func theBrakeKnowsPeopleWhoLeaveFromAMass() {
+        func holds(_ refused: Int, of answered: Int, today: Int = 0, held: Int = 1000) -> Bool {
+            RefusalBrake(refused: refused, answered: answered, goneToday: today, held: held).holds
+        }
+        #expect(!holds(1, of: 1))
+        #expect(!holds(4, of: 5))
+        #expect(holds(5, of: 10))
+        #expect(!holds(20, of: 200))
+        #expect(holds(21, of: 200))
+        #expect(!holds(1, of: 100, today: 49))
+        #expect(holds(1, of: 100, today: 50))
+        #expect(!holds(1, of: 1, today: 19, held: 20))
+        #expect(holds(1, of: 1, today: 20, held: 20))
+        #expect(!holds(1, of: 100, today: 4999, held: 100_000))
+    }
+}

@@ -1,0 +1,124 @@
+import Postgres
+import Sandbox
+import Testing
+
+@testable import AccountLifecycle
+
+/// What a device tells of a credential, which Apple confirms before anybody is signed out.
+@Suite(.timeLimit(.minutes(5))) struct DeviceReportTests {
+    @Test func aDeviceIsConfirmedByApple() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            let eve = try await stage.signUp(credential: false)
+            let services = stage.services()
+            _ = try await CredentialChecks(services).sweep()
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
+            for person in [anna, ben, eve] {
+                try await stage.sql(
+                    """
+                    insert into accountctl.credential_events (source, kind, client_id, user_id)
+                    values ('device', 'state_revoked', null, \(person.id)), ('device', 'state_not_found', null, \(person.id))
+                    """
+                )
+            }
+            #expect(try await CredentialEvents(services).handleWaiting() == 6)
+            #expect(
+                try await stage.outcomes() == [
+                    "state_revoked done", "state_not_found device_only", "state_revoked not_confirmed",
+                    "state_not_found device_only", "state_revoked nothing_held", "state_not_found device_only",
+                ]
+            )
+            #expect(try await stage.traces(of: anna).sessions == 0)
+            #expect(try await stage.traces(of: ben) == .init())
+        }
+    }
+
+    @Test func whileAppleIsDownTheDevicesReportWaits() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql(
+                "insert into accountctl.credential_events (source, kind, user_id) values ('device', 'state_revoked', \(anna.id))"
+            )
+            _ = stage.sandbox.faults.set(.html(), for: .appleToken)
+            let events = CredentialEvents(stage.services())
+            #expect(try await events.handleWaiting() == 0)
+            #expect(try await stage.outcomes() == ["state_revoked waiting"])
+            // It steps back, and asks again when its time comes.
+            let calls = stage.sandbox.journal.count(.appleToken)
+            #expect(try await events.handleWaiting() == 0)
+            #expect(stage.sandbox.journal.count(.appleToken) == calls)
+            stage.sandbox.faults.clearAll()
+            try await stage.sql("update accountctl.credential_events set next_try_at = now()")
+            #expect(try await events.handleWaiting() == 1)
+            #expect(try await stage.outcomes() == ["state_revoked not_confirmed"])
+        }
+    }
+
+    /// Reports that nobody can confirm do not keep newer ones from being handled, and end after a day.
+    @Test func reportsThatCannotBeConfirmedStandInNobodysWay() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            // Of an app that was taken out of the settings.
+            try await stage.sql(
+                "update accountctl.apple_credentials set client_id = 'com.example.gone' where user_id = \(anna.id)"
+            )
+            try await stage.sql(
+                """
+                insert into accountctl.credential_events (source, kind, user_id, received_at, next_try_at)
+                select 'device', 'state_revoked', \(anna.id), now() - interval '2 hours', now() - interval '2 hours'
+                from generate_series(1, 510)
+                """
+            )
+            try await stage.sql(
+                "insert into accountctl.credential_events (source, kind, user_id) values ('device', 'state_not_found', \(ben.id))"
+            )
+            let events = CredentialEvents(stage.services())
+            // However many wait, one sweep comes to the last, unless its time is over: then the next one goes on.
+            #expect(try await events.handleWaiting(for: .zero) == 0)
+            let tried: Statement = "select count(*) from accountctl.credential_events where tries > 0"
+            #expect(try await stage.value(tried, as: Int.self) == 1)
+            #expect(try await events.handleWaiting() == 1)
+            #expect(try await stage.outcomes().last == "state_not_found device_only")
+            try await stage.sql(
+                """
+                update accountctl.credential_events
+                set received_at = now() - interval '25 hours', next_try_at = now()
+                where id = (select min(id) from accountctl.credential_events)
+                """
+            )
+            #expect(try await events.handleWaiting() == 1)
+            #expect(try await stage.outcomes().first == "state_revoked not_confirmable")
+        }
+    }
+
+    /// A table of the app may refer to sessions and keep one from being ended: that event waits, and the others do not.
+    @Test func whatTheDatabaseRefusesStandsInNobodysWay() async throws {
+        try await CredentialStage.with { stage in
+            let people = [try await stage.signUp(), try await stage.signUp()]
+            // Somebody shows that the client id works.
+            _ = try await stage.signUp()
+            let services = stage.services()
+            try await stage.refuse("auth.sessions", "delete", of: people[0])
+            for person in people {
+                stage.sandbox.apple.stopUsing(sub: person.sub, clientID: CredentialStage.clientID)
+                try await stage.sql(
+                    "insert into accountctl.credential_events (source, kind, user_id) values ('device', 'state_revoked', \(person.id))"
+                )
+            }
+            let events = CredentialEvents(services)
+            #expect(try await events.handleWaiting() == 1)
+            let outcomes = try await stage.outcomes()
+            #expect(outcomes == ["state_revoked waiting", "state_revoked done"])
+            #expect(try await stage.traces(of: people[0]) == .init())
+            #expect(try await stage.traces(of: people[1]).sessions == 0)
+            // It steps back, and is not given up: nobody but us can end the sessions.
+            #expect(try await events.handleWaiting() == 0)
+            try await stage.sql("drop trigger refuse on auth.sessions")
+            try await stage.sql(
+                "update accountctl.credential_events set next_try_at = now(), received_at = now() - interval '25 hours'"
+            )
+            #expect(try await events.handleWaiting() == 1)
+            #expect(try await stage.traces(of: people[0]).sessions == 0)
+        }
+    }
+}
