@@ -1,0 +1,98 @@
+import Postgres
+import Testing
+
+@testable import AccountLifecycle
+
+/// Columns that an operator has accepted, where a search finds something.
+@Suite(.timeLimit(.minutes(5))) struct AcceptedResidueTests {
+    /// What is known no more cannot be searched for, and what is accepted stays: one does not hide the other.
+    @Test func anErasureByTheUserIDAloneTellsThatItIsLeftInAcceptedColumns() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            try await stage.sql("create table public.invoices (id int, buyer text)")
+            try await stage.sql("insert into public.invoices values (1, \(person.text))")
+            let request = try await stage.request(person)
+            try await stage.sql("delete from auth.users where id = \(person.id)")
+            let desk = stage.desk
+            _ = try await stage.pool.withConnection { connection in
+                try await desk.accept("public.invoices.buyer", reason: "kept ten years by law", on: connection)
+            }
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.proofs(of: request) == Array(repeating: "user_id_only_accepted", count: 3))
+            let limits = try await stage.value(
+                "select document ->> 'outOfScope' from accountctl.deletion_receipts",
+                as: String.self
+            )
+            #expect(limits.contains("only the user id was searched for") && limits.contains("public.invoices.buyer"))
+        }
+    }
+
+    @Test func anAcceptedColumnNoLongerStandsInTheWayAndTheReceiptNamesIt() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            try await stage.sql("create table public.invoices (id int, buyer text)")
+            try await stage.sql("insert into public.invoices values (1, \(person.email))")
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            #expect(try await stage.state(request) == "residue")
+            let desk = stage.desk
+            let waiting = try await stage.pool.withConnection { connection in
+                try await desk.accept("public.invoices.buyer", reason: "kept ten years by law", on: connection)
+            }
+            #expect(waiting == 1)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.verify, request) == "accepted")
+            let receipt = try await stage.value(
+                "select document::text from accountctl.deletion_receipts",
+                as: String.self
+            )
+            #expect(receipt.contains("left there by decision"))
+            #expect(try await stage.proofs(of: request) == ["accepted", "accepted", "accepted"])
+            #expect(!receipt.contains(person.email))
+        }
+    }
+
+    /// A search names the partition, and each year brings one more.
+    @Test func aColumnOfAPartitionedTableIsAcceptedForItsPartitions() async throws {
+        try await Stage.with { stage in
+            for statement in [
+                "create table public.invoices (year int, buyer uuid) partition by range (year)",
+                "create table public.invoices_2025 partition of public.invoices for values from (2025) to (2026)",
+                """
+                create table public.invoices_late partition of public.invoices for values from (2026) to (2030)
+                partition by range (year)
+                """,
+            ] { try await stage.sql(Statement(unsafeSQL: statement)) }
+            let person = try await stage.signUp()
+            let desk = stage.desk
+            _ = try await stage.pool.withConnection { connection in
+                try await desk.accept("public.invoices.buyer", reason: "kept ten years by law", on: connection)
+            }
+            try await stage.sql(
+                "create table public.invoices_2026 partition of public.invoices_late for values from (2026) to (2027)"
+            )
+            try await stage.sql("insert into public.invoices values (2025, \(person.id)), (2026, \(person.id))")
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.verify, request) == "accepted")
+        }
+    }
+
+    /// The log only grows: a name that an earlier version took is found, and somebody decides whether it is kept.
+    @Test func anOperatorsNameThatIsAnAddressStandsInTheWayUntilItIsAccepted() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            try await stage.sql("select accountctl.log_operation(\(person.email), 'jobs.pause')")
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            #expect(
+                try await stage.situation(request)?.findings?.map(\.column) == ["accountctl.operator_log.operator"]
+            )
+            let desk = stage.desk
+            _ = try await stage.pool.withConnection { connection in
+                try await desk.accept("accountctl.operator_log.operator", reason: "who acted is kept", on: connection)
+            }
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+}

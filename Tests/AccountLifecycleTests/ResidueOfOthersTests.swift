@@ -1,0 +1,145 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+/// What a search meets that is somebody else's.
+@Suite(.timeLimit(.minutes(5))) struct ResidueOfOthersTests {
+    /// The address is free again once the rows are gone, and a pass may take half an hour.
+    @Test func whoSignsUpAgainWhileTablesAreSearchedIsNoResidue() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp(apple: false)
+            try await stage.sql("create table public.letters (author uuid, address text)")
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.scrubAuth)))
+            let drive = try await stage.admin.withTransaction { connection in
+                try connection.execute("lock table public.letters in access exclusive mode")
+                let drive = Task { try await stage.drive(request) }
+                try await connection.waitUntilSomebodyIsBlocked()
+                try connection.execute(
+                    """
+                    with again as (
+                        insert into auth.users (id, email, created_at)
+                        values (gen_random_uuid(), \(person.email), clock_timestamp())
+                        returning id, email
+                    )
+                    insert into public.letters select id, email from again
+                    """
+                )
+                return drive
+            }
+            #expect(try await drive.value == .ended(.verified))
+        }
+    }
+
+    /// Otherwise whoever names somebody else's address there had all rows with that address taken for their own.
+    @Test func whatAnybodyMaySayOfThemselvesIsNotSearchedFor() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.sql("create table public.letters (body text)")
+            try await stage.sql("insert into public.letters values ('Write to support@example.com or +49 30 12345678')")
+            try await stage.sql(
+                """
+                update auth.users
+                set raw_user_meta_data = '{"email": "support@example.com"}',
+                    email_change = 'support@example.com',
+                    phone_change = '493012345678'
+                where id = \(person.id)
+                """
+            )
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
+    /// Anybody may give a file of theirs any name: that keeps nobody's erasure from its end, and is told.
+    @Test func filesOfOthersThatNameTheAccountAreTheirs() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let other = try await stage.signUp("ben")
+            try await stage.sql(
+                """
+                insert into storage.objects (bucket_id, name, owner, owner_id)
+                values ('avatars', \("of-\(person.text).png"), \(other.id), \(other.text))
+                """
+            )
+            // One that is still being uploaded is no other case.
+            try await stage.sql(
+                """
+                with upload as (
+                    insert into storage.s3_multipart_uploads (id, upload_signature, bucket_id, key, version, owner_id)
+                    values ('1', '', 'avatars', \("of-\(person.text).mov"), '1', \(other.text))
+                )
+                insert into storage.s3_multipart_uploads_parts (upload_id, part_number, bucket_id, key, etag, version, owner_id)
+                values ('1', 1, 'avatars', \("of-\(person.text).mov"), '', '1', \(other.text))
+                """
+            )
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let told = try await stage.value(
+                "select document::text from accountctl.deletion_receipts",
+                as: String.self
+            )
+            #expect(told.contains("files that other accounts own"), "\(told)")
+            // Of nobody, or of somebody who is gone, it is residue.
+            let next = try await stage.signUp("cleo")
+            try await stage.sql(
+                """
+                insert into storage.objects (bucket_id, name, owner, owner_id)
+                values ('avatars', \("of-\(next.text).png"), \(person.id), \(person.text))
+                """
+            )
+            try await stage.sql(
+                """
+                insert into storage.objects (bucket_id, name, owner, owner_id)
+                values ('avatars', \("and-\(next.text).png"), \(other.id), \(other.text))
+                """
+            )
+            let second = try await stage.request(next)
+            try await stage.drive(second)
+            #expect(try await stage.state(second) == "residue")
+            let situation = try #require(try await stage.situation(second))
+            #expect(situation.findings?.contains { $0.column == "storage.objects.name" } == true)
+            #expect(situation.detail?.contains("files that other accounts own") == true)
+        }
+    }
+
+    /// They are found by reading all accounts, which has the time of a table's search, and not that of a short
+    /// statement.
+    @Test func otherHoldersAreFoundHoweverLongThatTakes() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp(apple: false)
+            var own = PoolConfiguration(connection: ConnectionConfiguration(conninfo: stage.database.conninfo))
+            own.connection.statementDeadline = .seconds(1)
+            own.connection.sessionSettings = ["jit": "off"]
+            let target = SearchTarget(
+                request: UUID(),
+                userID: UUID(),
+                identifiers: [Identifier(email: person.email)].compactMap(\.self)
+            )
+            let holders = try await Pool.withPool(own, logger: .silent) { pool in
+                // As long as very many accounts would take.
+                let finding = try await stage.admin.withTransaction { connection in
+                    try connection.execute("lock table auth.users")
+                    let finding = Task {
+                        try await pool.withConnection { try IdentifierHolders.find([target], on: $0) }
+                    }
+                    try await eventually("the search takes longer than a short statement may", within: .seconds(60)) {
+                        try await stage.count(
+                            """
+                            select from pg_stat_activity
+                            where datname = current_database() and wait_event_type = 'Lock'
+                              and clock_timestamp() - query_start > '1.5 seconds'
+                            """
+                        ) > 0
+                    }
+                    return finding
+                }
+                return try await finding.value
+            }
+            #expect(Array(holders.values) == [[person.id]])
+        }
+    }
+}

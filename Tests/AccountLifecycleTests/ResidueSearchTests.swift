@@ -1,0 +1,173 @@
+import Foundation
+import Postgres
+import Testing
+
+@testable import AccountLifecycle
+
+/// Tables of any kind, size and name are searched, for one account and for many.
+@Suite(.timeLimit(.minutes(5))) struct ResidueSearchTests {
+    /// A function takes a hundred arguments at most.
+    @Test(arguments: [1, 12]) func aTableOfVeryManyColumnsIsSearched(accounts: Int) async throws {
+        try await Stage.with { stage in
+            let columns = (1...120).map { "c\($0) text" }.joined(separator: ", ")
+            try await stage.sql(Statement(unsafeSQL: "create table public.wide (\(columns))"))
+            var people: [Person] = []
+            for index in 0..<accounts { people.append(try await stage.signUp("anna\(index)")) }
+            try await stage.sql("insert into public.wide (c120) values (\("by " + people[0].email))")
+            // Many identifiers are looked for here, few by the server.
+            let targets = people.map { person in
+                SearchTarget(
+                    request: person.id,
+                    userID: person.id,
+                    identifiers: [
+                        Identifier(email: person.email), Identifier(phone: "49301234\(person.email.utf8.count)"),
+                    ]
+                    .compactMap(\.self)
+                )
+            }
+            let found = try await SearchPass.run(targets, keptBuckets: [], pool: stage.pool)[0].findings
+            #expect(found.map(\.column).filter { $0.hasPrefix("public.wide") } == ["public.wide.c120"])
+        }
+    }
+
+    /// Ten digits and more are nobody's counter, as fewer may be; a table of numbers alone is searched, too.
+    @Test(arguments: [1, 12]) func longNumbersAreFoundInColumnsOfNumbers(accounts: Int) async throws {
+        try await Stage.with { stage in
+            try await stage.sql("create table public.logins (id bigint primary key, account numeric)")
+            try await stage.sql("create table public.calls (id bigint, phone bigint, note text, phones numeric[])")
+            // Cast to no array of numbers, nor of ids.
+            try await stage.sql("create domain public.pair as bigint[]")
+            try await stage.sql("create domain public.couple as uuid[]")
+            try await stage.sql("create table public.lines (pairs public.pair[], couples public.couple[])")
+            try await stage.sql("insert into public.lines values (array['{1,4915112345678}'::public.pair], '{}')")
+            let ids = (0..<accounts).map { "11538203495678901234\($0)" }
+            try await stage.sql("insert into public.logins values (1234567, \(ids[0])::text::numeric), (2, 7)")
+            try await stage.sql(
+                """
+                insert into public.calls values
+                    (12345678, 4915112345678, 'x', '{1,4915112345678}'), (2, 14915112345678, 'y', '{14915112345678}')
+                """
+            )
+            let targets = ids.map { id in
+                SearchTarget(
+                    request: UUID(),
+                    userID: UUID(),
+                    identifiers: [Identifier(providerID: id), Identifier(phone: "+49 151 12345678")].compactMap(\.self)
+                        + [Identifier(phone: "1234567"), Identifier(providerID: "12345678")].compactMap(\.self)
+                )
+            }
+            let found = try await SearchPass.run(targets, keptBuckets: [], pool: stage.pool)[0].findings
+            let columns = ["calls.phone", "calls.phones", "lines.pairs", "logins.account"]
+            #expect(found.map(\.column) == columns.map { "public." + $0 })
+            #expect(found.map(\.count) == [1, 1, 1, 1])
+        }
+    }
+
+    /// Long rows come in pieces: what lies across two is found once, and judged by what stands beside it.
+    @Test(arguments: [1, 12]) func aLongRowIsSearchedToItsEnd(accounts: Int) async throws {
+        try await Stage.with { stage in
+            let addresses = (0..<accounts).map { "anna\($0)@example.com" }
+            try await stage.sql("create table public.documents (number int, note text, body text, ids uuid[])")
+            let mebibyte = 1 << 20
+            for (filler, sign, length) in [
+                ("x", " ", 3 * mebibyte), ("é", "”", 15 * mebibyte), ("x", " ", mebibyte - 6),
+                ("x", " ", 2 * mebibyte - 1),
+                // Somebody else's.
+                ("x", "", mebibyte), ("x", "", 2 * mebibyte - 7),
+            ] {
+                try await stage.sql(
+                    """
+                    insert into public.documents
+                    values (1, 'short', repeat(\(filler), \(Int32(length))) || \(sign) || \(addresses[0]), null)
+                    """
+                )
+            }
+            let targets = addresses.map { address in
+                SearchTarget(
+                    request: UUID(),
+                    userID: UUID(),
+                    identifiers: [Identifier(email: address), Identifier(providerID: "of \(address)")]
+                        .compactMap(\.self)
+                )
+            }
+            try await stage.sql(
+                """
+                insert into public.documents (note, ids)
+                select repeat('x', 100), array_agg(gen_random_uuid()) || \(targets[0].userID)
+                from generate_series(1, 100000)
+                """
+            )
+            let found = try await SearchPass.run(targets, keptBuckets: [], pool: stage.pool)[0].findings
+            #expect(found.map(\.column) == ["public.documents.body", "public.documents.ids"])
+            #expect(found.map(\.count) == [4, 1])
+        }
+    }
+
+    /// The server tells names apart by bytes: an accent on a quotation mark, or spelled in two ways, is nothing to it.
+    @Test(arguments: [1, 12]) func tablesOfAnyNameAreSearched(accounts: Int) async throws {
+        try await Stage.with { stage in
+            for (index, name) in ["\"t\"\"\u{301}\"", "\"caf\u{E9}\"", "\"cafe\u{301}\""].enumerated() {
+                try await stage.sql(Statement(unsafeSQL: "create table public.\(name) (note\(index) text)"))
+                try await stage.sql(Statement(unsafeSQL: "insert into public.\(name) values ('anna@example.com')"))
+            }
+            let targets = (0..<accounts).map { index in
+                SearchTarget(
+                    request: UUID(),
+                    userID: UUID(),
+                    identifiers: [Identifier(email: index == 0 ? "anna@example.com" : "anna\(index)@example.com")]
+                        .compactMap(\.self)
+                )
+            }
+            let search = IdentifierSearch(targets)
+            let report = try await stage.pool.withConnection { connection in
+                try search.run(try SearchCatalog.read(on: connection).tables, on: connection)
+            }
+            let columns = Set((report.findings[targets[0].request] ?? []).map(\.column))
+            #expect(columns == ["public.t\"\u{301}.note0", "public.caf\u{E9}.note1", "public.cafe\u{301}.note2"])
+        }
+    }
+
+    /// A pass may take half an hour, and serves many: tables come and go meanwhile.
+    @Test func tablesThatChangeDuringAPassAreSearchedAsTheyAreThen() async throws {
+        try await Stage.with { stage in
+            let email = "anna@example.com"
+            for table in ["dropped", "renamed", "changed"] {
+                try await stage.sql("create table public.\(identifier: table) (mail text, other text)")
+                try await stage.sql("insert into public.\(identifier: table) values (\(email))")
+            }
+            let catalog = try await stage.pool.withConnection { try SearchCatalog.read(on: $0) }
+            try await stage.sql("drop table public.dropped")
+            try await stage.sql("alter table public.renamed rename to moved")
+            try await stage.sql("alter table public.changed drop column other")
+            let identifiers = [Identifier(email: email)].compactMap(\.self)
+            let search = IdentifierSearch([SearchTarget(request: UUID(), userID: UUID(), identifiers: identifiers)])
+            let report = try await stage.pool.withConnection { try search.run(catalog.tables, on: $0) }
+            #expect(report.findings.values.joined().map(\.column) == ["public.changed.mail", "public.moved.mail"])
+        }
+    }
+
+    @Test func manyAccountsAreSearchedForTogether() async throws {
+        try await Stage.with { stage in
+            try await stage.sql("create table public.kept (note text, longer text)")
+            var people: [Person] = []
+            for index in 0..<12 { people.append(try await stage.signUp("anna\(index)")) }
+            try await stage.sql("insert into public.kept values (\("by " + people[3].email), \("x" + people[4].email))")
+            try await stage.sql("insert into public.kept values (\(people[7].id.uuidString), '')")
+            let targets = people.map { person in
+                SearchTarget(
+                    request: person.id,
+                    userID: person.id,
+                    identifiers: [Identifier(email: person.email)].compactMap(\.self)
+                )
+            }
+            // Few identifiers are looked for by the server, many are streamed: both must find the same in our table.
+            let together = try await SearchPass.run(targets, keptBuckets: [], pool: stage.pool)
+            for (index, target) in targets.enumerated() {
+                let alone = try await SearchPass.run([target], keptBuckets: [], pool: stage.pool)[0].findings
+                #expect(alone == together[index].findings, "account \(index)")
+                let columns = alone.map(\.column).filter { $0.hasPrefix("public.kept") }
+                #expect(columns == (index == 3 || index == 7 ? ["public.kept.note"] : []))
+            }
+        }
+    }
+}
