@@ -1,0 +1,137 @@
+import Postgres
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// Limits that operators and releases set, widen and lift.
+@Suite(.timeLimit(.minutes(5))) struct LimitChangeTests {
+    /// What an operator sets counts at once and instead of the code; lifted, what it had parked goes on.
+    @Test func aLimitIsSetAndLiftedByHand() async throws {
+        let kind = JobKind<Note>("test.plain")
+        try await JobHarness.with { harness in
+            let limit = { @Sendable (running: Int?, perKey: Int?) in
+                _ = try await harness.pool.withConnection { connection in
+                    try harness.queue.limit(kind: "test.plain", running: running, runningPerKey: perKey, on: connection)
+                }
+            }
+            var registry = JobRegistry()
+            let meter = RunningMeter()
+            try registry.register(kind) { note, context in
+                meter.enter(note.text)
+                defer { meter.leave(note.text) }
+                try await harness.effect(context, note.text)
+                if note.text == "stuck" {
+                    while try await harness.count("select count(*) from public.effects where note = 'go'") == 0 {
+                        try await Task.sleep(for: .milliseconds(10))
+                    }
+                } else {
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+                return .completed()
+            }
+            try await limit(2, nil)
+            let fixed = registry
+            // No listener: what the first claims do before the first heartbeat has told them of the limit counts too.
+            try await harness.withWorker(fixed, { $0.slots = 10 }) {
+                try await harness.enqueue(try (0..<30).map { _ in try kind.job(Note(text: "few")) })
+                try await harness.until { try await harness.finished("completed") == 30 }
+                #expect(meter.most["few"] == 2)
+
+                try await limit(nil, 1)
+                try await harness.enqueue(try (0..<6).map { _ in try kind.job(Note(text: "stuck"), limitKey: "k") })
+                try await harness.until {
+                    try await harness.count("select count(*) from accountctl.jobs where state = 'parked'") == 5
+                }
+                // The one that is not parked may be claimed and not yet begun.
+                try await harness.until { meter.most["stuck"] != nil }
+                #expect(meter.most["stuck"] == 1)
+                try await limit(nil, nil)
+                // All at once now, those that were parked included.
+                try await harness.until { meter.most["stuck"] == 6 }
+                try await harness.execute("insert into public.effects (job, note) values (0, 'go')")
+                try await harness.until { try await harness.unfinished() == 0 }
+            }
+            let records = try await harness.pool.withConnection { connection in
+                try harness.queue.kindLimits(on: connection)
+            }
+            #expect(records.isEmpty)
+        }
+    }
+
+    /// A release that limits a kind no more leaves no limit behind.
+    @Test func aLimitGoesWithTheCodeThatHadIt() async throws {
+        try await JobHarness.with { harness in
+            for limits in [JobKind<Note>.Limits(running: 2), .init()] {
+                var registry = JobRegistry()
+                try registry.register(JobKind<Note>("test.plain", limits: limits)) { _, _ in .completed() }
+                try await harness.worker(registry).runUntilIdle()
+                let records = try await harness.pool.withConnection { connection in
+                    try harness.queue.kindLimits(on: connection)
+                }
+                #expect(records.map(\.running) == (limits.running == nil ? [] : [2]))
+            }
+        }
+    }
+
+    /// Raised or lifted, a limit lets jobs on when the worker hears of it.
+    @Test(arguments: [6, nil]) func aWiderLimitNeedsNoPoll(_ running: Int?) async throws {
+        let kind = JobKind<Note>("test.plain")
+        try await JobHarness.with { harness in
+            let limit = { @Sendable (running: Int?) in
+                _ = try await harness.pool.withConnection { connection in
+                    try harness.queue.limit(kind: "test.plain", running: running, runningPerKey: nil, on: connection)
+                }
+            }
+            var registry = JobRegistry()
+            try registry.register(kind) { _, context in
+                try await harness.effect(context)
+                try await Task.sleep(for: .seconds(3600))
+                return .completed()
+            }
+            try await limit(2)
+            try await harness.enqueue(try (0..<6).map { _ in try kind.job(Note()) })
+            let listener = JobListener(harness.database.configuration, logger: harness.logger)
+            try await harness.withWorker(registry, listener: listener, { $0.pollInterval = .seconds(3600) }) {
+                try await harness.database.waitUntilListening("accountctl_jobs")
+                try await harness.until { try await harness.effects() == 2 }
+                try await limit(running)
+                try await harness.until { try await harness.effects() == 6 }
+            }
+        }
+    }
+
+    /// While releases overlap, a worker of the older one that registers anew leaves the newer one's limits alone, and
+    /// one of the newer says its own again, which the older has changed while it was the newest.
+    @Test func whoRegistersAnewSaysTheLimitsOfTheNewest() async throws {
+        try await JobHarness.with { harness in
+            let workers = try [("0.9", 7), ("0.10", 1)].map { version, running in
+                var registry = JobRegistry()
+                let kind = JobKind<Note>("test.plain", limits: .init(running: running))
+                try registry.register(kind) { _, _ in .completed() }
+                return try harness.worker(registry) { $0.version = version }
+            }
+            for worker in workers { try await worker.begin() }
+            for (lost, limit) in [(["0.9"], 1), (["0.9", "0.10"], 7)] {
+                try await harness.execute(
+                    """
+                    update accountctl.workers
+                    set stopped_at = now(), stop_reason = 'lost'
+                    where version = any(\(lost))
+                    and stopped_at is null
+                    """
+                )
+                await workers[0].beat()
+                #expect(try await runningLimit(harness) == limit)
+            }
+            await workers[1].beat()
+            #expect(try await runningLimit(harness) == 1)
+            #expect(try await harness.count("select count(*) from accountctl.workers where stopped_at is null") == 2)
+        }
+    }
+
+    private func runningLimit(_ harness: JobHarness) async throws -> Int? {
+        try await harness.pool.withConnection { try harness.queue.kindLimits(on: $0) }.first
+            .flatMap { $0.running.map(Int.init) }
+    }
+}
