@@ -17,7 +17,7 @@ import Testing
             insert into accountctl.apple_transfers
                 (user_id, client_id, target_team, old_sub, transfer_identifier, new_sub, new_email, is_private_email, state)
             values (
-                \(person.id), \(CredentialStage.clientID), \(TeamTransferTests.recipient), \(person.sub), 'x',
+                \(person.id), \(CredentialStage.clientID), \(CredentialStage.recipient), \(person.sub), 'x',
                 \(Self.newSub), 'new@privaterelay.appleid.com', true, \(state)
             )
             """
@@ -35,7 +35,7 @@ import Testing
             _ = try await NotificationIntake(services).take(off)
             #expect(try await stage.forwarding(of: anna) == ["new@privaterelay.appleid.com off"])
             // What is known of the new address is not forgotten with the old one.
-            let transfer = TeamTransfer(clientID: CredentialStage.clientID, targetTeam: TeamTransferTests.recipient)
+            let transfer = TeamTransfer(clientID: CredentialStage.clientID, targetTeam: CredentialStage.recipient)
             let run = try await TransferBooks(pool: stage.pool, transfer: transfer).apply()
             #expect(run.done == 1)
             #expect(try await stage.forwarding(of: anna) == ["new@privaterelay.appleid.com off"])

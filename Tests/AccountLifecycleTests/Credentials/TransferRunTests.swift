@@ -1,0 +1,177 @@
+import Foundation
+import Postgres
+import Sandbox
+import SignInWithApple
+import Testing
+
+@testable import AccountLifecycle
+
+/// Runs that ask Apple about one user after the other: where they begin, go on and stop.
+@Suite(.timeLimit(.minutes(5))) struct TransferRunTests {
+    /// The token's hour is over in the middle of a run, and Apple says `invalid_request`, as for a user who revoked.
+    @Test func aTokenThatDiesInTheMiddleCostsNobodyTheMove() async throws {
+        try await CredentialStage.with { stage in
+            for _ in 0..<4 { _ = try await stage.signUp() }
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: CredentialStage.recipient)
+            let apple = stage.sandbox.apple
+            let run = try await stage.sender().generate { count in
+                if count == 2 { apple.endAccessTokens() }
+            }
+            #expect(run.done == 4)
+            #expect(run.refused == 0)
+            #expect(run.stoppedBy == nil)
+        }
+    }
+
+    /// The run has gone on when it is looked for again.
+    @Test func whomAppleGaveNoAnswerAboutIsAskedAboutAgain() async throws {
+        try await CredentialStage.with { stage in
+            for _ in 0..<7 { _ = try await stage.signUp() }
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: CredentialStage.recipient)
+            stage.sandbox.faults.set(.status(503).times(2, after: 2), for: .appleMigration)
+            let run = try await stage.sender().generate()
+            #expect(run.stoppedBy == nil)
+            #expect(run.done == 7)
+            #expect(try await stage.sender().generate() == .init())
+        }
+    }
+
+    /// Each page begins where the one before ended, whoever has moved already.
+    @Test func aPageReadsNobodyOfThoseBefore() async throws {
+        try await CredentialStage.with { stage in
+            let ids = (1...6).compactMap { UUID(uuidString: "00000000-0000-0000-0000-00000000000\($0)") }
+            var people: [CredentialStage.Person] = []
+            for id in ids { people.append(try await stage.signUp(id: id)) }
+            let sender = SendingTeam(
+                client: try #require(stage.apple[CredentialStage.clientID]),
+                transfer: stage.transfer,
+                retriedBefore: nil
+            )
+            try await stage.admin.withConnection { [people] connection in
+                for person in people.prefix(4) {
+                    try sender.record("t", of: person.id, subject: person.sub, on: connection)
+                }
+            }
+            // All identities of an account are on one page.
+            for other in ["002.one", "002.two"] { try await stage.link(other, to: people[4], first: true) }
+            var pages: [(due: Set<String>, last: UUID?)] = []
+            repeat {
+                let position = pages.last?.last
+                let page = try await stage.pool.withConnection { try sender.page(after: position, rows: 2, on: $0) }
+                pages.append((Set(page.due.map(\.subject)), page.last))
+            } while pages.last?.last != nil && pages.count < 9
+            #expect(pages.map(\.last) == [ids[1], ids[3], ids[4], ids[5], nil])
+            #expect(pages.map(\.due) == [[], [], [people[4].sub, "002.one", "002.two"], [people[5].sub], []])
+        }
+    }
+
+    @Test func aTokenIsRenewedBeforeItsTimeIsOver() async throws {
+        try await CredentialStage.with { stage in
+            let client = try #require(stage.apple[CredentialStage.clientID])
+            for (lifetime, calls) in [(3600, 1), (0, 3)] {
+                let body = #"{"access_token":"t","token_type":"Bearer","expires_in":\#(lifetime)}"#
+                stage.sandbox.faults.set(.status(200, body: body), for: .appleToken)
+                let before = stage.sandbox.journal.count(.appleToken)
+                var tokens = MigrationTokens(client)
+                for _ in 0..<3 { _ = try await tokens.token() }
+                #expect(stage.sandbox.journal.count(.appleToken) - before == calls)
+                stage.sandbox.faults.clearAll()
+            }
+        }
+    }
+
+    /// What is wrong with the request looks like users who revoked: nobody is written off for it.
+    @Test func manyRefusedInARowAreNotBelieved() async throws {
+        try await CredentialStage.with { stage in
+            for _ in 0..<TransferRuns.refusalsInARow + 2 { _ = try await stage.signUp(credential: false) }
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: "ANOTHER123")
+            let run = try await stage.sender().generate()
+            #expect(run.done == 0)
+            #expect(run.refused == 0)
+            #expect(run.stoppedBy?.contains("invalid_request") == true)
+            #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).status().refused == 0)
+        }
+    }
+
+    @Test func whoWasRefusedCanBeAskedAboutAgain() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
+            stage.sandbox.apple.stopUsing(sub: ben.sub, clientID: CredentialStage.clientID)
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: CredentialStage.recipient)
+            #expect(try await stage.sender().generate().refused == 2)
+            _ = try stage.sandbox.apple.signIn(clientID: CredentialStage.clientID, sub: anna.sub)
+            #expect(try await stage.sender().generate() == .init())
+            let again = try stage.sender(retriesRefused: true)
+            // The other side has nothing to ask about whoever has no identifier.
+            #expect(try await again.exchange() == .init())
+            let run = try await again.generate()
+            #expect(run.done == 1)
+            #expect(run.refused == 1)
+            var expected = TeamTransfer.Status()
+            expected.generated = 1
+            expected.refused = 1
+            #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).status() == expected)
+        }
+    }
+
+    /// Another team's app has most of the users: Apple refuses them one after the other, and names whom it is asked
+    /// about in between.
+    @Test(arguments: ["named", "held"])
+    func manyUsersOfAnotherTeamKeepNobodyFromBeingMoved(_ witness: String) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp(credential: witness == "held")
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: CredentialStage.recipient)
+            if witness == "named" {
+                #expect(try await stage.sender().generate().done == 1)
+            } else {
+                try await stage.sql("update accountctl.apple_credentials set last_live_at = now()")
+            }
+            try await signUpWithAnotherTeam(50, stage)
+            let run = try await stage.sender().generate()
+            #expect(run.stoppedBy == nil)
+            #expect(run.refused == 50)
+            var expected = TeamTransfer.Status()
+            expected.generated = 1
+            expected.refused = 50
+            #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).status() == expected)
+            let named: Statement = "select old_sub from accountctl.apple_transfers where state = 'generated'"
+            #expect(try await stage.value(named, as: String.self) == anna.sub)
+        }
+    }
+
+    /// Where nothing shows that the request is right, each start begins elsewhere.
+    @Test func aRunDoesNotBeginWithTheSameUsersForEver() async throws {
+        try await CredentialStage.with { stage in
+            let last = try #require(UUID(uuidString: "ffffffff-ffff-4fff-bfff-ffffffffffff"))
+            _ = try await stage.signUp(id: last, credential: false)
+            let first: Statement = "('00000000-0000-0000-0000-' || lpad(n::text, 12, '0'))::uuid"
+            try await signUpWithAnotherTeam(25, stage, ids: first)
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: CredentialStage.recipient)
+            let run = try await stage.sender().generate()
+            #expect(run.stoppedBy == nil)
+            #expect(run.done == 1)
+            #expect(run.refused == 25)
+        }
+    }
+
+    private func signUpWithAnotherTeam(
+        _ count: Int,
+        _ stage: CredentialStage,
+        ids: Statement = "gen_random_uuid()"
+    ) async throws {
+        try await stage.sql(
+            """
+            with people as (
+                insert into auth.users (id, aud, role, email)
+                select \(ids), 'authenticated', 'authenticated', n || '@example.com'
+                from generate_series(1, \(count)) as n
+                returning id
+            )
+            insert into auth.identities (provider_id, user_id, identity_data, provider)
+            select '002.' || id, id, '{}', 'apple'
+            from people
+            """
+        )
+    }
+}
