@@ -53,6 +53,13 @@ struct OperatorStage: Sendable {
         return try await AccountctlProcess(arguments, environment: variables.merging(own) { $1 }, input: input).result()
     }
 
+    /// Writes a file of the folder, and returns its path.
+    func write(_ text: String, to name: String) throws -> String {
+        let path = self.path(name)
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        return path
+    }
+
     /// A path in the folder.
     func path(_ name: String) -> String {
         folder.appendingPathComponent(name).path

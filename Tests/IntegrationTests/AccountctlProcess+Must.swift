@@ -1,0 +1,11 @@
+import Testing
+
+extension AccountctlProcess {
+    /// Runs a command that has to work, and returns what it prints.
+    @discardableResult
+    static func must(_ words: [String], _ variables: [String: String]) async throws -> String {
+        let result = try await AccountctlProcess(words, environment: variables).result()
+        #expect(result.status == 0, "\(words): \(result.errors)")
+        return result.output
+    }
+}

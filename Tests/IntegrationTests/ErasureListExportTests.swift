@@ -1,0 +1,50 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("What a list of erasures names", .timeLimit(.minutes(5)))
+struct ErasureListExportTests {
+    @Test("It names accounts as the operators' log does, and leaves out what ended long ago")
+    func export() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            for number in 1...2 {
+                let id = OperatorStage.id(number)
+                _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
+            }
+            _ = try await stage.run(["deletion", "cancel", OperatorStage.id(2)])
+            let list = try await stage.run(["deletion", "export"])
+            #expect(list.status == 0, "\(list.errors)")
+            let logged = try await stage.database.psql(
+                "select encode(subject_hash, 'hex') from accountctl.operator_log where action = 'deletion.request'"
+            )
+            for subject in logged.split(separator: "\n") { #expect(list.output.contains(subject), "\(list.output)") }
+            #expect(list.output.hasSuffix("{\"end\":2}\n"), "\(list.output)")
+            let printed = try await AccountctlProcess(
+                ["deletion", "export", "--output", "-"],
+                environment: stage.variables,
+                directory: stage.folder
+            ).result()
+            #expect(printed.status == 0 && printed.output.hasSuffix("{\"end\":2}\n"), "\(printed)")
+            #expect(!FileManager.default.fileExists(atPath: stage.path("-")))
+            let path = try stage.write("", to: "unused") + ".ndjson"
+            let file = try await stage.run(["deletion", "export", "--output", path])
+            #expect(file.status == 0 && file.output.isEmpty, "\(file)")
+            let written = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(written.split(separator: "\n").dropFirst() == list.output.split(separator: "\n").dropFirst())
+            let twice = try await stage.run(["deletion", "export", "--output", path])
+            #expect(twice.status == 2 && twice.errors.contains("a name of its own"), "\(twice)")
+            try await stage.database.psql(
+                """
+                update accountctl.deletion_requests
+                set finished_at = case when finished_at is not null then now() - interval '50 days' end,
+                    requested_at = now() - interval '60 days'
+                """
+            )
+            let recent = try await stage.run(["deletion", "export", "--since", "40d"])
+            #expect(recent.output.hasSuffix("{\"end\":1}\n") && recent.output.contains("\"grace\""), "\(recent.output)")
+            let denied = try await stage.run(["deletion", "export"], as: "authenticated")
+            #expect(denied.status == 4 && denied.output.isEmpty, "\(denied)")
+        }
+    }
+}
