@@ -1,0 +1,215 @@
+import Postgres
+import Sandbox
+import Testing
+
+@testable import AccountLifecycle
+
+/// What becomes of the account that a notification is about.
+@Suite(.timeLimit(.minutes(5))) struct NotificationEffectTests {
+    @Test func consentRevokedSignsOutAndForgets() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            let services = stage.services()
+            let intake = NotificationIntake(services)
+            let told = try stage.told(about: anna.sub)
+            #expect(try await intake.take(told) == .stored(events: 1))
+            #expect(try await stage.traces(of: anna) == .init())
+            try await stage.work(services)
+            #expect(
+                try await stage.traces(of: anna)
+                    == .init(sessions: 0, refreshTokens: 0, credentials: 0, mark: "consent_revoked")
+            )
+            // A bystander keeps everything.
+            #expect(try await stage.traces(of: ben) == .init())
+            #expect(try await stage.outcomes() == ["consent-revoked done"])
+
+            // Delivered again: known, and nothing happens.
+            #expect(try await intake.take(told) == .duplicate)
+            #expect(try await stage.outcomes() == ["consent-revoked done"])
+        }
+    }
+
+    /// Consent is one app's, or its group's: what is held for another is kept, since it may have to be revoked, and
+    /// asked about.
+    @Test func anotherAppsCredentialIsKeptAndAskedAbout() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let web = "com.example.web"
+            let second = try stage.sandbox.apple.signIn(clientID: web, sub: anna.sub)
+            try await stage.hold(second.authorizationCode, of: anna, clientID: web)
+            try await stage.sql("update accountctl.apple_credentials set check_after = now() + interval '1 day'")
+            let services = stage.services()
+            _ = try await NotificationIntake(services).take(stage.told(about: anna.sub))
+            try await stage.work(services)
+            #expect(try await stage.outcomes() == ["consent-revoked done"])
+            let left = try await stage.value(
+                "select string_agg(client_id, ',') from accountctl.apple_credentials",
+                as: String?.self
+            )
+            #expect(left == web)
+            #expect(try await CredentialChecks(services).sweep().live == 1)
+
+            // The next time Apple ends both: the second is found out by being asked about.
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: web)
+            _ = try await NotificationIntake(services).take(stage.told(about: anna.sub))
+            try await stage.work(services)
+            #expect(try await CredentialChecks(services).sweep().gone == 1)
+            try await stage.work(services)
+            #expect(try await stage.traces(of: anna).credentials == 0)
+        }
+    }
+
+    /// A sub is one for the team: coming back to another team's app does not make this one's end a thing of the past.
+    @Test func aSignInWithAnotherTeamDoesNotMakeAnEventStale() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql(
+                """
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at, updated_at)
+                values (
+                    '002.of-another-team', \(anna.id), '{"sub": "002.of-another-team"}', 'apple', now(), now(),
+                    now() + interval '1 hour'
+                )
+                """
+            )
+            let services = stage.services()
+            _ = try await NotificationIntake(services).take(stage.told(about: anna.sub))
+            try await stage.work(services)
+            #expect(try await stage.outcomes() == ["consent-revoked done"])
+            #expect(try await stage.traces(of: anna).credentials == 0)
+        }
+    }
+
+    /// Two Apple Accounts may be linked to one account: what one of them does is no end of the other's grant.
+    @Test func anEventAboutOneAppleAccountKeepsTheCredentialOfAnother() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql(
+                """
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at, updated_at)
+                values (
+                    '001.linked-too', \(anna.id), '{"sub": "001.linked-too"}', 'apple', now() - interval '3 hours',
+                    now() - interval '3 hours', now() - interval '3 hours'
+                )
+                """
+            )
+            let services = stage.services()
+            _ = try await NotificationIntake(services).take(stage.told(about: "001.linked-too"))
+            try await stage.work(services)
+            #expect(try await stage.outcomes() == ["consent-revoked done"])
+            #expect(try await stage.traces(of: anna).credentials == 1)
+        }
+    }
+
+    @Test func accountDeletedRequestsDeletionWithGrace() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let services = stage.services()
+            for event in ["account-delete", "account-deleted"] {
+                let told = try stage.told(.init(rawValue: event), about: anna.sub)
+                #expect(try await NotificationIntake(services).take(told) == .stored(events: 1))
+            }
+            try await stage.work(services)
+            #expect(
+                try await stage.traces(of: anna)
+                    == .init(sessions: 0, refreshTokens: 0, credentials: 0, mark: "account_deleted", deletions: 1)
+            )
+            let (origin, state) = try await stage.admin.withConnection { connection in
+                try connection.one("select origin, state from accountctl.deletion_requests", as: (String, String).self)
+            }
+            #expect(origin == "apple")
+            #expect(state == "grace")
+        }
+    }
+
+    @Test func whoeverCameBackIsNotHurt() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let services = stage.services()
+            // It happened two hours ago; the sign-in is one hour old.
+            for event in ["consent-revoked", "account-deleted"] {
+                let told = try stage.told(.init(rawValue: event), about: anna.sub, ago: 7200)
+                #expect(try await NotificationIntake(services).take(told) == .stored(events: 1))
+            }
+            try await stage.work(services)
+            #expect(try await stage.traces(of: anna) == .init())
+            #expect(try await stage.outcomes() == ["consent-revoked stale", "account-deleted stale"])
+        }
+    }
+
+    /// The auth server writes a sign-in to `updated_at` alone, and the app may not have handed in a new code.
+    @Test(arguments: [true, false])
+    func whoeverCameBackWithoutACodeIsNotHurt(_ cameBack: Bool) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql("update accountctl.apple_credentials set obtained_at = now() - interval '3 hours'")
+            if !cameBack { try await stage.sql("update auth.identities set updated_at = now() - interval '3 hours'") }
+            let services = stage.services()
+            let told = try stage.told(about: anna.sub, ago: 7200)
+            #expect(try await NotificationIntake(services).take(told) == .stored(events: 1))
+            try await stage.work(services)
+            #expect(try await stage.outcomes() == ["consent-revoked \(cameBack ? "stale" : "done")"])
+            #expect(try await stage.traces(of: anna).sessions == (cameBack ? 1 : 0))
+        }
+    }
+
+    @Test func anErasureHearsItsOwnEcho() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.beginErasure(of: anna.id)
+            let services = stage.services()
+            let told = try stage.told(about: anna.sub)
+            _ = try await NotificationIntake(services).take(told)
+            try await stage.work(services)
+            #expect(try await stage.outcomes() == ["consent-revoked echo"])
+            #expect(try await stage.traces(of: anna).credentials == 1)
+        }
+    }
+
+    /// Its rows are locked while they are deleted, for half an hour where a table is large: nobody else's event waits
+    /// for that.
+    @Test func anEchoDoesNotWaitForTheDelete() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.beginErasure(of: anna.id)
+            let services = stage.services()
+            let echo = try stage.told(about: anna.sub)
+            try await stage.pool.withTransaction { delete in
+                try delete.execute("select from auth.users where id = \(anna.id) for update")
+                // A wait would end as an error.
+                #expect(try await NotificationIntake(services).take(echo) == .stored(events: 1))
+            }
+            #expect(try await stage.outcomes() == ["consent-revoked echo"])
+        }
+    }
+
+    @Test func forwardingIsSwitchedWithTheEvent() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let services = stage.services()
+            let told = try stage.told(.emailDisabled, about: anna.sub) {
+                ($0.email, $0.isPrivateEmail) = ("x@privaterelay.appleid.com", true)
+            }
+            _ = try await NotificationIntake(services).take(told)
+            #expect(try await stage.forwarding(of: anna) == ["x@privaterelay.appleid.com off"])
+            #expect(try await stage.outcomes() == ["email-disabled forwarding"])
+            let rows = try await stage.value(
+                "select count(*) from accountctl.credential_events as e where e::text like '%privaterelay%'",
+                as: Int.self
+            )
+            #expect(rows == 0)
+
+            // Older than what is known; and without an address there is nothing to switch.
+            let older = try stage.told(.emailEnabled, about: anna.sub, ago: 60) {
+                ($0.email, $0.isPrivateEmail) = ("x@privaterelay.appleid.com", true)
+            }
+            _ = try await NotificationIntake(services).take(older)
+            _ = try await NotificationIntake(services).take(stage.told(.emailEnabled, about: anna.sub))
+            #expect(
+                try await stage.outcomes()
+                    == ["email-disabled forwarding", "email-enabled stale", "email-enabled not_tracked"]
+            )
+            #expect(try await stage.forwarding(of: anna) == ["x@privaterelay.appleid.com off"])
+        }
+    }
+}

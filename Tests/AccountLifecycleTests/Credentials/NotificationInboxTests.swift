@@ -1,0 +1,161 @@
+import Postgres
+import Sandbox
+import SignInWithApple
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+/// What was put into the inbox unverified: the worker takes it in, keeps it or throws it away.
+@Suite(.timeLimit(.minutes(5))) struct NotificationInboxTests {
+    /// A weekend without a worker: Apple's notifications end after a day, and are not sent again.
+    @Test func theInboxIsJudgedByWhenItCame() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let lines = LogLines()
+            let services = stage.services(logger: lines.logger)
+            let weekend = 3 * 86_400.0
+            let told = try stage.told(about: anna.sub, ago: weekend)
+            let text = String(decoding: told, as: UTF8.self)
+            // What is brought that late is refused, as it is at the listener.
+            _ = try await stage.value("select accountctl.receive_apple_notification(\(text))", as: Bool.self)
+            #expect(try await NotificationInbox(services).read() == 1)
+            #expect(try await stage.outcomes() == [])
+            let dropped = lines.all.filter { $0.hasPrefix("warning") }
+            #expect(dropped.count == 1)
+            #expect(dropped.first?.contains("thrown away") == true)
+            #expect(dropped.first?.contains("expired=1") == true)
+
+            _ = try await stage.value("select accountctl.receive_apple_notification(\(text))", as: Bool.self)
+            try await stage.sql("update accountctl.apple_inbox set received_at = now() - interval '3 days'")
+            #expect(try await NotificationInbox(services).read() == 1)
+            #expect(try await stage.outcomes() == ["consent-revoked waiting"])
+            #expect(lines.all.count { $0.hasPrefix("warning") } == 1)
+        }
+    }
+
+    /// How old it is says how long no worker ran: it is given up after a day of looks, with a line.
+    @Test(arguments: [true, false])
+    func whatWaitedLongIsNotGivenUpAtItsFirstLook(_ hasKeys: Bool) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let lines = LogLines()
+            let services = stage.services(logger: lines.logger)
+            let text = String(decoding: try stage.told(about: anna.sub), as: UTF8.self)
+            _ = try await stage.value("select accountctl.receive_apple_notification(\(text))", as: Bool.self)
+            try await stage.sql("update accountctl.apple_inbox set received_at = now() - interval '1 day'")
+            if hasKeys {
+                try await stage.refuse("accountctl.credential_events", "insert", of: anna)
+            } else {
+                stage.sandbox.faults.set(.html(), for: .appleKeys)
+            }
+            #expect(try await NotificationInbox(services).read() == 0)
+            #expect(try await NotificationInbox(services).read() == 0)
+            #expect(try await stage.value("select tries from accountctl.apple_inbox", as: Int.self) == 2)
+            #expect(!lines.all.contains { $0.contains("thrown away") })
+            try await stage.sql("update accountctl.apple_inbox set tries = 1439")
+            #expect(try await NotificationInbox(services).read() == 1)
+            #expect(try await stage.value("select count(*) from accountctl.apple_inbox", as: Int.self) == 0)
+            let dropped = lines.all.filter { $0.hasPrefix("warning") && $0.contains("thrown away") }
+            #expect(dropped.count == 1)
+            #expect(dropped.first?.contains(hasKeys ? "not_stored=1" : "keysUnavailable=1") == true)
+        }
+    }
+
+    /// A key that could not be fetched, and a row that waited through it.
+    @Test func theInboxKeepsWhatCannotBeJudgedYet() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let services = stage.services()
+            #expect(try await NotificationIntake(services).take(stage.told(about: anna.sub)) == .stored(events: 1))
+            try stage.sandbox.apple.rotateKeys(all: true)
+            stage.sandbox.faults.set(.html(), for: .appleKeys)
+            let late = String(decoding: try stage.told(about: anna.sub), as: UTF8.self)
+            _ = try await stage.value("select accountctl.receive_apple_notification(\(late))", as: Bool.self)
+            #expect(try await NotificationInbox(services).read() == 0)
+            #expect(try await stage.value("select count(*) from accountctl.apple_inbox", as: Int.self) == 1)
+        }
+    }
+
+    /// Apple may sign with a key that its caches do not hand out yet.
+    @Test func theInboxKeepsWhatANewKeyMayHaveSigned() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let lines = LogLines()
+            let services = stage.services(logger: lines.logger)
+            let text = String(decoding: try stage.told(about: anna.sub, forgery: .unknownKeyID), as: UTF8.self)
+            _ = try await stage.value("select accountctl.receive_apple_notification(\(text))", as: Bool.self)
+            #expect(try await NotificationInbox(services).read() == 0)
+            try await stage.sql("update accountctl.apple_inbox set received_at = now() - interval '16 minutes'")
+            #expect(try await NotificationInbox(services).read() == 1)
+            #expect(lines.all.contains { $0.contains("thrown away") && $0.contains("unknownKey=1") })
+        }
+    }
+
+    /// Apple's signature is good: it is our clock that is slow, and that passes.
+    @Test func whatIsOfTheFutureIsRefusedByNobody() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let lines = LogLines()
+            let services = stage.services(logger: lines.logger)
+            let told = try stage.told(about: anna.sub, ago: -120)
+            #expect(try await NotificationIntake(services).take(told) == .notNow(.notYetIssued))
+            #expect(lines.all.count { $0.hasPrefix("warning") && $0.contains("clock is slow") } == 1)
+            let text = String(decoding: told, as: UTF8.self)
+            _ = try await stage.value("select accountctl.receive_apple_notification(\(text))", as: Bool.self)
+            #expect(try await NotificationInbox(services).read() == 0)
+            #expect(try await stage.value("select tries from accountctl.apple_inbox", as: Int.self) == 1)
+        }
+    }
+
+    /// What the database refuses of one row is no reason to leave the others.
+    @Test func aRowThatCannotBeStoredStandsInNobodysWay() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            let services = stage.services()
+            for person in [anna, ben] {
+                let body = String(decoding: try stage.told(about: person.sub), as: UTF8.self)
+                _ = try await stage.value("select accountctl.receive_apple_notification(\(body))", as: Bool.self)
+            }
+            try await stage.refuse("accountctl.credential_events", "insert", of: anna)
+            #expect(try await NotificationInbox(services).read() == 1)
+            #expect(try await stage.outcomes() == ["consent-revoked waiting"])
+            try await stage.sql("drop trigger refuse on accountctl.credential_events")
+            #expect(try await NotificationInbox(services).read() == 1)
+            try await stage.work(services)
+            #expect(try await stage.outcomes() == ["consent-revoked done", "consent-revoked done"])
+        }
+    }
+
+    @Test func theInboxIsVerifiedByTheWorker() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let services = stage.services()
+            let told = try stage.told(about: anna.sub)
+            let good = String(decoding: told, as: UTF8.self)
+            let first = try await stage.value("select accountctl.receive_apple_notification(\(good))", as: Bool.self)
+            let again = try await stage.value("select accountctl.receive_apple_notification(\(good))", as: Bool.self)
+            #expect(first)
+            #expect(!again)
+            _ = try await stage.value("select accountctl.receive_apple_notification('forged')", as: Bool.self)
+            #expect(try await NotificationInbox(services).read() == 2)
+            try await stage.work(services)
+            #expect(try await stage.outcomes() == ["consent-revoked done"])
+            #expect(try await stage.value("select count(*) from accountctl.apple_inbox", as: Int.self) == 0)
+        }
+    }
+
+    @Test func theInboxIsBounded() async throws {
+        try await CredentialStage.with { stage in
+            await #expect(throws: PostgresError.self) {
+                try await stage.sql("select accountctl.receive_apple_notification(repeat('x', 32769))")
+            }
+            try await stage.sql(
+                "select accountctl.receive_apple_notification('n' || n) from generate_series(1, 1000) as n"
+            )
+            await #expect(throws: PostgresError.self) {
+                try await stage.sql("select accountctl.receive_apple_notification('one more')")
+            }
+        }
+    }
+}
