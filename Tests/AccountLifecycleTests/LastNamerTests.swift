@@ -1,0 +1,100 @@
+import Foundation
+import Postgres
+import Sandbox
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+/// Objects that several people named: who leaves last takes them along.
+@Suite(.timeLimit(.minutes(5))) struct LastNamerTests {
+    /// Both leave: whoever is the last takes it along.
+    @Test func whatOnlyThoseWhoAreGoneNamedGoesWithTheLast() async throws {
+        try await Stage.with { stage in
+            var requests: [UUID] = []
+            for name in ["anna", "berta"] {
+                let person = try await stage.signUp(name, apple: false)
+                try await stage.setAvatar(of: person, "team.png")
+                requests.append(try await stage.request(person))
+            }
+            #expect(try await stage.upload("team.png", by: nil))
+            for (request, counted) in zip(requests, [["objects": 0, "shared": 1], ["objects": 1]]) {
+                #expect(try await stage.drive(request) == .ended(.verified))
+                #expect(try await stage.avatarCounts(request) == counted)
+            }
+            #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
+        }
+    }
+
+    /// Each was told that the other names it; when both have gone on, nobody names it.
+    @Test func whatTwoWhoLeaveAtOnceNamedGoesWithTheLast() async throws {
+        try await Stage.with { stage in
+            var requests: [UUID] = []
+            for name in ["anna", "berta"] {
+                let person = try await stage.signUp(name, apple: false)
+                try await stage.setAvatar(of: person, "team.png")
+                requests.append(try await stage.request(person))
+            }
+            #expect(try await stage.upload("team.png", by: nil))
+            for request in requests {
+                try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.deleteAvatars)))
+                #expect(try await stage.avatarCounts(request) == ["objects": 0, "shared": 1])
+            }
+            // Both come as far as they can, and end only then.
+            let drives = try await stage.admin.withTransaction { [requests] connection in
+                try connection.execute("select \(DeletionBrakes.awaiting)")
+                let drives = requests.map { request in Task { try await stage.drive(request) } }
+                try await stage.database.waitUntilBlocked(sessions: 2)
+                return drives
+            }
+            for drive in drives { #expect(try await drive.value == .ended(.verified)) }
+            #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
+            let told = [try await stage.avatarCounts(requests[0]), try await stage.avatarCounts(requests[1])]
+            #expect(told.sorted { $0.count > $1.count } == [["objects": 0, "shared": 1], ["objects": 1]])
+        }
+    }
+
+    @Test func whatTheOtherNoLongerNamesWhenTheRowsGoGoes() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp("anna", apple: false)
+            let other = try await stage.signUp("berta", apple: false)
+            #expect(try await stage.upload("team.png", by: nil))
+            for one in [person, other] { try await stage.setAvatar(of: one, "team.png") }
+            let request = try await stage.request(person)
+            let pause = try await stage.drive(request, once: .before(.deleteRows)) {
+                #expect(try await stage.avatarCounts(request) == ["objects": 0, "shared": 1])
+                try await stage.setAvatar(of: other, "else.png")
+            }
+            #expect(pause == .ended(.verified))
+            #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
+            #expect(try await stage.avatarCounts(request) == ["objects": 1])
+        }
+    }
+
+    /// A file that comes late takes the run back, when the profile is gone that named what stayed.
+    @Test func theReceiptCountsWhatStayedHoweverOftenFilesAreDeleted() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp("anna", apple: false)
+            let other = try await stage.signUp("berta", apple: false)
+            #expect(try await stage.upload("team.png", by: nil))
+            for one in [person, other] { try await stage.setAvatar(of: one, "team.png") }
+            #expect(try await stage.upload("\(person.text)/first.png", by: nil))
+            let request = try await stage.request(person)
+            let pause = try await stage.drive(request, once: .before(.verify)) {
+                let isThere = try await stage.upload("\(person.text)/late.png", by: nil)
+                #expect(isThere)
+            }
+            #expect(pause == .ended(.verified))
+            #expect(stage.sandbox.storage.files(bucket: "avatars").count == 1)
+            let told = try await stage.value(
+                """
+                select concat_ws(' ', step ->> 'runs', step ->> 'outcome', step -> 'facts' ->> 'counts')
+                from accountctl.deletion_receipts as r, jsonb_array_elements(r.document -> 'steps') as s (step)
+                where step ->> 'step' = 'delete_avatars'
+                """,
+                as: String.self
+            )
+            #expect(told == #"2 ok {"shared": 1, "objects": 2}"#)
+        }
+    }
+}
