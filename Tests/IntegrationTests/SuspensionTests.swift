@@ -1,0 +1,40 @@
+import TestSupport
+import Testing
+
+@Suite("How long an operator suspends an account", .timeLimit(.minutes(5)))
+struct SuspensionTests {
+    @Test("A suspension is not shortened by a later one without a word")
+    func shorter() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let words = ["user", "suspend", OperatorStage.id(1), "--reason", "spam", "--yes", "--for"]
+            #expect(try await stage.run(words + ["3650d"]).status == 0)
+            let refused = try await stage.run(words + ["7d"])
+            #expect(refused.status == 6 && refused.errors.contains("--shorten"), "\(refused)")
+            #expect(!refused.errors.contains("further notice"), "\(refused)")
+            let isLong = "select banned_until > now() + interval '9 years' from auth.users"
+            #expect(try await stage.database.psql(isLong) == "t")
+            #expect(try await stage.run(words + ["7d", "--shorten"]).status == 0)
+            #expect(try await stage.database.psql(isLong) == "f")
+        }
+    }
+
+    @Test("A suspension ends while dates can be written")
+    func longest() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let words = ["user", "suspend", OperatorStage.id(1), "--reason", "spam", "--yes", "--for"]
+            for length in ["9999999d", "36501d"] {
+                let result = try await stage.run(words + [length])
+                #expect(
+                    result.status == 2 && result.errors.contains("--for") && result.errors.contains("36500d"),
+                    "\(result)"
+                )
+            }
+            #expect(
+                try await stage.database.psql("select count(*) from auth.users where banned_until is not null") == "0"
+            )
+            #expect(try await stage.run(words + ["36500d"]).status == 0)
+        }
+    }
+}
