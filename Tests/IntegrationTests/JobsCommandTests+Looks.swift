@@ -1,0 +1,128 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What is shown of jobs, workers and schedules.
+extension JobsCommandTests {
+    @Test("What is looked at: list, show, stats, workers, with their exit codes and JSON")
+    func looks() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            // Somebody who works on one job by hand takes no other.
+            try await database.psql(
+                """
+                insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
+                values ('rehearsal', '1', 1, '{}', '{}', now() + interval '1 hour')
+                """
+            )
+            #expect(try await jobs(database, ["workers"]).status == 5)
+            #expect(try await jobs(database, ["list"]).errors.contains("no jobs"))
+            let ids = try await fill(database)
+            let most = try await jobs(database, ["list", "--limit", "100000", "--json", "id"])
+            #expect(most.status == 0 && most.errors.isEmpty, "\(most.errors)")
+            let one = try await jobs(database, ["list", "--limit", "1", "--tsv", "id"])
+            #expect(one.output.split(separator: "\n").count == 1, "\(one.output)")
+            #expect(one.errors.contains("there are more than 1: raise --limit"), "\(one.errors)")
+            let list = try await jobs(database, ["list", "--json", "id,state"])
+            #expect(list.status == 0)
+            #expect(list.output.contains("{\"id\":\(ids["parked"] ?? 0),\"state\":\"parked\"}"))
+            #expect(!list.output.contains("discarded"))
+            let ended = try await jobs(database, ["list", "--state", "discarded", "--json", "id,reason"])
+            #expect(ended.output.contains("for the test"))
+            let shown = try await jobs(
+                database,
+                ["show", "\(ids["parked"] ?? 0)", "--json", "state,reason,errors,arguments"]
+            )
+            #expect(shown.status == 0)
+            for part in ["undecodable", "text is missing", "2026-01-02T03:04:05Z", "{\\\"n\\\": 1}"] {
+                #expect(shown.output.contains(part), "\(shown.output)")
+            }
+            let unknown = try await jobs(database, ["show", "424242", "--json"])
+            #expect(unknown.status == 3)
+            #expect(unknown.output.isEmpty)
+            let stats = try await jobs(database, ["stats", "--json"])
+            #expect(stats.status == 0)
+            #expect(stats.output.contains("\"parked\": 1"))
+            try await database.psql("update accountctl.jobs set exhausted_at = now() where id = \(ids["parked"] ?? 0)")
+            #expect(try await jobs(database, ["stats"]).status == 7)
+            #expect(
+                try await jobs(database, ["list", "--exhausted", "--json", "id"]).output.contains(
+                    "\(ids["parked"] ?? 0)"
+                )
+            )
+            try await database.psql(
+                """
+                insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
+                values ('here:1', '1', 4, '{mail}', '{test.kind}', now() + interval '1 hour')
+                """
+            )
+            let workers = try await jobs(database, ["workers", "--json", "name,status,slots"])
+            #expect(workers.status == 0)
+            #expect(workers.output.contains("{\"name\":\"here:1\",\"slots\":4,\"status\":\"alive\"}"))
+        }
+    }
+
+    @Test("Whoever works on one job by hand is told apart from the workers, and is none")
+    func holders() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(
+                """
+                insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
+                values ('by hand', '1', 1, '{}', '{}', now() + interval '1 hour')
+                """
+            )
+            let fields = ["workers", "--json", "name,role,status"]
+            var workers = try await jobs(database, fields)
+            #expect(workers.status == 5)
+            #expect(workers.output.contains("{\"name\":\"by hand\",\"role\":\"holder\",\"status\":\"alive\"}"))
+            try await database.psql(
+                """
+                insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
+                values ('here:1', '1', 4, '{mail}', '{test.kind}', now() + interval '1 hour')
+                """
+            )
+            workers = try await jobs(database, fields)
+            #expect(workers.status == 0)
+            #expect(workers.output.contains("{\"name\":\"here:1\",\"role\":\"worker\",\"status\":\"alive\"}"))
+            let table = try await jobs(database, ["workers"]).output
+            #expect(table.contains("ROLE") && table.contains("holder"), "\(table)")
+        }
+    }
+
+    @Test("Schedules tell their last and next instants, those of other releases too")
+    func schedules() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(
+                """
+                insert into accountctl.periodic_slots (name, slot, job)
+                values ('mail.schedule', '2026-01-02 03:00Z', 6), ('mail.schedule', '2026-01-02 03:05Z', 7),
+                    ('of.another', '2026-01-02 03:04Z', null)
+                """
+            )
+            let told = try await jobs(database, ["schedules", "--json", "name,schedule,last_at,last_job"])
+            #expect(told.status == 0, "\(told)")
+            for line in [
+                #"{"last_at":"2026-01-02T03:05:00.000Z","last_job":7,"name":"mail.schedule","schedule":"*/5 * * * *"}"#,
+                #"{"last_at":"2026-01-02T03:04:00.000Z","last_job":null,"name":"of.another","schedule":null}"#,
+                #"{"last_at":null,"last_job":null,"name":"deletion.upkeep","schedule":"* * * * *"}"#,
+            ] {
+                #expect(told.output.contains(line), "\(line): \(told.output)")
+            }
+            let next = try await jobs(database, ["schedules", "--tsv", "name,next_at"]).output
+            let row = next.split(separator: "\n").first { $0.hasPrefix("mail.schedule\t") }
+            let moment = try Date(String(row?.dropFirst("mail.schedule\t".count) ?? ""), strategy: .iso8601)
+            #expect(moment.timeIntervalSinceNow > -60 && moment.timeIntervalSinceNow < 360)
+            #expect(moment.timeIntervalSince1970.truncatingRemainder(dividingBy: 300) == 0)
+            #expect(!told.errors.contains("clock"), "\(told)")
+
+            try await database.psql(
+                "insert into accountctl.periodic_slots (name, slot, job) values ('mail.schedule', '2100-01-02 03:00Z', 8)"
+            )
+            let ahead = try await jobs(database, ["schedules", "--json", "name,last_at,last_job,ahead_at"])
+            let line = """
+                {"ahead_at":"2100-01-02T03:00:00.000Z","last_at":"2026-01-02T03:05:00.000Z","last_job":7,"name":"mail.schedule"}
+                """
+            #expect(ahead.status == 0 && ahead.output.contains(line), "\(ahead)")
+            #expect(ahead.errors.contains("mail.schedule") && ahead.errors.contains("a clock was set back"), "\(ahead)")
+        }
+    }
+}

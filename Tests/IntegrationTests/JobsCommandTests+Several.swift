@@ -1,0 +1,112 @@
+import Postgres
+import TestSupport
+import Testing
+
+/// Acts on several jobs at once, and their rehearsal.
+extension JobsCommandTests {
+    @Test("A dry run tells what would happen, of ids that do not exist too, and changes nothing")
+    func dryRuns() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            let ids = try await fill(database)
+            let before = try await database.psql(
+                "select md5(string_agg(j::text, ',' order by id)) from accountctl.jobs j"
+            )
+            func run(_ verb: [String], _ name: String, _ status: Int32, _ told: String) async throws {
+                let words = [verb[0], "\(ids[name] ?? 424_242)"] + verb.dropFirst() + ["--dry-run"]
+                let result = try await jobs(database, words)
+                #expect(result.status == status, "\(verb) \(name): \(result.errors)")
+                #expect(result.output.contains(told), "\(verb) \(name): \(result.output)")
+            }
+            try await run(["cancel"], "available", 0, "would be cancelled")
+            try await run(["cancel"], "running", 0, "would be told to stop")
+            try await run(["cancel"], "completed", 6, "had ended already")
+            try await run(["cancel"], "nobody", 3, "there is no job")
+            try await run(["discard", "--reason", "x"], "scheduled", 0, "would be discarded")
+            try await run(["discard", "--reason", "x"], "running", 6, "it is running")
+            try await run(["discard", "--reason", "x"], "nobody", 3, "there is no job")
+            try await run(["retry"], "discarded", 0, "would run again")
+            try await run(["retry"], "completed", 6, "has completed")
+            try await run(["retry"], "nobody", 3, "there is no job")
+            try await run(["snooze", "--for", "1h"], "available", 0, "would wait on")
+            try await run(["snooze", "--for", "1h"], "parked", 6, "it is parked")
+            for words in [
+                ["pause", "mail"], ["resume", "mail"], ["limit", "mail", "--count", "5"],
+                ["limit", "--kind", "k", "--running", "5"], ["enqueue", "k", "--unique-key", "u"],
+            ] {
+                #expect(try await jobs(database, words + ["--dry-run"]).status == 0, "\(words)")
+            }
+            let many = try await jobs(database, ["retry", "--state", "parked", "--dry-run", "--json"])
+            #expect(many.output.contains("would run again"))
+            // No number: the one it had was given back.
+            let enqueued = try await jobs(database, ["enqueue", "k", "--dry-run", "--csv"])
+            #expect(enqueued.output == "id,is_new\n,true\n" && enqueued.errors.contains("would be added"))
+            let after = try await database.psql(
+                "select md5(string_agg(j::text, ',' order by id)) from accountctl.jobs j"
+            )
+            #expect(after == before)
+            #expect(try await database.psql("select count(*) from accountctl.queues") == "0")
+            #expect(try await database.psql("select count(*) from accountctl.job_limits") == "0")
+        }
+    }
+
+    @Test("What is in the way of one job keeps neither the others from being acted on nor the results from being told")
+    func oneOfSeveral() async throws {
+        for isCutOff in [false, true] {
+            try await TestDatabase.with(.migrated) { database in
+                let ids = try await fill(database)
+                let several = ["available", "running", "scheduled"].map { ids[$0] ?? 0 }
+                var variables = database.variables
+                // One that is to be cut off waits until then, however long that takes.
+                variables["ACCOUNTCTL_DATABASE_STATEMENT_TIMEOUT"] = isCutOff ? "60s" : "3s"
+                let environment = variables
+                try await database.withConnection { handler in
+                    try await handler.transaction { handler in
+                        // As the fence of a handler's transaction does.
+                        _ = try handler.one(
+                            "select id from accountctl.jobs where id = \(several[1]) for share",
+                            as: Int64.self
+                        )
+                        let command = try AccountctlProcess(
+                            ["jobs", "cancel"] + several.map { "\($0)" } + ["--yes", "--json"],
+                            environment: environment
+                        )
+                        if isCutOff {
+                            try await handler.waitUntilSomebodyIsBlocked()
+                            try handler.execute(
+                                """
+                                select pg_terminate_backend(pid)
+                                from pg_stat_activity
+                                where pg_backend_pid() = any(pg_blocking_pids(pid))
+                                """
+                            )
+                        }
+                        let result = try await command.result()
+                        #expect(result.status == 75)
+                        #expect(result.output.contains(#""id":\#(several[0]),"outcome":"done""#), "\(result)")
+                        #expect(result.output.contains("\"id\":\(several[1])") == !isCutOff, "\(result)")
+                        #expect(result.output.contains("\"id\":\(several[2])") == !isCutOff, "\(result)")
+                    }
+                }
+                #expect(try await state(database, several[0]) == "cancelled")
+                #expect(try await state(database, several[1]) == "running")
+                #expect(try await state(database, several[2]) == (isCutOff ? "scheduled" : "cancelled"))
+            }
+        }
+    }
+
+    @Test("A prune drops no more days than were confirmed, whatever came while the question waited")
+    func pruneAsConfirmed() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql("select accountctl.prepare_job_history('2020-01-01', 1)")
+            let words = ["jobs", "prune", "--older-than-days", "30"]
+            let result = try await TerminalSession.live(words, environment: database.variables) { person in
+                #expect(try await person.waits(for: "Drop 1 day"), "\(person.screen)")
+                try await database.psql("select accountctl.prepare_job_history('2020-01-02', 1)")
+                try person.type("1\n")
+            }
+            #expect(result.status == 0, "\(result.screen)")
+            let left = "select relname from pg_class where relname like 'job\\_history\\_2020%' and relkind = 'r'"
+            #expect(try await database.psql(left) == "job_history_20200102", "\(result.screen)")
+        }
+    }
+}
