@@ -1,0 +1,132 @@
+import AccountLifecycle
+import Postgres
+import Sandbox
+import Testing
+
+/// Exchanges whose answer comes late, or never.
+@Suite(.timeLimit(.minutes(5))) struct LateAnswerTests {
+    @Test(arguments: [false, true])
+    func anUnknownGrantAfterRevokingIsTold(_ heldBefore: Bool) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            if heldBefore { try await stage.holdCredential(of: person) }
+            let request = try await stage.request(person)
+            let pause = try await stage.drive(request, once: .before(.deleteRows)) {
+                let code = try await stage.submitCode(of: person)
+                let fault = stage.sandbox.faults.set(.drop(.before), for: .appleToken)
+                #expect(try await CodeExchange(stage.services()).run(code) == .settled(.grantUnknown))
+                stage.sandbox.faults.clear(fault)
+            }
+            #expect(pause == .ended(.verified))
+            // What was revoked before is not this grant.
+            #expect(try await stage.appleTold(request) == ["grant_unknown", "grant_unknown", "grant_unknown"])
+        }
+    }
+
+    @Test func anExchangeThatIsAnsweredAfterItsCodeExpiredIsWaitedFor() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let code = try await stage.submitCode(of: person)
+            let request = try await stage.request(person)
+            let services = stage.services { point in
+                guard point == .afterExchange else { return }
+                try await stage.expire(code, triedBefore: "5 seconds")
+                try await DeletionUpkeep.run(with: stage.services())
+                guard case .until = try await stage.drive(request) else {
+                    Issue.record("did not wait for the answer")
+                    return
+                }
+                #expect(try await stage.situation(request)?.code == .codeUnderWay)
+            }
+            #expect(try await CodeExchange(services).run(code) == .settled(.exchanged))
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.appleTold(request) == ["revoked", "revoked", "revoked"])
+            #expect(stage.sandbox.apple.liveConsents == 0)
+        }
+    }
+
+    /// Given up as unknown, since no answer could come any more, and then one comes: before and after the receipt.
+    @Test(arguments: [DeletionPoint.after(.deleteRows), .after(.receipt)])
+    func anAnswerThatComesToAnErasedAccountIsHandedOver(_ until: DeletionPoint) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let code = try await stage.submitCode(of: person)
+            let request = try await stage.request(person)
+            let services = stage.services { point in
+                guard point == .afterExchange else { return }
+                try await stage.expire(code, triedBefore: "1 hour")
+                try await stage.driveToCrash(request, SimulatedCrash.once(at: until))
+                #expect(try await stage.outcome(.revokeApple, request) == "grant_unknown")
+                #expect(try await stage.count("select from auth.users where id = \(person.id)") == 0)
+            }
+            #expect(try await CodeExchange(services).run(code) == .handedOver)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let receipt = until == .after(.receipt) ? "grant_unknown" : "pending"
+            #expect(try await stage.appleTold(request) == ["pending", "pending", receipt])
+            #expect(try await stage.traces(of: person) == "")
+            #expect(try await stage.retryRevocations() == 0)
+            #expect(stage.sandbox.apple.liveConsents == 0)
+            #expect(try await stage.appleTold(request)[0] == "revoked")
+        }
+    }
+
+    /// Nothing that is handed over later tells what became of the rest.
+    @Test(arguments: [true, false])
+    func anAnswerThatComesLateTellsNothingOfWhatElseIsUnknown(_ hasVanished: Bool) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            if hasVanished {
+                try await stage.holdCredential(of: person)
+            } else {
+                try await stage.sql(
+                    """
+                    insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
+                    values (\(person.id), 'com.example.other', 'grant_unknown', now())
+                    """
+                )
+            }
+            let code = try await stage.submitCode(of: person)
+            let request = try await stage.request(person)
+            let services = stage.services { point in
+                guard point == .afterExchange else { return }
+                if hasVanished {
+                    try await stage.sql("delete from auth.users where id = \(person.id)")
+                } else {
+                    try await stage.expire(code, triedBefore: "1 hour")
+                }
+                #expect(try await stage.drive(request) == .ended(.verified))
+                #expect(try await stage.appleTold(request)[0] == "grant_unknown")
+            }
+            #expect(try await CodeExchange(services).run(code) == .handedOver)
+            #expect(try await stage.appleTold(request)[0] == "pending")
+            #expect(try await stage.retryRevocations() == 0)
+            #expect(try await stage.appleTold(request)[0] == "grant_unknown")
+        }
+    }
+
+    /// Revoking had told of the first alone, which its late answer takes back.
+    @Test func anAnswerThatComesLateTellsNothingOfWhatBecameUnknownAfterRevoking() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let code = try await stage.submitCode(of: person)
+            let request = try await stage.request(person)
+            let services = stage.services { point in
+                guard point == .afterExchange else { return }
+                try await stage.expire(code, triedBefore: "1 hour")
+                let pause = try await stage.drive(request, once: .before(.deleteRows)) {
+                    try await stage.sql(
+                        """
+                        insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
+                        values (\(person.id), 'com.example.other', 'grant_unknown', now())
+                        """
+                    )
+                }
+                #expect(pause == .ended(.verified))
+                #expect(try await stage.appleTold(request)[0] == "grant_unknown")
+            }
+            #expect(try await CodeExchange(services).run(code) == .handedOver)
+            #expect(try await stage.retryRevocations() == 0)
+            #expect(try await stage.appleTold(request)[0] == "grant_unknown")
+        }
+    }
+}

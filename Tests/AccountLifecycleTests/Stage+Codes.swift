@@ -1,0 +1,41 @@
+import Foundation
+import Postgres
+import Sandbox
+
+/// Codes that apps hand in, and what is said of Apple.
+extension Stage {
+    /// What the request, its step and its receipt say of Apple.
+    func appleTold(_ request: UUID) async throws -> [String?] {
+        try await value(
+            """
+            select array[
+                r.apple_outcome,
+                (select outcome from accountctl.deletion_steps as s where s.request_id = r.id and s.step = 'revoke_apple'),
+                (select document ->> 'apple' from accountctl.deletion_receipts as d where d.request_id = r.id)
+            ]
+            from accountctl.deletion_requests as r
+            where r.id = \(request)
+            """,
+            as: [String?].self
+        )
+    }
+
+    func submitCode(of person: Person) async throws -> Int64 {
+        let code = try sandbox.apple.issueCode(clientID: Self.clientID, sub: person.sub)
+        _ = try await call(
+            person,
+            "select public.submit_apple_authorization_code(\(code), \(Self.clientID))"
+        )
+        return try await value("select max(id) from accountctl.authorization_codes", as: Int64.self)
+    }
+
+    func expire(_ code: Int64, triedBefore: String) async throws {
+        try await sql(
+            """
+            update accountctl.authorization_codes
+            set expires_at = now() - interval '1 second', tried_at = now() - \(triedBefore)::interval
+            where id = \(code)
+            """
+        )
+    }
+}
