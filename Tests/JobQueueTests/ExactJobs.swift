@@ -34,6 +34,16 @@ enum ExactJobs {
         try (0..<count).map { _ in try kind.job(Note()) }
     }
 
+    static func enqueue(_ count: Int, in harness: JobHarness) async throws {
+        try await harness.enqueue(try make(count))
+    }
+
+    /// What is lost with a worker comes back soon.
+    static func shortLeases(_ configuration: inout WorkerConfiguration) {
+        configuration.slots = 8
+        configuration.leaseLifetime = .seconds(2)
+    }
+
     /// Counts by psql, which does not depend on the pool under test; nil while the server is away.
     static func left(_ database: TestDatabase, in cluster: TestCluster? = nil) async throws -> Int? {
         let count = try? await (cluster ?? database.cluster)
