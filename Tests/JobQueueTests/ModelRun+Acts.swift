@@ -1,0 +1,75 @@
+import Postgres
+import Testing
+
+@testable import JobQueue
+
+/// What happens to jobs that nobody has in hand: by operators, by the clock, by who enqueues.
+extension ModelRun {
+    mutating func enqueue(at step: Int, on connection: isolated Connection) throws {
+        let job = try Self.kind.job(Note(), uniqueKey: "\(step)")
+        let id = try queue.enqueue([job], on: connection)[0].id
+        keys[id] = "\(step)"
+        model.jobs[id] = ModelTable.Job()
+    }
+
+    mutating func cancel(on connection: isolated Connection) throws {
+        guard let id = anyJob() else { return }
+        _ = try queue.cancel(id, reason: "m", on: connection)
+        model.cancel(id)
+    }
+
+    mutating func runNow(on connection: isolated Connection) throws {
+        guard let id = anyJob() else { return }
+        let key = keys[id]
+        let real = try queue.runNow(keys: [try #require(key)], on: connection)
+        let wanted = model.runNow(id) ? 1 : 0
+        #expect(real == wanted)
+    }
+
+    mutating func takeOverdue(on connection: isolated Connection) throws {
+        guard let id = anyJob() else { return }
+        try connection.execute(
+            "update accountctl.jobs set deadline_at = now() - interval '1 minute' where id = \(id)"
+        )
+        model.jobs[id]?.deadlineAt = -60
+        let real = try queue.takeOverdue(grace: .seconds(30), alarmed: [:], on: connection)
+        let wanted = model.takeOverdue(now: 0, grace: 30).count
+        #expect(real == wanted)
+    }
+
+    mutating func promote(on connection: isolated Connection) throws {
+        try connection.execute("update accountctl.jobs set run_at = now() where state = 'scheduled'")
+        let real = try queue.promote(on: connection).promoted
+        let wanted = model.promote()
+        #expect(real == wanted)
+    }
+
+    mutating func discard(at step: Int, on connection: isolated Connection) throws {
+        guard let id = anyJob() else { return }
+        var isDone = true
+        do {
+            try queue.discard(id, reason: "m", on: connection)
+        } catch let error as JobQueueError where error.code == .wrongState {
+            isDone = false
+        }
+        let wanted = model.discard(id)
+        #expect(isDone == wanted, "job \(id) at step \(step) of seed \(seed)")
+    }
+
+    mutating func retry(at step: Int, on connection: isolated Connection) throws {
+        let ids = (Array(model.jobs.keys) + model.history.keys).sorted()
+        guard let id = ids.randomElement(using: &random) else { return }
+        var isDone = true
+        do {
+            _ = try queue.retry(id, on: connection)
+        } catch let error as JobQueueError where error.code == .wrongState {
+            isDone = false
+        }
+        let wanted = model.retry(id)
+        #expect(isDone == wanted, "job \(id) at step \(step) of seed \(seed)")
+    }
+
+    private mutating func anyJob() -> Int64? {
+        model.jobs.keys.sorted().randomElement(using: &random)
+    }
+}
