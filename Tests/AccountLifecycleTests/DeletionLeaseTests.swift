@@ -62,8 +62,8 @@ import Testing
 }
 
 extension Stage {
-    /// Has a worker run while `body` does.
-    fileprivate func work(lease: Duration, while body: @Sendable () async throws -> Void) async throws {
+    /// Has a worker run while `body` does; one that dies before ends `body`, with its error.
+    fileprivate func work(lease: Duration, while body: @escaping @Sendable () async throws -> Void) async throws {
         var registry = JobRegistry()
         try DeletionJobs.register(in: &registry, services: services())
         var configuration = WorkerConfiguration(name: "test")
@@ -77,11 +77,6 @@ extension Stage {
             configuration: configuration,
             logger: .silent
         )
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await worker.run() }
-            try await body()
-            group.cancelAll()
-            try await group.waitForAll()
-        }
+        try await runBeside([worker], run: { try await $0.run() }, body)
     }
 }

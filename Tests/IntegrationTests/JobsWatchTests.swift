@@ -78,13 +78,12 @@ struct JobsWatchTests {
                     configuration: configuration,
                     logger: .silent
                 )
-                let watch = try AccountctlProcess(
-                    ["jobs", "watch", "--queue", "mail", "--json", "state,attempt,reason"],
-                    environment: database.variables
-                )
-                try await database.waitUntilSomebodyListens()
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask { try await worker.run() }
+                try await runBeside([worker], run: { try await $0.run() }) {
+                    let watch = try AccountctlProcess(
+                        ["jobs", "watch", "--queue", "mail", "--json", "state,attempt,reason"],
+                        environment: database.variables
+                    )
+                    try await database.waitUntilSomebodyListens()
                     func seen(_ state: String, times: Int = 1) async throws {
                         let isThere = try await watch.waitForOutput { text in
                             text.split(separator: "\n").count(where: { $0.contains("\"\(state)\"") }) >= times
@@ -110,14 +109,12 @@ struct JobsWatchTests {
                     try await seen("running", times: 2)
                     say.yield(false)
                     try await seen("completed")
-                    group.cancelAll()
-                    try await group.waitForAll()
+                    watch.signal(SIGTERM)
+                    let lines = try await watch.result().output.split(separator: "\n")
+                    // Whether it is met before it is taken is a matter of moments.
+                    let told = lines.filter { !$0.contains("available") }
+                    #expect(told.map { $0.contains("\"attempt\":1") } == [true, true, true, true], "\(lines)")
                 }
-                watch.signal(SIGTERM)
-                let lines = try await watch.result().output.split(separator: "\n")
-                // Whether it is met before it is taken is a matter of moments.
-                let told = lines.filter { !$0.contains("available") }
-                #expect(told.map { $0.contains("\"attempt\":1") } == [true, true, true, true], "\(lines)")
             }
         }
     }

@@ -82,13 +82,7 @@ struct JobHarness: Sendable {
     /// - Throws: What `body` throws, and what a worker ends with: outcomes that it lost, handlers that did not stop.
     ///   One that dies before ends `body`.
     func withWorkers(_ workers: [Worker], _ body: @escaping @Sendable () async throws -> Void) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for worker in workers { group.addTask { try await worker.run() } }
-            group.addTask { try await body() }
-            try await group.next()
-            group.cancelAll()
-            try await group.waitForAll()
-        }
+        try await runBeside(workers, run: { try await $0.run() }, body)
     }
 
     /// Records that a job had its effect.
