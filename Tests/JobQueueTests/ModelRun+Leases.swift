@@ -75,13 +75,13 @@ extension ModelRun {
 
     mutating func beat(on connection: isolated Connection) throws {
         guard let worker = workers.randomElement(using: &random) else { return }
-        var some: [(model: JobLease, real: JobLease)] = []
-        for claim in claims where Bool.random(using: &random) { some.append(claim) }
+        var beaten: [(model: JobLease, real: JobLease)] = []
+        for claim in claims where Bool.random(using: &random) { beaten.append(claim) }
         let answer = try queue.beat(
             .init(
                 worker: worker,
                 lifetime: .seconds(600),
-                jobs: some.map(\.real),
+                jobs: beaten.map(\.real),
                 isStopping: false,
                 releasesBefore: .max / 2
             ),
@@ -89,7 +89,7 @@ extension ModelRun {
         )
         let wanted = model.beat(
             worker: worker,
-            jobs: some.map(\.model),
+            jobs: beaten.map(\.model),
             releasesBefore: .max,
             now: 0,
             lifetime: 10
