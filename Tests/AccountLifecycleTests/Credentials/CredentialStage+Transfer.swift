@@ -28,11 +28,7 @@ extension CredentialStage {
     }
 
     /// Another team's app: an identity that is no business of this transfer.
-    func link(
-        _ sub: String,
-        to person: Person,
-        first: Bool
-    ) async throws {
+    func link(_ sub: String, to person: Person, first: Bool) async throws {
         try await sql(
             """
             insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at, updated_at)
