@@ -1,6 +1,5 @@
 import AccountLifecycle
 import ArgumentParser
-import Dispatch
 import HTTPCalls
 import JobQueue
 import Postgres
@@ -11,12 +10,6 @@ import Terminal
     import FoundationEssentials
 #else
     import Foundation
-#endif
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
 #endif
 
 /// Erases one test account step by step, and says what to look at.
@@ -73,6 +66,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
             try context.confirmIrreversible("Erase the account \(named) now, for good?", id: id, confirmation)
         }
         let logger = context.logger(settings)
+        let prompt = RehearsalPrompt(context: context)
         return try await HTTPCaller.withCaller(logger: logger) { caller in
             try await context.withDatabase { pool in
                 let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
@@ -84,7 +78,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
                     storage: StorageGateway(try parts.storageClient()),
                     logger: logger,
                     probe: { point in
-                        if case .after(let step) = point { try await Self.tell(step, in: context) }
+                        if case .after(let step) = point { try await prompt.tell(step) }
                     }
                 )
                 let lease = settings.worker.leaseDuration
@@ -156,25 +150,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
             ),
             on: connection
         )
-        switch beginning {
-        case .begun(let begun): return begun
-        case .driven(let request, let holder):
-            throw CommandError(
-                .blocked,
-                "the request \(request.text) of this account is driven already"
-                    + (holder.map { ", by \(SafeText.line($0))" } ?? ""),
-                hint: "Try again when that has ended; if its process died, when the lease has: accountctl jobs workers"
-            )
-        case .setAside(let request, let job):
-            throw CommandError(
-                .blocked,
-                "the job of the request \(request.text) of this account is set aside",
-                hint: "See why: accountctl jobs show \(job)"
-            )
-        case .queuePaused(let reason):
-            throw CommandError(.blocked, StandingBrakes.words(ofQueue: StandingBrakes.queueName, reason))
-        case .unknownUser: throw CommandError(.notFound, "the account has just gone")
-        }
+        return try beginning.rehearsal()
     }
 
     /// Begins it, finds out how far it would come, and undoes that.
@@ -201,82 +177,11 @@ struct DeletionRehearseCommand: AccountctlCommand {
         try context.output.show(
             DeletionSheet(details: foresight.details, naming: naming, isForeseen: isNew).sheet
         )
-        context.messages.note(Self.words(foresight, of: id))
+        context.messages.note(foresight.words(of: id))
         if state == .held {
             let names = ActNames(id: foresight.details.summary.id.text, account: id)
             for brake in brakes.words(of: names) { context.messages.warning(brake) }
         }
         return ExitStatus(state)
-    }
-
-    /// How far it would come, in a sentence.
-    private static func words(_ foresight: DeletionRehearsal.Foresight, of account: String) -> String {
-        let request = foresight.details.summary
-        let isBegun = request.lockedOutAt != nil
-        if let step = foresight.nextStep {
-            return isBegun
-                ? "would go on to erase the account \(account), from the step \(step.rawValue)"
-                : "would erase the account \(account) now, where Apple and Storage can be used; what goes with it: "
-                    + "accountctl deletion plan \(account)"
-        }
-        return switch request.state {
-        case .grace:
-            "would wait: the open request of the account \(account) has grace until \(Wording.moment(request.runAfter))"
-        case .settling: "would wait for the last search of the account \(account)"
-        case .requested, .held, .blocked, .waitingForApple, .running, .residue, .verified, .cancelled:
-            isBegun
-                ? "would go on to erase the account \(account), and stop before its next step"
-                : "would begin to erase the account \(account), and stop before its first step"
-        }
-    }
-
-    /// Says what should be seen after a step, and waits until somebody has looked.
-    ///
-    /// - Throws: `CancellationError` when the rehearsal is to end, or nobody is there any more to look.
-    private static func tell(_ step: DeletionStep, in context: CommandContext) async throws {
-        context.messages.note("\(step.rawValue): \(step.whatToLookAt)")
-        // Behind the last one nothing is left to go on with.
-        guard context.isInteractive, step != DeletionStep.allCases.last else { return }
-        context.messages.note("Enter goes on, Ctrl-C stops here; a worker carries on then.")
-        // On a thread of its own: the heartbeats that keep workers away go on meanwhile.
-        let (lines, line) = AsyncStream.makeStream(of: Void.self)
-        DispatchQueue.global().async {
-            if Self.readEnter() { line.yield() }
-            line.finish()
-        }
-        for await _ in lines { return }
-        throw CancellationError()
-    }
-
-    /// Reads to the end of a line; false where the input ends, as with a terminal that goes.
-    ///
-    /// Not through the C library's stream: whoever reads from that holds its lock, for which the end of the process
-    /// waits.
-    private static func readEnter() -> Bool {
-        var byte: UInt8 = 0
-        var count = 0
-        repeat {
-            count = read(STDIN_FILENO, &byte, 1)
-        } while count == 1 && byte != UInt8(ascii: "\n") || count < 0 && errno == EINTR
-        return count == 1
-    }
-}
-
-extension DeletionStep {
-    /// What somebody with the device in hand should see now.
-    fileprivate var whatToLookAt: String {
-        switch self {
-        case .preflight: "nothing was touched; the app works as before"
-        case .lockOut: "the app can no longer save anything, and is signed out when it refreshes its session"
-        case .revokeApple:
-            "the app is gone from Settings, Apple Account, Sign in with Apple, where a credential was held; Apple may send a mail"
-        case .deleteAvatars: "the picture no longer loads once caches have let it go"
-        case .deleteRows: "the profile is gone for other people; signing in with e-mail fails"
-        case .scrubAuth: "nothing to be seen"
-        case .verify: "everything readable was searched for what is left"
-        case .settle: "no old access token and no signed upload can write any more; searched once more"
-        case .receipt:
-            "the status token says verified; signing in with Apple makes a new account and asks for the name again"
-        }
     }
 }

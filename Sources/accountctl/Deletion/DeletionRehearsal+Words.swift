@@ -1,0 +1,59 @@
+import AccountLifecycle
+import Postgres
+import Terminal
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension DeletionRehearsal.Beginning {
+    /// The rehearsal that was begun.
+    ///
+    /// - Throws: ``CommandError``, why there is none.
+    func rehearsal() throws(CommandError) -> DeletionRehearsal {
+        switch self {
+        case .begun(let rehearsal): return rehearsal
+        case .driven(let request, let holder):
+            throw CommandError(
+                .blocked,
+                "the request \(request.text) of this account is driven already"
+                    + (holder.map { ", by \(SafeText.line($0))" } ?? ""),
+                hint: "Try again when that has ended; if its process died, when the lease has: accountctl jobs workers"
+            )
+        case .setAside(let request, let job):
+            throw CommandError(
+                .blocked,
+                "the job of the request \(request.text) of this account is set aside",
+                hint: "See why: accountctl jobs show \(job)"
+            )
+        case .queuePaused(let reason):
+            throw CommandError(.blocked, StandingBrakes.words(ofQueue: StandingBrakes.queueName, reason))
+        case .unknownUser: throw CommandError(.notFound, "the account has just gone")
+        }
+    }
+}
+
+extension DeletionRehearsal.Foresight {
+    /// How far the rehearsal of an account would come, in a sentence.
+    func words(of account: String) -> String {
+        let request = details.summary
+        let isBegun = request.lockedOutAt != nil
+        if let step = nextStep {
+            return isBegun
+                ? "would go on to erase the account \(account), from the step \(step.rawValue)"
+                : "would erase the account \(account) now, where Apple and Storage can be used; what goes with it: "
+                    + "accountctl deletion plan \(account)"
+        }
+        return switch request.state {
+        case .grace:
+            "would wait: the open request of the account \(account) has grace until \(Wording.moment(request.runAfter))"
+        case .settling: "would wait for the last search of the account \(account)"
+        case .requested, .held, .blocked, .waitingForApple, .running, .residue, .verified, .cancelled:
+            isBegun
+                ? "would go on to erase the account \(account), and stop before its next step"
+                : "would begin to erase the account \(account), and stop before its first step"
+        }
+    }
+}
