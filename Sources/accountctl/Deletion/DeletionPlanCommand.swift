@@ -61,78 +61,7 @@ struct DeletionPlanCommand: AccountctlCommand {
             )
         }
         guard let preview else { throw CommandError(.notFound, "the account has just gone") }
-        try context.output.show(Self.sheet(preview))
+        try context.output.show(DeletionPlanSheet(preview: preview).sheet)
         return preview.obstacles.isEmpty ? .ok : .blocked
-    }
-
-    private static func sheet(_ preview: DeletionPreview) -> Sheet {
-        let apple =
-            preview.clientIDs.isEmpty
-            ? (preview.hasAppleIdentity ? "no credential is held: nothing can be revoked" : "not used")
-            : "revoke for \(preview.clientIDs.joined(separator: ", "))"
-        return Sheet([
-            .init(
-                .facts([
-                    .init("user_id", "User id", .uuid(preview.user)), .init("apple", "Apple", .text(apple)),
-                    .init("held", "Legal hold", .bool(preview.isHeld), preview.isHeld ? .bad : .none),
-                ])
-            ),
-            .blockers(preview.obstacles, whenEmpty: "nothing"),
-            .init(
-                "tables",
-                title: "Rows that go (counted up to \(BlockerSearch.countLimit))",
-                .table(
-                    [TableColumn("Table"), TableColumn("Rows", alignment: .right), TableColumn("By")],
-                    rows: preview.tables.map {
-                        [.text($0.table.description), .integer($0.rows), .list($0.reachedBy.map { .text($0) })]
-                    },
-                    names: ["table", "rows", "reached_by"]
-                )
-            ),
-            .init(
-                "objects",
-                title: "Objects",
-                .table(
-                    [
-                        TableColumn("Bucket"), TableColumn("Objects", alignment: .right),
-                        TableColumn("What becomes of them"), TableColumn("Shared, stay", alignment: .right),
-                    ],
-                    rows: preview.buckets.map {
-                        [.text($0.name), .integer($0.objects), .text($0.fate.rawValue), .integer($0.shared)]
-                    },
-                    names: ["bucket", "objects", "fate", "shared"],
-                    whenEmpty: "none"
-                )
-            ),
-            .init(
-                "identifiers",
-                title: "Searched for afterwards",
-                .table(
-                    [TableColumn("Identifier"), TableColumn("Number", alignment: .right)],
-                    rows: preview.identifiers.sorted { $0.key < $1.key }
-                        .map { [.text($0.key.rawValue), .integer($0.value)] },
-                    names: ["identifier", "number"]
-                )
-            ),
-            .init(
-                "triggers",
-                title: "Triggers on the way",
-                .table(
-                    [TableColumn("Table"), TableColumn("Trigger")],
-                    rows: preview.triggers.map { [.text($0.table.description), .text($0.name)] },
-                    names: ["table", "trigger"]
-                )
-            ),
-            .init(
-                "untried",
-                title: "Not asked whether they refuse",
-                .notes(preview.untried.map(\.description), .caution)
-            ),
-            .init(
-                "unindexed",
-                title: "Keys without an index: each deletion reads the whole table",
-                .notes(preview.unindexed.map { "\($0.table) (\($0.columns.joined(separator: ", ")))" }, .caution)
-            ),
-        ])
     }
 }
