@@ -68,84 +68,34 @@ package struct DeletionPlan: Sendable, Hashable {
 
     /// Makes the plan.
     package init(_ catalog: DeletionCatalog) {
-        profiles = catalog.profiles
-        let ours = Set([TableName.users] + (catalog.profiles.map { [$0.table] } ?? []))
+        let roots = Set([TableName.users] + (catalog.profiles.map { [$0.table] } ?? []))
         let keys = catalog.foreignKeys.filter { !(catalog.profiles?.isOwn($0) ?? false) }
-        let byTarget = Dictionary(grouping: keys, by: \.target)
-        var depths: [TableName: Int] = [:]
-        var reached: [TableName: [ForeignKey]] = [:]
-        var order: [TableName] = []
-        for root in ours.sorted() {
-            depths[root] = 0
-            order.append(root)
-        }
-        var next = 0
-        while next < order.count {
-            let table = order[next]
-            next += 1
-            for key in byTarget[table] ?? [] where key.rule == .cascade {
-                reached[key.table, default: []].append(key)
-                guard depths[key.table] == nil else { continue }
-                depths[key.table] = (depths[table] ?? 0) + 1
-                order.append(key.table)
-            }
-        }
-        parts = order.map { table in
+        let reach = CascadeReach(from: roots, by: keys)
+        let lost = Set(reach.tables)
+        let onward = keys.filter { lost.contains($0.target) }
+        let changed = Set(onward.filter { $0.rule == .setNull || $0.rule == .setDefault }.map(\.table))
+        profiles = catalog.profiles
+        parts = reach.tables.map { table in
             Part(
                 table: table,
-                reachedBy: reached[table] ?? [],
-                depth: depths[table] ?? 0,
+                reachedBy: reach.keys[table] ?? [],
+                depth: reach.depths[table] ?? 0,
                 isDeletable: catalog.rights[table]?.mayDelete ?? false
             )
         }
-        let lost = Set(order)
-        func root(_ table: TableName) -> TableName { catalog.partitionRoots[table] ?? table }
-        let lostRoots = Set(lost.map(root))
-        let onward = keys.filter { lost.contains($0.target) }
-        refusing = onward.filter { key in
-            // A hold is looked at by itself, before each step.
-            guard key.table != TableName("accountctl", "holds") else { return false }
-            switch key.rule {
-            case .cascade, .setDefault: return false
-            case .setNull: return key.hasRequiredColumn
-            case .noAction, .restrict: return true
-            }
-        }
+        refusing = onward.filter(\.mayRefuse)
         unindexed = onward.filter { !$0.isIndexed }
-        let changed = Set(onward.filter { $0.rule == .setNull || $0.rule == .setDefault }.map(\.table))
-        let changedRoots = Set(changed.map(root))
-        triggers = catalog.triggers.filter { trigger in
-            trigger.runsOnDelete && lostRoots.contains(root(trigger.table))
-                || trigger.runsOnUpdate && changedRoots.contains(root(trigger.table))
-        }
+        triggers = catalog.triggersThatRun(onDeleteFrom: lost, onUpdateOf: changed)
         reachingOutside = triggers.filter(\.reachesOutside)
         unidentified = lost.union(changed).filter { catalog.rights[$0]?.lacksIdentity ?? false }.sorted()
         // Our own tables refuse nothing.
         let checked = changed.filter { $0.schema != "accountctl" }.sorted()
-        let isCyclic = Self.hasCycle(onward.filter { $0.rule == .cascade })
-        let ontoPartitions = keys.filter { !lost.contains($0.target) && lostRoots.contains(root($0.target)) }
+        let unreached = CascadeReach.hasCycle(onward.filter { $0.rule == .cascade }) ? refusing : []
+        let ontoPartitions = catalog.keys(keys, ontoOtherPartitionsOf: lost)
         questions =
             triggers.map(Question.trigger) + unidentified.map(Question.identity) + checked.map(Question.checks)
-            + ((isCyclic ? refusing : []) + ontoPartitions).map(Question.key)
-        faults = order.flatMap { table -> [Blocker] in
-            guard let rights = catalog.rights[table] else { return [] }
-            var faults: [Blocker] = []
-            func fault(_ code: Situation.Code, _ detail: String) {
-                faults.append(Blocker(table: table.description, name: nil, rows: nil, code: code, detail: detail))
-            }
-            // A cascade runs as the owner of the table; what we delete ourselves needs our own right.
-            if !rights.mayRead { fault(.missingRight, "SELECT") }
-            if ours.contains(table), !rights.mayDelete { fault(.missingRight, "DELETE") }
-            if rights.hidesRows { fault(.hiddenRows, "row-level security applies to this role") }
-            return faults
-        }
-    }
-
-    /// Whether keys lead back to a table that they come from.
-    private static func hasCycle(_ keys: [ForeignKey]) -> Bool {
-        let tables = Set(keys.map(\.table))
-        let within = keys.filter { tables.contains($0.target) }
-        return within.count == keys.count ? !keys.isEmpty : hasCycle(within)
+            + (unreached + ontoPartitions).map(Question.key)
+        faults = reach.tables.flatMap { catalog.faults(of: $0, isRoot: roots.contains($0)) }
     }
 
     /// The rows of a table which an account's deletion takes along.
@@ -205,6 +155,19 @@ package struct DeletionPlan: Sendable, Hashable {
             return "\(identifier: column) = \(user)"
         }
         return key.refers(toRowsWhereAny: ways(to: key.target, user: user, without: visited))
+    }
+}
+
+extension ForeignKey {
+    /// Whether it refuses the delete of a row that it refers to.
+    fileprivate var mayRefuse: Bool {
+        // A hold is looked at by itself, before each step.
+        guard table != TableName("accountctl", "holds") else { return false }
+        return switch rule {
+        case .cascade, .setDefault: false
+        case .setNull: hasRequiredColumn
+        case .noAction, .restrict: true
+        }
     }
 }
 

@@ -1,0 +1,33 @@
+/// Which tables lose rows with those of some roots, by the keys that cascade.
+struct CascadeReach {
+    /// Roots first, then by distance.
+    private(set) var tables: [TableName]
+    /// The distance from the nearest root.
+    private(set) var depths: [TableName: Int]
+    /// The keys by which rows of a table are reached; none for a root that nothing leads to.
+    private(set) var keys: [TableName: [ForeignKey]] = [:]
+
+    init(from roots: Set<TableName>, by keys: [ForeignKey]) {
+        tables = roots.sorted()
+        depths = Dictionary(uniqueKeysWithValues: roots.map { ($0, 0) })
+        let byTarget = Dictionary(grouping: keys, by: \.target)
+        var next = 0
+        while next < tables.count {
+            let table = tables[next]
+            next += 1
+            for key in byTarget[table] ?? [] where key.rule == .cascade {
+                self.keys[key.table, default: []].append(key)
+                guard depths[key.table] == nil else { continue }
+                depths[key.table] = (depths[table] ?? 0) + 1
+                tables.append(key.table)
+            }
+        }
+    }
+
+    /// Whether keys lead back to a table that they come from.
+    static func hasCycle(_ keys: [ForeignKey]) -> Bool {
+        let tables = Set(keys.map(\.table))
+        let within = keys.filter { tables.contains($0.target) }
+        return within.count == keys.count ? !keys.isEmpty : hasCycle(within)
+    }
+}

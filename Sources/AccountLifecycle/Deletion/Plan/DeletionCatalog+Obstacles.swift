@@ -1,0 +1,33 @@
+extension DeletionCatalog {
+    /// The table that the rows of a table belong to as a whole, where it is a partition; else the table.
+    private func root(_ table: TableName) -> TableName { partitionRoots[table] ?? table }
+
+    /// The triggers that run where rows of some tables are deleted, or of others updated: at any partition of them.
+    func triggersThatRun(onDeleteFrom lost: Set<TableName>, onUpdateOf changed: Set<TableName>) -> [Trigger] {
+        let (lostRoots, changedRoots) = (Set(lost.map(root)), Set(changed.map(root)))
+        return triggers.filter { trigger in
+            trigger.runsOnDelete && lostRoots.contains(root(trigger.table))
+                || trigger.runsOnUpdate && changedRoots.contains(root(trigger.table))
+        }
+    }
+
+    /// Those of some keys that refer to one partition alone of a table that loses rows.
+    func keys(_ keys: [ForeignKey], ontoOtherPartitionsOf lost: Set<TableName>) -> [ForeignKey] {
+        let lostRoots = Set(lost.map(root))
+        return keys.filter { !lost.contains($0.target) && lostRoots.contains(root($0.target)) }
+    }
+
+    /// The rights that are missing on a table that loses rows; a root is one that we delete from ourselves.
+    func faults(of table: TableName, isRoot: Bool) -> [Blocker] {
+        guard let rights = self.rights[table] else { return [] }
+        var faults: [Blocker] = []
+        func fault(_ code: Situation.Code, _ detail: String) {
+            faults.append(Blocker(table: table.description, name: nil, rows: nil, code: code, detail: detail))
+        }
+        // A cascade runs as the owner of the table; what we delete ourselves needs our own right.
+        if !rights.mayRead { fault(.missingRight, "SELECT") }
+        if isRoot, !rights.mayDelete { fault(.missingRight, "DELETE") }
+        if rights.hidesRows { fault(.hiddenRows, "row-level security applies to this role") }
+        return faults
+    }
+}
