@@ -1,12 +1,6 @@
 package import Postgres
 package import Sealing
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// The sealed credentials as a whole: which keys they need, and moving them to a new one while the workers run.
 package struct CredentialVault: Sendable {
     /// What a key seals.
@@ -146,7 +140,7 @@ package struct CredentialVault: Sendable {
     /// - Throws: ``PostgresError``; `CancellationError`.
     package func rotate(progress: (Rotation) -> Void = { _ in }) async throws -> Rotation {
         var rotation = Rotation()
-        for table in Table.allCases {
+        for table in SealedTable.allCases {
             var after: Int64 = 0
             while true {
                 try Task.checkCancellation()
@@ -161,84 +155,23 @@ package struct CredentialVault: Sendable {
         return rotation
     }
 
-    private enum Table: CaseIterable, Sendable {
-        case credentials
-        case pendingRevocations
-    }
-
     private struct Batch: Sendable {
         var moved = 0
         var failed = 0
         var last: Int64?
     }
 
-    /// A row that is sealed with an older key.
-    private struct Row: Sendable {
-        let id: Int64
-        let token: String
-        let context: SealingContext
-        /// Whom the token speaks for, where that is sealed beside it.
-        var subject: (stored: String, context: SealingContext)?
-    }
-
-    private func moveBatch(of table: Table, after: Int64) async throws -> Batch {
+    private func moveBatch(of table: SealedTable, after: Int64) async throws -> Batch {
         let keys = keys
         return try await pool.withConnection { connection in
-            let newest = keys.newestID.text
-            let rows: [Row] =
-                switch table {
-                case .credentials:
-                    try connection.query(
-                        """
-                        select id, sealed_token, user_id, client_id
-                        from accountctl.apple_credentials
-                        where id > \(after) and sealing_key_id <> \(newest)
-                        order by id
-                        limit 200
-                        """,
-                        as: (Int64, String, UUID, String).self
-                    ).map { Row(id: $0, token: $1, context: AppleCredential.context(user: $2, clientID: $3)) }
-                case .pendingRevocations:
-                    try connection.query(
-                        """
-                        select id, sealed_token, sealed_subject, binding, client_id
-                        from accountctl.pending_revocations
-                        where id > \(after) and sealing_key_id <> \(newest)
-                        order by id
-                        limit 200
-                        """,
-                        as: (Int64, String, String?, UUID, String).self
-                    ).map { id, token, subject, binding, clientID in
-                        let context = PendingRevocation.subjectContext(binding: binding, clientID: clientID)
-                        return Row(
-                            id: id,
-                            token: token,
-                            context: PendingRevocation.context(binding: binding, clientID: clientID),
-                            subject: subject.map { ($0, context) }
-                        )
-                    }
-                }
+            let rows = try table.rows(after: after, notUnder: keys.newestID, on: connection)
             var batch = Batch(last: rows.last?.id)
             for row in rows {
                 guard let sealed = SealedText(row.token), let moved = try? keys.reseal(sealed, for: row.context) else {
                     batch.failed += 1
                     continue
                 }
-                let tokens: Statement = "sealed_token = \(moved.text), sealing_key_id = \(moved.keyID.text)"
-                let isSame: Statement = "where id = \(row.id) and sealed_token = \(row.token)"
-                switch table {
-                case .credentials:
-                    batch.moved += try connection.execute("update accountctl.apple_credentials set \(tokens) \(isSame)")
-                case .pendingRevocations:
-                    // One that cannot be opened is of no use any more: the token is revoked as if nobody knew whom it
-                    // speaks for.
-                    let subject = row.subject.flatMap { stored, context in
-                        SealedText(stored).flatMap { try? keys.reseal($0, for: context) }
-                    }
-                    batch.moved += try connection.execute(
-                        "update accountctl.pending_revocations set \(tokens), sealed_subject = \(subject?.text) \(isSame)"
-                    )
-                }
+                batch.moved += try table.move(row, to: moved, with: keys, on: connection)
             }
             return batch
         }
