@@ -121,7 +121,7 @@ struct AccountDirectoryTests {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(DirectoryPeople.sql)
             func word(_ id: String) async throws -> String? {
-                try await DirectoryPeople.find(id, in: database).matches.first?.standing.word
+                try await DirectoryPeople.find(id, in: database).matches.first?.standing.state.word
             }
             #expect(try await word(DirectoryPeople.anna.uuidString) == "active")
             #expect(try await word("00000000-0000-4000-8000-000000000002") == "banned")

@@ -45,15 +45,16 @@ package struct AccountListing: Sendable {
         package let deletedAt: Date?
         package let isAnonymous: Bool
         package let providers: [String]
-        let deletionState: String?
+        /// Where its open deletion request stands; nil where none is open.
+        let deletionState: DeletionState?
         /// Whether a legal hold forbids erasing it.
         package let isHeld: Bool
 
-        /// The state as a stable word, as a lookup tells it.
-        package var state: String {
-            if let deletionState { return "deletion_" + deletionState }
-            if deletedAt != nil { return "soft_deleted" }
-            return ban == nil ? "active" : "banned"
+        /// The state, as a lookup tells it.
+        package var state: AccountState {
+            if let deletionState { return .deletion(deletionState) }
+            if deletedAt != nil { return .softDeleted }
+            return ban == nil ? .active : .banned
         }
     }
 
@@ -121,7 +122,7 @@ package struct AccountListing: Sendable {
                 order by u.id
                 limit \(limit)
                 """,
-            as: (UUID, String?, Date?, Date?, Date?, Date?, Bool, [String], String?, Bool).self
+            as: (UUID, String?, Date?, Date?, Date?, Date?, Bool, [String], DeletionState?, Bool).self
         )
         .map { row in
             let (

@@ -30,6 +30,6 @@ enum AccountLabel {
 
     private static func of(_ match: AccountMatch) -> String {
         let address = match.email.map { PersonalData($0, .email) } ?? match.phone.map { PersonalData($0, .phone) }
-        return (address.map { $0.masked + ", " } ?? "") + match.standing.word
+        return (address.map { $0.masked + ", " } ?? "") + match.standing.state.word
     }
 }

@@ -104,7 +104,7 @@ struct AccountSheet {
         }
         return [
             .init("id", "Account", .uuid(report.id)),
-            .init("state", "State", .text(report.standing.word), report.standing == .active ? .good : .caution),
+            .init("state", "State", .text(report.standing.state.word), report.standing == .active ? .good : .caution),
             bannedUntil("Until", ban),
             moment("deleted_at", "Since", deletedAt),
             .init("request", "Deletion request", .uuid(deletion?.request)),

@@ -52,8 +52,8 @@ struct UserFindCommand: AccountctlCommand {
         var isUnknown = false
 
         var state: String {
-            if let deletion { return AccountStanding.deletion(deletion).word }
-            return match?.standing.word ?? AbsentAccount.word(isErased: gone != nil, isUnknown: isUnknown)
+            if let deletion { return AccountState.deletion(deletion.state).word }
+            return match?.standing.state.word ?? AbsentAccount.word(isErased: gone != nil, isUnknown: isUnknown)
         }
 
         var deletion: DeletionInBrief? {

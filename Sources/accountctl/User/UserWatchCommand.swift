@@ -124,7 +124,7 @@ struct UserWatch: Watch, Sendable {
             return gone?.receipt == nil ? .notFound : .ok
         }
         let look = Look(
-            state: match.standing.word,
+            state: match.standing.state.word,
             step: match.standing.deletion?.step?.rawValue,
             sessions: sessions,
             lastSignInAt: match.lastSignInAt,

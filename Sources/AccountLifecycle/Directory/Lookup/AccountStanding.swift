@@ -4,7 +4,7 @@
     package import Foundation
 #endif
 
-/// In what state an account is.
+/// In what state an account is, and what is known of that.
 package enum AccountStanding: Sendable, Equatable {
     /// Usable.
     case active
@@ -15,13 +15,13 @@ package enum AccountStanding: Sendable, Equatable {
     /// Somebody asked for it to be erased.
     case deletion(DeletionInBrief)
 
-    /// The state as a stable word.
-    package var word: String {
+    /// The state alone.
+    package var state: AccountState {
         switch self {
-        case .active: "active"
-        case .banned: "banned"
-        case .softDeleted: "soft_deleted"
-        case .deletion(let deletion): "deletion_\(deletion.state.rawValue)"
+        case .active: .active
+        case .banned: .banned
+        case .softDeleted: .softDeleted
+        case .deletion(let deletion): .deletion(deletion.state)
         }
     }
 }
