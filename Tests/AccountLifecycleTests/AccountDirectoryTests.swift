@@ -198,7 +198,7 @@ struct AccountDirectoryTests {
                 try await AccountReport.read(match, hashKey: nil, relayDomains: RelayDomains(), on: connection)
             }
             #expect(report?.relay?.address == "abc123@privaterelay.appleid.com")
-            #expect(report?.relay?.knownBy == "claim")
+            #expect(report?.relay?.knownBy == .claim)
             #expect(report?.profile == nil)
         }
     }

@@ -8,14 +8,30 @@ package import Postgres
 
 /// Accounts with a relay address, and whether they can be written to.
 package enum RelayDirectory {
+    /// How it is known that an address is one of the relay.
+    package enum Origin: String, Sendable, Hashable, PostgresDecodable {
+        /// Apple says so.
+        case claim
+        /// By its domain: Apple has said nothing of it.
+        case domain
+    }
+
+    /// Whether the relay forwards to a person, by Apple's newest event.
+    package enum Forwarding: String, Sendable, Hashable, CaseIterable, PostgresDecodable {
+        case on
+        case off
+        /// Apple has told nothing yet.
+        case unknown
+    }
+
     /// How many accounts have a relay address, by what is known of them.
     package struct Count: Sendable, Hashable {
-        /// How it is known that it is one: `claim` or `domain`.
-        package let knownBy: String
+        /// How it is known that they are.
+        package let knownBy: Origin
         /// The part of the address behind the at sign.
         package let domain: String
-        /// Forwarding by Apple's newest event: `on`, `off` or `unknown`.
-        package let forwarding: String
+        /// Whether they are forwarded.
+        package let forwarding: Forwarding
         /// How many.
         package let accounts: Int64
     }
@@ -29,7 +45,7 @@ package enum RelayDirectory {
             group by 1, 2, 3
             order by 4 desc, 1, 2, 3
             """,
-            as: (String, String, String, Int64).self
+            as: (Origin, String, Forwarding, Int64).self
         )
         .map { Count(knownBy: $0.0, domain: $0.1, forwarding: $0.2, accounts: $0.3) }
     }
@@ -46,16 +62,16 @@ package enum RelayDirectory {
         /// The address.
         package let address: String
         /// How it is known that it is one.
-        package let knownBy: String
-        /// Forwarding by Apple's newest event.
-        package let forwarding: String
+        package let knownBy: Origin
+        /// Whether it is forwarded.
+        package let forwarding: Forwarding
         /// When that was.
         package let forwardingChangedAt: Date?
     }
 
     /// Accounts with a relay address in the order of their ids.
     package static func entries(
-        forwarding: String? = nil,
+        forwarding: Forwarding? = nil,
         limit: Int,
         on connection: isolated Connection
     ) throws -> [Entry] {
@@ -63,11 +79,11 @@ package enum RelayDirectory {
             """
             select user_id, address, known_by, forwarding, forwarding_changed_at
             from accountctl.relay_accounts
-            where (\(forwarding)::text is null or forwarding = \(forwarding)::text)
+            where (\(forwarding?.rawValue)::text is null or forwarding = \(forwarding?.rawValue)::text)
             order by user_id
             limit \(limit)
             """,
-            as: (UUID, String, String, String, Date?).self
+            as: (UUID, String, Origin, Forwarding, Date?).self
         )
         .map { Entry(userID: $0.0, address: $0.1, knownBy: $0.2, forwarding: $0.3, forwardingChangedAt: $0.4) }
     }
@@ -80,7 +96,7 @@ package enum RelayDirectory {
             from accountctl.relay_accounts
             where user_id = \(user)
             """,
-            as: (String, String, String, Date?).self
+            as: (String, Origin, Forwarding, Date?).self
         )
         .map { Entry(userID: user, address: $0.0, knownBy: $0.1, forwarding: $0.2, forwardingChangedAt: $0.3) }
     }

@@ -22,8 +22,8 @@ struct RelayAddressesCommand: AccountctlCommand {
         Field("user_id", nil) { _ in .null },
         Field("address", nil) { _ in .null },
         Field("domain", "Domain") { .text($0.domain) },
-        Field("known_by", "Known by") { .text($0.knownBy) },
-        Field("forwarding", "Forwarding") { .text($0.forwarding) },
+        Field("known_by", "Known by") { .text($0.knownBy.rawValue) },
+        Field("forwarding", "Forwarding") { .text($0.forwarding.rawValue) },
         Field("forwarding_changed_at", nil) { _ in .null },
         Field("accounts", "Accounts", alignment: .right) { .integer($0.accounts) },
     ]
@@ -32,8 +32,8 @@ struct RelayAddressesCommand: AccountctlCommand {
         Field("user_id", "User") { .uuid($0.userID) },
         Field("address", "Address") { .personal($0.address, .email) },
         Field("domain", nil) { _ in .null },
-        Field("known_by", "Known by") { .text($0.knownBy) },
-        Field("forwarding", "Forwarding") { .text($0.forwarding) },
+        Field("known_by", "Known by") { .text($0.knownBy.rawValue) },
+        Field("forwarding", "Forwarding") { .text($0.forwarding.rawValue) },
         Field("forwarding_changed_at", "Since") { .date($0.forwardingChangedAt) },
         Field("accounts", nil) { _ in .null },
     ]
@@ -41,11 +41,6 @@ struct RelayAddressesCommand: AccountctlCommand {
     private static let limits = 1...100_000
 
     static let outputFields = countFields.map(\.name)
-
-    /// Forwarding as the list is narrowed by it.
-    enum Forwarding: String, CaseIterable, ExpressibleByArgument {
-        case on, off, unknown
-    }
 
     @OptionGroup
     var reveal: RevealOptions
@@ -63,7 +58,7 @@ struct RelayAddressesCommand: AccountctlCommand {
         name: .long,
         help: ArgumentHelp("Only accounts with this forwarding: on, off or unknown.", valueName: "state")
     )
-    var forwarding: Forwarding?
+    var forwarding: RelayDirectory.Forwarding?
 
     @Option(name: .long, help: ArgumentHelp("The most accounts to list.", valueName: "count"))
     var limit = 100
@@ -81,7 +76,7 @@ struct RelayAddressesCommand: AccountctlCommand {
             try context.output.list(counts, Self.countFields, whenEmpty: "no account has a relay address")
             return .ok
         }
-        let state = forwarding?.rawValue
+        let state = forwarding
         let count = limit + 1
         let actor = try reveal.actor(acting, in: context)
         let reason = acting.reason
@@ -101,3 +96,5 @@ struct RelayAddressesCommand: AccountctlCommand {
         return .ok
     }
 }
+
+extension RelayDirectory.Forwarding: ExpressibleByArgument {}

@@ -163,8 +163,13 @@ struct AccountSheet {
         let relay = report.relay
         return [
             .init("address", "Address", .personal(relay?.address, .email)),
-            .init("known_by", "Known by", .text(relay?.knownBy)),
-            .init("forwarding", "Forwarding", .text(relay?.forwarding), relay?.forwarding == "off" ? .caution : .none),
+            .init("known_by", "Known by", .text(relay?.knownBy.rawValue)),
+            .init(
+                "forwarding",
+                "Forwarding",
+                .text(relay?.forwarding.rawValue),
+                relay?.forwarding == .off ? .caution : .none
+            ),
             moment("forwarding_changed_at", "Since", relay?.forwardingChangedAt),
         ]
     }

@@ -270,7 +270,7 @@ struct MailStreamTests {
                     == ["privaterelay.appleid.com claim on 1", "icloud.com claim unknown 1"]
             )
             let listed = try await pool.withConnection {
-                try RelayDirectory.entries(forwarding: "on", limit: 10, on: $0)
+                try RelayDirectory.entries(forwarding: .on, limit: 10, on: $0)
             }
             #expect(listed.map(\.userID) == [relay])
             // Nothing of an account stays behind.

@@ -227,8 +227,8 @@ extension RelayDirectory.Entry {
         self.init(
             userID: user,
             address: address,
-            knownBy: apple?.isPrivateEmail == nil ? "domain" : "claim",
-            forwarding: "unknown",
+            knownBy: apple?.isPrivateEmail == nil ? .domain : .claim,
+            forwarding: .unknown,
             forwardingChangedAt: nil
         )
     }

@@ -37,7 +37,7 @@ extension AccountReport {
         }
         warnings += dependents.filter { ["no action", "restrict"].contains($0.onDelete) && $0.rows != 0 }
             .map(Warning.blockingRows)
-        if relay?.forwarding == "off" { warnings.append(.forwardingOff) }
+        if relay?.forwarding == .off { warnings.append(.forwardingOff) }
         if let deletion = openDeletion {
             if let situation = deletion.situation {
                 warnings.append(.stopped(situation, request: deletion.request))
