@@ -30,13 +30,37 @@ struct BulkRest {
                 left.append(user)
                 continue
             }
-            switch known[request] {
-            case nil:
+            switch Fate(of: known[request]) {
+            case .lost:
                 left.append(user)
                 lost += 1
             case .cancelled: cancelled += 1
-            default: doneBefore += 1
+            case .kept: doneBefore += 1
             }
+        }
+    }
+
+    /// What became of a request of the result file.
+    private enum Fate {
+        /// The database does not have it.
+        case lost
+        /// It was cancelled since.
+        case cancelled
+        /// It goes on, or was carried out.
+        case kept
+
+        /// By where the request stands; nil where the database does not have it.
+        init(of state: DeletionState?) {
+            guard let state else {
+                self = .lost
+                return
+            }
+            self =
+                switch state {
+                case .cancelled: .cancelled
+                case .requested, .grace, .held, .blocked, .waitingForApple, .running, .settling, .residue, .verified:
+                    .kept
+                }
         }
     }
 
