@@ -62,51 +62,61 @@ struct DMARCCheck<Source: Resolver> {
 extension DMARCCheck.Result {
     /// The findings, once it is known how the paths stand.
     func findings(_ paths: Alignment) -> [Finding] {
-        var findings = mistakes
         if let (domain, outcome) = unread {
-            findings.append(
-                Finding(.dmarcUnknown, .advice, at: domain, "the DMARC record could not be read: \(outcome)")
-            )
-            return findings
+            let summary = "the DMARC record could not be read: \(outcome)"
+            return mistakes + [Finding(.dmarcUnknown, .advice, at: domain, summary)]
         }
-        guard let (domain, record, text) = from.governing else {
-            if !findings.contains(where: {
-                $0.severity > .advice || $0.code == .dmarcSeveral || $0.code == .dmarcSyntax
-            }) {
-                findings.append(
-                    Finding(
-                        .dmarcMissing,
-                        at: stream.fromDomain,
-                        "neither the From domain nor one above it has a DMARC record",
-                        publish: Finding.Publication(
-                            type: "TXT",
-                            name: "_dmarc.\(stream.fromDomain)",
-                            value: "v=DMARC1; p=none; rua=mailto:dmarc@\(stream.fromDomain)"
-                        )
-                    )
+        guard let (domain, record, text) = from.governing else { return mistakes + absence }
+        let policy = stated(record, isOwn: domain == stream.fromDomain)
+        let said = enforcement(record, policy, at: domain, text) + remarks(record, at: domain, text)
+        let inForce = record.isTesting ? policy.milder : policy
+        return mistakes + said + consents + alignment(record, inForce, paths, text)
+    }
+
+    /// That nothing governs, unless what is wrong with a record says so already.
+    private var absence: [Finding] {
+        let isSaid = mistakes.contains {
+            $0.severity > .advice || $0.code == .dmarcSeveral || $0.code == .dmarcSyntax
+        }
+        guard !isSaid else { return [] }
+        return [
+            Finding(
+                .dmarcMissing,
+                at: stream.fromDomain,
+                "neither the From domain nor one above it has a DMARC record",
+                publish: Finding.Publication(
+                    type: "TXT",
+                    name: "_dmarc.\(stream.fromDomain)",
+                    value: "v=DMARC1; p=none; rua=mailto:dmarc@\(stream.fromDomain)"
                 )
-            }
-            return findings
-        }
-        let isOwn = domain == stream.fromDomain
-        let policy = stated(record, isOwn: isOwn)
+            )
+        ]
+    }
+
+    /// Why receivers would refuse nothing by the record.
+    private func enforcement(
+        _ record: DMARCRecord,
+        _ policy: DMARCRecord.Policy,
+        at domain: DomainName,
+        _ text: String
+    ) -> [Finding] {
+        var findings: [Finding] = []
         if record.policy == nil {
-            findings.append(
-                Finding(
-                    .dmarcNoPolicy,
-                    at: domain,
-                    "the record states no policy that can be read; it counts as “none”",
-                    seen: [text]
-                )
-            )
+            let summary = "the record states no policy that can be read; it counts as “none”"
+            findings.append(Finding(.dmarcNoPolicy, at: domain, summary, seen: [text]))
         } else if policy == .none {
-            findings.append(
-                Finding(.dmarcNotEnforced, at: domain, "the policy for \(stream.fromDomain) is “none”", seen: [text])
-            )
+            let summary = "the policy for \(stream.fromDomain) is “none”"
+            findings.append(Finding(.dmarcNotEnforced, at: domain, summary, seen: [text]))
         }
         if record.isTesting {
             findings.append(Finding(.dmarcTesting, at: domain, "the policy is being tried out (t=y)", seen: [text]))
         }
+        return findings
+    }
+
+    /// What of the record receivers do not read.
+    private func remarks(_ record: DMARCRecord, at domain: DomainName, _ text: String) -> [Finding] {
+        var findings: [Finding] = []
         if !record.skipped.isEmpty {
             let parts = record.skipped.map(\.description).joined(separator: ", ")
             findings.append(
@@ -117,18 +127,19 @@ extension DMARCCheck.Result {
             let tags = record.historicTags.joined(separator: ", ")
             findings.append(Finding(.dmarcHistoric, at: domain, "receivers ignore \(tags)", seen: [text]))
         }
-        for name in refused {
-            findings.append(
-                Finding(
-                    .dmarcReportsRefused,
-                    at: name,
-                    "a report address lies in another organisation, which has not agreed to take reports",
-                    publish: Finding.Publication(type: "TXT", name: name, value: "v=DMARC1;")
-                )
+        return findings
+    }
+
+    /// The consents that are missing of organisations to which reports are to go.
+    private var consents: [Finding] {
+        refused.map { name in
+            Finding(
+                .dmarcReportsRefused,
+                at: name,
+                "a report address lies in another organisation, which has not agreed to take reports",
+                publish: Finding.Publication(type: "TXT", name: name, value: "v=DMARC1;")
             )
         }
-        findings += alignment(record, record.isTesting ? policy.milder : policy, paths, text)
-        return findings
     }
 
     /// What the policy in force asks of mail that is not the From domain's.
@@ -155,24 +166,7 @@ extension DMARCCheck.Result {
         (isOwn ? record.policy : record.subdomainPolicy ?? record.policy) ?? .none
     }
 
-    /// Whether the envelope domain and the signing domain belong to the From domain; nil where DNS did not tell.
-    private func aligned(_ record: DMARCRecord) -> (spf: Bool?, dkim: Bool?) {
-        func aligned(_ domain: DomainName, _ walk: DMARCTreeWalk, strict: Bool) -> Bool? {
-            if domain == stream.fromDomain { return true }
-            if strict { return false }
-            let (own, other) = (from.organizationalDomain, walk.organizationalDomain)
-            if let own, let other { return own == other }
-            // They may be one organisation's only where both lie in what is its domain, or may be: no top-level domain
-            // is.
-            let shared = own ?? other ?? stream.fromDomain.suffix(labels: 2)
-            return stream.fromDomain.isWithin(shared) && domain.isWithin(shared) ? nil : false
-        }
-        return (
-            aligned(stream.envelopeDomain, envelope, strict: record.strictSPF),
-            aligned(stream.signingDomain, signing, strict: record.strictDKIM)
-        )
-    }
-
+    /// What is wrong with records on the way.
     private var mistakes: [Finding] {
         from.steps.compactMap { step in
             switch step.finding {
@@ -192,58 +186,6 @@ extension DMARCCheck.Result {
                 )
             case .record, .nothing, .unknown: nil
             }
-        }
-    }
-
-    private func alignment(
-        _ record: DMARCRecord,
-        _ policy: DMARCRecord.Policy,
-        _ paths: Alignment,
-        _ text: String
-    ) -> [Finding] {
-        let (spf, dkim) = aligned(record)
-        var findings: [Finding] = []
-        let spfCounts = spf != false && paths.spf != .broken
-        let dkimCounts = dkim != false && paths.keys != .broken
-        if !spfCounts, !dkimCounts, policy != .none {
-            findings.append(
-                Finding(
-                    .dmarcNotAligned,
-                    policy == .reject ? .broken : nil,
-                    at: stream.fromDomain,
-                    "nothing that passes belongs to the From domain, so its policy “\(policy.rawValue)” applies to this mail",
-                    seen: [
-                        text, "envelope domain \(stream.envelopeDomain): \(Self.word(spf)), SPF \(paths.spf.rawValue)",
-                        "signing domain \(stream.signingDomain): \(Self.word(dkim)), DKIM \(paths.keys.rawValue)",
-                    ]
-                )
-            )
-        }
-        if spf == nil || dkim == nil,
-            let (domain, outcome) = [from, envelope, signing].lazy.compactMap(\.unanswered).first
-        {
-            let summary = "whether these domains are one organisation's could not be read: \(outcome)"
-            findings.append(Finding(.dmarcUnknown, .advice, at: domain, summary))
-        }
-        let relaxed = [stream.envelopeDomain, stream.signingDomain].contains { $0 != stream.fromDomain }
-        if relaxed, [from, envelope, signing].contains(where: \.restsOnTreeWalk) {
-            findings.append(
-                Finding(
-                    .dmarcSuffixList,
-                    at: stream.fromDomain,
-                    "the organisational domain by tree walk is \(from.organizationalDomain?.description ?? "unknown"); "
-                        + "receivers with the old suffix list may see another"
-                )
-            )
-        }
-        return findings
-    }
-
-    private static func word(_ aligned: Bool?) -> String {
-        switch aligned {
-        case true: "aligned"
-        case false: "not aligned"
-        case nil: "alignment unknown"
         }
     }
 }

@@ -1,0 +1,72 @@
+extension DMARCCheck.Result {
+    /// Whether the envelope domain and the signing domain belong to the From domain; nil where DNS did not tell.
+    func aligned(_ record: DMARCRecord) -> (spf: Bool?, dkim: Bool?) {
+        func aligned(_ domain: DomainName, _ walk: DMARCTreeWalk, strict: Bool) -> Bool? {
+            if domain == stream.fromDomain { return true }
+            if strict { return false }
+            let (own, other) = (from.organizationalDomain, walk.organizationalDomain)
+            if let own, let other { return own == other }
+            // They may be one organisation's only where both lie in what is its domain, or may be: no top-level domain
+            // is.
+            let shared = own ?? other ?? stream.fromDomain.suffix(labels: 2)
+            return stream.fromDomain.isWithin(shared) && domain.isWithin(shared) ? nil : false
+        }
+        return (
+            aligned(stream.envelopeDomain, envelope, strict: record.strictSPF),
+            aligned(stream.signingDomain, signing, strict: record.strictDKIM)
+        )
+    }
+
+    /// Whether the policy in force applies to mail that passes, and how sure that is.
+    func alignment(
+        _ record: DMARCRecord,
+        _ policy: DMARCRecord.Policy,
+        _ paths: Alignment,
+        _ text: String
+    ) -> [Finding] {
+        let (spf, dkim) = aligned(record)
+        var findings: [Finding] = []
+        let spfCounts = spf != false && paths.spf != .broken
+        let dkimCounts = dkim != false && paths.keys != .broken
+        if !spfCounts, !dkimCounts, policy != .none {
+            findings.append(
+                Finding(
+                    .dmarcNotAligned,
+                    policy == .reject ? .broken : nil,
+                    at: stream.fromDomain,
+                    "nothing that passes belongs to the From domain, so its policy “\(policy.rawValue)” applies to this mail",
+                    seen: [
+                        text, "envelope domain \(stream.envelopeDomain): \(Self.word(spf)), SPF \(paths.spf.rawValue)",
+                        "signing domain \(stream.signingDomain): \(Self.word(dkim)), DKIM \(paths.keys.rawValue)",
+                    ]
+                )
+            )
+        }
+        if spf == nil || dkim == nil,
+            let (domain, outcome) = [from, envelope, signing].lazy.compactMap(\.unanswered).first
+        {
+            let summary = "whether these domains are one organisation's could not be read: \(outcome)"
+            findings.append(Finding(.dmarcUnknown, .advice, at: domain, summary))
+        }
+        let relaxed = [stream.envelopeDomain, stream.signingDomain].contains { $0 != stream.fromDomain }
+        if relaxed, [from, envelope, signing].contains(where: \.restsOnTreeWalk) {
+            findings.append(
+                Finding(
+                    .dmarcSuffixList,
+                    at: stream.fromDomain,
+                    "the organisational domain by tree walk is \(from.organizationalDomain?.description ?? "unknown"); "
+                        + "receivers with the old suffix list may see another"
+                )
+            )
+        }
+        return findings
+    }
+
+    private static func word(_ aligned: Bool?) -> String {
+        switch aligned {
+        case true: "aligned"
+        case false: "not aligned"
+        case nil: "alignment unknown"
+        }
+    }
+}
