@@ -19,6 +19,7 @@ extension DatabaseDoctor {
         }
     }
 
+    /// The server, and the way to it.
     func server(on connection: isolated Connection) throws -> [DoctorFinding] {
         let (name, isStandby, isReadOnly, serverTime) = try connection.one(
             """
@@ -28,14 +29,23 @@ extension DatabaseDoctor {
             """,
             as: (String, Bool, Bool, Double).self
         )
-        var findings = [Self.version(connection.serverVersion, name)]
+        let difference = abs(serverTime - now().timeIntervalSince1970)
+        return [Self.version(connection.serverVersion, name)]
+            + Self.writes(isStandby: isStandby, isReadOnly: isReadOnly)
+            + [Self.pooler(connection.route), Self.clock(off: difference)]
+    }
+
+    /// What keeps the database from taking writes.
+    private static func writes(isStandby: Bool, isReadOnly: Bool) -> [DoctorFinding] {
+        let why = "It takes no writes: nothing can be migrated or erased."
+        var findings: [DoctorFinding] = []
         if isStandby {
             findings.append(
                 DoctorFinding(
                     .error,
                     "database.standby",
                     "this server is a standby",
-                    why: "It takes no writes: nothing can be migrated or erased.",
+                    why: why,
                     todo: "Name the primary, or several hosts with target_session_attrs=read-write."
                 )
             )
@@ -46,51 +56,49 @@ extension DatabaseDoctor {
                     .error,
                     "database.read_only",
                     "this role has the database in read-only mode",
-                    why: "It takes no writes: nothing can be migrated or erased.",
+                    why: why,
                     todo: PostgresError.readOnlyHint
                 )
             )
         }
-        switch connection.route {
-        case .direct: findings.append(.ok("database.pooler", "a direct connection"))
-        case .sessionPooler:
-            findings.append(.ok("database.pooler", "a pooler in session mode, which takes nothing away"))
+        return findings
+    }
+
+    /// What lies between here and the server.
+    private static func pooler(_ route: Route) -> DoctorFinding {
+        let code = "database.pooler"
+        return switch route {
+        case .direct: .ok(code, "a direct connection")
+        case .sessionPooler: .ok(code, "a pooler in session mode, which takes nothing away")
         case .transactionPooler:
-            findings.append(
-                DoctorFinding(
-                    .warning,
-                    "database.pooler",
-                    "a pooler in transaction mode lies between here and the server",
-                    why:
-                        "Workers hear no notifications there, only look about by the clock, and migrations are refused.",
-                    todo: "On Supabase use port 5432 (session mode) for workers and migrations."
-                )
+            DoctorFinding(
+                .warning,
+                code,
+                "a pooler in transaction mode lies between here and the server",
+                why: "Workers hear no notifications there, only look about by the clock, and migrations are refused.",
+                todo: "On Supabase use port 5432 (session mode) for workers and migrations."
             )
         case .unknownPooler:
-            findings.append(
-                DoctorFinding(
-                    .warning,
-                    "database.pooler",
-                    "whether the pooler in between keeps sessions could not be found out",
-                    why: "Asking takes a second connection, and none was available. Until then nothing is listened to.",
-                    todo: "Look whether its connections are all taken, and run the doctor again."
-                )
+            DoctorFinding(
+                .warning,
+                code,
+                "whether the pooler in between keeps sessions could not be found out",
+                why: "Asking takes a second connection, and none was available. Until then nothing is listened to.",
+                todo: "Look whether its connections are all taken, and run the doctor again."
             )
         }
-        let difference = abs(serverTime - now().timeIntervalSince1970)
-        if difference > 5 {
-            findings.append(
-                DoctorFinding(
-                    .warning,
-                    "database.clock",
-                    "the clocks of this machine and the server differ by \(Int(difference)) s",
-                    why: "Apple refuses client secrets whose times are wrong.",
-                    todo: "Set the clock of this machine by NTP."
-                )
-            )
-        } else {
-            findings.append(.ok("database.clock", "the clocks agree"))
-        }
-        return findings
+    }
+
+    /// Whether the clocks of this machine and the server agree.
+    private static func clock(off seconds: Double) -> DoctorFinding {
+        let code = "database.clock"
+        guard seconds > 5 else { return .ok(code, "the clocks agree") }
+        return DoctorFinding(
+            .warning,
+            code,
+            "the clocks of this machine and the server differ by \(Int(seconds)) s",
+            why: "Apple refuses client secrets whose times are wrong.",
+            todo: "Set the clock of this machine by NTP."
+        )
     }
 }
