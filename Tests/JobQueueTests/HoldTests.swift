@@ -107,6 +107,24 @@ import Testing
         }
     }
 
+    /// Told apart from those of a worker in the same process, and that it is over as that one failed.
+    @Test func aHeartbeatThatFailsIsToldAndThatTheyGoThroughAgain() async throws {
+        try await JobHarness.with { harness in
+            let job = try await harness.enqueue([Self.kind.job(Note(), uniqueKey: Self.key)])[0].id
+            let hold = try await hold(harness)
+            let lines = LogLines()
+            let failure = "warning a heartbeat of a job held by hand failed "
+            let over = "info heartbeats of a job held by hand go through again failed="
+            try await hold.keep(pool: harness.pool, logger: lines.logger) {
+                try await harness.pool.withTransaction { other in
+                    _ = try other.one("select id from accountctl.workers for update", as: Int64.self)
+                    try await harness.until { lines.all.contains { $0.hasPrefix(failure) } }
+                }
+                try await harness.until { lines.all.contains { $0.hasPrefix(over) && $0.hasSuffix(" job=\(job)") } }
+            }
+        }
+    }
+
     @Test func onceItIsTakenAwayTheWorkStops() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([Self.kind.job(Note(), uniqueKey: Self.key)])

@@ -97,6 +97,8 @@ package final class JobHold: Sendable {
     ///
     /// - Throws: ``JobQueueError`` when the work is to stop.
     private func beats(_ pool: Pool, _ logger: Logger) async throws(JobQueueError) {
+        // Failed ones since the last that went through.
+        var failed = 0
         while (try? await Task.sleep(for: holder.lifetime / 4, clock: .continuous)) != nil {
             let sentAt = ContinuousClock.now
             let beat = JobQueue.Beat(
@@ -112,9 +114,21 @@ package final class JobHold: Sendable {
                 answer = try await pool.withConnection { try queue.beat(beat, on: $0) }
             } catch {
                 if !Task.isCancelled {
-                    logger.warning("a heartbeat failed", metadata: ["error": "\(Verdict.describe(error))"])
+                    failed += 1
+                    logger.warning(
+                        "a heartbeat of a job held by hand failed",
+                        metadata: ["job": "\(job.id)", "error": "\(Verdict.describe(error))"]
+                    )
                 }
                 continue
+            }
+            // Whoever read that they fail has to read that it is over.
+            if failed > 0 {
+                logger.info(
+                    "heartbeats of a job held by hand go through again",
+                    metadata: ["job": "\(job.id)", "failed": "\(failed)"]
+                )
+                failed = 0
             }
             guard answer.isKnown, answer.held.contains(job) else {
                 trustedUntil.withLock { $0 = sentAt }
