@@ -95,12 +95,14 @@ struct OperatorHoldTests {
                 #expect(one.status == 0 && one.output.contains(#""\#(outcome)""#), "\(one)")
             }
             #expect(try await stage.database.psql(left) == "court order, third")
-            // Where one may be left by the time of the act, which then lets the deletion go on, it is asked.
+            // Where a release would let its deletion go on, that is said before anything is asked.
             #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
-            for (more, status) in [([], 2), (["--confirm=\(id)"], Int32(6)), (["--hold", audit], 0)] {
-                let several = try await stage.run(["user", "release", id] + more)
-                #expect(several.status == status, "\(more): \(several)")
+            for more in [[], ["--dry-run"], ["--confirm=\(id)"]] {
+                let several = try await stage.run(["user", "release", id, "--json", "outcome"] + more)
+                #expect(several.status == 6 && several.errors.contains("name one with --hold"), "\(more): \(several)")
+                #expect(several.output.contains(#""refused""#) && !several.errors.contains("would ask"), "\(several)")
             }
+            #expect(try await stage.run(["user", "release", id, "--hold", audit]).status == 0)
             #expect(try await stage.run(["deletion", "cancel", id]).status == 0)
             #expect(try await stage.database.psql(left) == "court order, third")
             #expect(try await stage.run(["user", "release", id, "--all-holds"]).status == 0)

@@ -23,6 +23,9 @@ struct Act<Outcome: Sendable>: Sendable {
     var question: (@Sendable (_ named: String) -> String)?
     /// Whether it is asked of this one; nil where it is of every one.
     var asks: (@Sendable (UUID, isolated Connection) throws -> Bool)?
+    /// What comes of it where that is known before anything is asked or done: a refusal; nil where nothing stands in its
+    /// way, or nothing could.
+    var refuses: (@Sendable (UUID, isolated Connection) throws -> Outcome?)?
     /// What holds it all the same once it is done, with the commands that end that; nil where nothing could.
     var brakes: (@Sendable (UUID, ActNames, isolated Connection) throws -> [String])?
     /// What programs are told besides the outcome; nil where that says all.

@@ -19,13 +19,17 @@ extension CommandContext {
         _ consent: some ConsentOptions
     ) async throws -> ExitStatus {
         let actor = try self.actor(acting)
-        let (id, account, question) = try await withConnection { connection in
+        let (id, account, refusal, question) = try await withConnection {
+            connection -> (UUID, UUID?, Target.Outcome?, String?) in
             let id = try target.find(as: actor, in: self, on: connection)
             let account = try target.account(of: id, on: connection)
-            guard let question = act.question, try act.asks?(id, connection) ?? true else {
-                return (id, account, String?.none)
+            if let refusal = try act.refuses?(id, connection) {
+                return (id, account, refusal, nil)
             }
-            return (id, account, question(try AccountLabel.named(id, account: account, on: connection)))
+            guard let question = act.question, try act.asks?(id, connection) ?? true else {
+                return (id, account, nil, nil)
+            }
+            return (id, account, nil, question(try AccountLabel.named(id, account: account, on: connection)))
         }
         let text = id.text
         let isRehearsed = consent.dryRun
@@ -35,37 +39,53 @@ extension CommandContext {
             if isRehearsed, act.asks != nil { messages.note("would ask: \(question)") }
         }
         let names = ActNames(id: text, account: account?.text)
-        // A dry run does it, and undoes it: what it says is what would come of it.
-        let (outcome, brakes, unasked) = try await withConnection { connection in
-            try await connection.transaction(rehearsed: isRehearsed) { connection in
-                let look =
-                    isRehearsed ? try act.look.flatMap { try $0.applies?(id, connection) ?? true ? $0 : nil } : nil
-                let unasked = try look.map { try AccountWrite.triggersOutside(of: $0.writes, on: connection) } ?? []
-                let outcome = try await act.perform(actor, unasked.isEmpty, id, connection)
-                return (outcome, try act.brakes?(id, names, connection) ?? [], unasked)
+        let result: ActResult<Target.Outcome> =
+            if let refusal {
+                ActResult(outcome: refusal)
+            } else {
+                try await perform(act, as: actor, on: id, names, isRehearsed: isRehearsed)
             }
-        }
         let words = ActWords(
             plan: act.plan,
             done: act.done,
-            next: act.next?(names, outcome),
-            brakes: brakes,
+            next: act.next?(names, result.outcome),
+            brakes: result.brakes,
             isRehearsed: isRehearsed
         )
         func show(_ told: ActOutcome) throws {
             let name = Sheet.Fact(Target.idField.name, Target.idField.label, .text(text))
-            let more = output.format.isForPrograms ? act.facts?(id, outcome) ?? [] : []
+            let more = output.format.isForPrograms ? act.facts?(id, result.outcome) ?? [] : []
             try output.show(Sheet([.init(.facts([name, told.fact] + more))]))
         }
         do {
-            let told = try target.tell(outcome, of: id, words, in: self)
-            if told == .wouldBeDone { tell(ofUnasked: unasked) }
+            let told = try target.tell(result.outcome, of: id, words, in: self)
+            if told == .wouldBeDone { tell(ofUnasked: result.unasked) }
             try show(told)
         } catch let error as CommandError where error.status == .blocked {
             try show(.refused)
             throw error
         }
         return .ok
+    }
+
+    /// Does it; a dry run undoes that: what it says is what would come of it.
+    private func perform<Outcome: Sendable>(
+        _ act: Act<Outcome>,
+        as actor: Operator,
+        on id: UUID,
+        _ names: ActNames,
+        isRehearsed: Bool
+    ) async throws -> ActResult<Outcome> {
+        try await withConnection { connection in
+            try await connection.transaction(rehearsed: isRehearsed) { connection in
+                let look =
+                    isRehearsed ? try act.look.flatMap { try $0.applies?(id, connection) ?? true ? $0 : nil } : nil
+                let unasked = try look.map { try AccountWrite.triggersOutside(of: $0.writes, on: connection) } ?? []
+                let outcome = try await act.perform(actor, unasked.isEmpty, id, connection)
+                let brakes = try act.brakes?(id, names, connection) ?? []
+                return ActResult(outcome: outcome, brakes: brakes, unasked: unasked)
+            }
+        }
     }
 
     /// Warns of the triggers that a dry run did not fire.
@@ -77,4 +97,13 @@ extension CommandContext {
                 + "rollback takes back"
         )
     }
+}
+
+/// What came of carrying out an act.
+private struct ActResult<Outcome: Sendable>: Sendable {
+    let outcome: Outcome
+    /// What holds it all the same.
+    var brakes: [String] = []
+    /// The triggers that a dry run did not fire.
+    var unasked: [DeletionCatalog.Trigger] = []
 }

@@ -45,9 +45,16 @@ struct UserReleaseCommand: ActCommand {
                 case .unknown, .released: false
                 // What is left holds the deletion.
                 case .these(_, isEvery: false): false
-                // Of several, one alone may be left once the question is answered.
+                // Of several that were placed just now, one alone may be left once the question is answered.
                 case .these, .several: try DeletionDesk.waitsForRelease(of: user, on: connection)
                 }
+            },
+            // Before the question: nobody confirms what is not done.
+            refuses: { [hold, allHolds] user, connection in
+                guard case .several(let which) = try Self.choice(hold, allHolds, of: user, on: connection) else {
+                    return nil
+                }
+                return .severalHolds(which)
             },
             brakes: { user, names, connection in
                 guard let request = try DeletionDesk.openRequest(of: user, on: connection) else { return [] }
