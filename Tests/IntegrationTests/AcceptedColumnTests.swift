@@ -45,4 +45,26 @@ struct AcceptedColumnTests {
             #expect(early.status == 0 && early.errors.contains("no open request reports"), "\(early)")
         }
     }
+
+    @Test("A partitioned table is accepted by its own name, and reported by those of its partitions")
+    func partitioned() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            try await site.leaveResidue()
+            try await site.database.psql(
+                """
+                create table public.ledger (year int, buyer text) partition by range (year);
+                create table public.ledger_2026 partition of public.ledger for values from (2026) to (2027);
+                update accountctl.deletion_requests
+                set situation = jsonb_set(situation, '{findings,0,column}', '"public.ledger_2026.buyer"')
+                """
+            )
+            for (column, isReported) in [("public.ledger.buyer", true), ("public.ledger.year", false)] {
+                let looked = try await site.deletion(
+                    ["accept", column, "--confirm=\(column)", "--reason", "kept by law", "--dry-run"]
+                )
+                #expect(looked.status == 0, "\(looked)")
+                #expect(looked.errors.contains("no open request reports") != isReported, "\(looked)")
+            }
+        }
+    }
 }

@@ -50,10 +50,11 @@ struct DeletionAcceptCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let actor = try context.actor(acting)
         let (name, reason) = (column, acting.reason ?? "")
-        let (accepted, reported, exists) = try await context.withConnection { connection in
+        let (accepted, reported, names, exists) = try await context.withConnection { connection in
             (
                 try AcceptedColumn.all(on: connection),
                 try AcceptedColumn.reported(on: connection),
+                try AcceptedColumn.namesInSearches(of: name, on: connection),
                 try AcceptedColumn.exists(name, on: connection)
             )
         }
@@ -67,7 +68,7 @@ struct DeletionAcceptCommand: AccountctlCommand {
                 none: "Nothing was accepted."
             )
         }
-        if !withdraw, !isAccepted, !reported.contains(column) {
+        if !withdraw, !isAccepted, names.isDisjoint(with: reported) {
             guard exists else {
                 throw Self.unknown(
                     column,

@@ -33,15 +33,31 @@ package struct AcceptedColumn: Sendable, Hashable {
     }
 
     /// The names of what is accepted as searches report it.
+    static func namesInSearches(on connection: isolated Connection) throws -> Set<String> {
+        try namesInSearches(ofColumns: "select column_name from accountctl.accepted_columns", on: connection)
+    }
+
+    /// The names by which searches, and so ``reported(on:)``, know a column.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func namesInSearches(of name: String, on connection: isolated Connection) throws -> Set<String> {
+        try namesInSearches(ofColumns: "select \(name)::text", on: connection)
+    }
+
+    /// The same of the columns that a query names.
     ///
     /// A search names the partition that a row lies in: what holds of a table holds of its partitions, those that were
     /// made since as well.
-    static func namesInSearches(on connection: isolated Connection) throws -> Set<String> {
+    private static func namesInSearches(
+        ofColumns columns: Statement,
+        on connection: isolated Connection
+    ) throws -> Set<String> {
         Set(
             try connection.query(
                 """
+                with meant (column_name) as (\(columns))
                 select column_name
-                from accountctl.accepted_columns
+                from meant
                 union
                 select concat_ws('.', n.nspname, c.relname, a.attname)
                 from pg_catalog.pg_class as c
@@ -50,8 +66,7 @@ package struct AcceptedColumn: Sendable, Hashable {
                 cross join lateral pg_catalog.pg_partition_ancestors(c.oid) as above (oid)
                 join pg_catalog.pg_class as t on t.oid = above.oid
                 join pg_catalog.pg_namespace as s on s.oid = t.relnamespace
-                join accountctl.accepted_columns as accepted
-                    on accepted.column_name = concat_ws('.', s.nspname, t.relname, a.attname)
+                join meant on meant.column_name = concat_ws('.', s.nspname, t.relname, a.attname)
                 where c.relispartition
                 """,
                 as: String.self
