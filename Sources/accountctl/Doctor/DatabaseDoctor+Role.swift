@@ -2,25 +2,13 @@ import Postgres
 import Terminal
 
 extension DatabaseDoctor {
+    /// What the role may see and do.
     func role(on connection: isolated Connection) throws -> [DoctorFinding] {
         let (name, isSuperuser, bypasses) = try connection.one(
             "select rolname::text, rolsuper, rolbypassrls from pg_roles where rolname = current_user",
             as: (String, Bool, Bool).self
         )
-        var findings: [DoctorFinding] = []
-        if isSuperuser || bypasses {
-            findings.append(.ok("database.role", "\(name) is not bound by row-level security"))
-        } else {
-            findings.append(
-                DoctorFinding(
-                    .error,
-                    "database.role",
-                    "row-level security binds the role \(name)",
-                    why: "It would find no account and call that clean.",
-                    todo: "Connect as postgres, or as a role with BYPASSRLS."
-                )
-            )
-        }
+        var findings = [Self.visibility(for: name, isWhole: isSuperuser || bypasses)]
         if isSuperuser {
             findings.append(
                 DoctorFinding(
@@ -32,6 +20,23 @@ extension DatabaseDoctor {
                 )
             )
         }
+        return try findings + rights(of: name, on: connection)
+    }
+
+    /// Whether the role sees every row.
+    private static func visibility(for role: String, isWhole: Bool) -> DoctorFinding {
+        guard !isWhole else { return .ok("database.role", "\(role) is not bound by row-level security") }
+        return DoctorFinding(
+            .error,
+            "database.role",
+            "row-level security binds the role \(role)",
+            why: "It would find no account and call that clean.",
+            todo: "Connect as postgres, or as a role with BYPASSRLS."
+        )
+    }
+
+    /// The tables of Supabase that the role may not read.
+    private func rights(of role: String, on connection: isolated Connection) throws -> [DoctorFinding] {
         let unreadable = try connection.query(
             """
             select c.oid::regclass::text
@@ -47,17 +52,15 @@ extension DatabaseDoctor {
             """,
             as: String.self
         )
-        if !unreadable.isEmpty {
-            findings.append(
-                DoctorFinding(
-                    .error,
-                    "database.rights",
-                    "\(name) may not read \(Wording.list(unreadable))",
-                    why: "What cannot be read cannot be erased or verified.",
-                    todo: "Connect as postgres, or grant SELECT and DELETE."
-                )
+        guard !unreadable.isEmpty else { return [] }
+        return [
+            DoctorFinding(
+                .error,
+                "database.rights",
+                "\(role) may not read \(Wording.list(unreadable))",
+                why: "What cannot be read cannot be erased or verified.",
+                todo: "Connect as postgres, or grant SELECT and DELETE."
             )
-        }
-        return findings
+        ]
     }
 }

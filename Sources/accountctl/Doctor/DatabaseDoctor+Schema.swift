@@ -4,57 +4,11 @@ import Postgres
 import Terminal
 
 extension DatabaseDoctor {
+    /// Whether the schema is there, whole, and as its migrations made it.
     func schema(on connection: isolated Connection) async throws -> ([DoctorFinding], isInstalled: Bool) {
         let plan = try engine.plan(on: connection)
-        guard plan.items.contains(where: { $0.applied != nil }) else {
-            return (
-                [
-                    DoctorFinding(
-                        .error,
-                        "schema.installed",
-                        "the schema is not installed",
-                        why: "There is nowhere to keep requests and jobs.",
-                        todo: "accountctl migrate up"
-                    )
-                ], false
-            )
-        }
-        var findings: [DoctorFinding] = []
-        let newer = plan.conflicts.filter { $0.state == .unknown }
-        if let newest = newer.last {
-            let version = newest.applied?.version ?? "unknown"
-            findings.append(
-                DoctorFinding(
-                    .warning,
-                    "schema.ahead",
-                    Wording.count(newer.count, "migration") + " of a newer version (\(version))",
-                    why: "This version goes on working with the schema of the next one, and no further.",
-                    todo: "Put the newer version in place everywhere, this one included."
-                )
-            )
-        }
-        for conflict in plan.conflicts where conflict.state != .unknown {
-            findings.append(
-                DoctorFinding(
-                    .error,
-                    "schema.history",
-                    "migration \(conflict.number) \(conflict.name) is \(conflict.state.rawValue)",
-                    why: "The database was made by another version than this one.",
-                    todo: "Use the version that made it (\(conflict.applied?.version ?? "unknown")), or a later one."
-                )
-            )
-        }
-        if !plan.pending.isEmpty {
-            findings.append(
-                DoctorFinding(
-                    .error,
-                    "schema.pending",
-                    Wording.count(plan.pending.count, "migration") + " to be applied",
-                    why: "No worker of this version starts before.",
-                    todo: "accountctl migrate up"
-                )
-            )
-        }
+        guard plan.items.contains(where: { $0.applied != nil }) else { return ([Self.notInstalled], false) }
+        var findings = Self.ahead(plan) + Self.history(plan) + Self.pending(plan)
         let differences = try await CatalogSnapshot.differences(on: connection)
         // What is grave is never among those that are left out.
         let told = differences.filter(\.isGrave) + differences.filter { !$0.isGrave }.prefix(20)
@@ -62,6 +16,57 @@ extension DatabaseDoctor {
         findings += try usernameRules(on: connection)
         if findings.isEmpty { findings.append(.ok("schema", "up to date, and as the migrations made it")) }
         return (findings, try AccountLifecycle.isInstalled(on: connection))
+    }
+
+    private static let notInstalled = DoctorFinding(
+        .error,
+        "schema.installed",
+        "the schema is not installed",
+        why: "There is nowhere to keep requests and jobs.",
+        todo: "accountctl migrate up"
+    )
+
+    /// What a newer version has made.
+    private static func ahead(_ plan: MigrationPlan) -> [DoctorFinding] {
+        let newer = plan.conflicts.filter { $0.state == .unknown }
+        guard let newest = newer.last else { return [] }
+        let version = newest.applied?.version ?? "unknown"
+        return [
+            DoctorFinding(
+                .warning,
+                "schema.ahead",
+                Wording.count(newer.count, "migration") + " of a newer version (\(version))",
+                why: "This version goes on working with the schema of the next one, and no further.",
+                todo: "Put the newer version in place everywhere, this one included."
+            )
+        ]
+    }
+
+    /// What was not made by the migrations that this version knows.
+    private static func history(_ plan: MigrationPlan) -> [DoctorFinding] {
+        plan.conflicts.filter { $0.state != .unknown }.map { conflict in
+            DoctorFinding(
+                .error,
+                "schema.history",
+                "migration \(conflict.number) \(conflict.name) is \(conflict.state.rawValue)",
+                why: "The database was made by another version than this one.",
+                todo: "Use the version that made it (\(conflict.applied?.version ?? "unknown")), or a later one."
+            )
+        }
+    }
+
+    /// What this version has still to make.
+    private static func pending(_ plan: MigrationPlan) -> [DoctorFinding] {
+        guard !plan.pending.isEmpty else { return [] }
+        return [
+            DoctorFinding(
+                .error,
+                "schema.pending",
+                Wording.count(plan.pending.count, "migration") + " to be applied",
+                why: "No worker of this version starts before.",
+                todo: "accountctl migrate up"
+            )
+        ]
     }
 
     private static func finding(_ difference: CatalogSnapshot.Difference) -> DoctorFinding {
