@@ -4,55 +4,57 @@ import Terminal
 
 extension DatabaseDoctor {
     func requests(on connection: isolated Connection) throws -> [DoctorFinding] {
-        var findings = try brakes(on: connection)
-        for requests in try OpenRequests.byState(on: connection) {
-            let (state, count) = (requests.state, requests.count)
-            if requests.isUrgent {
-                let left =
-                    requests.left < .zero
-                    ? "passed \(Wording.length(.zero - requests.left)) ago" : "is in \(Wording.length(requests.left))"
-                findings.append(
-                    DoctorFinding(
-                        .error,
-                        "deletion.deadline",
-                        "a request in the state \(state) whose legal deadline \(left)",
-                        why: "An account must be erased within a calendar month of the request.",
-                        todo: "accountctl deletion list shows it; accountctl deletion show says what ends its state."
-                    )
-                )
-            }
-            if let failing = requests.failing {
-                let (count, verb) = (Wording.count(failing.count, "request"), failing.count == 1 ? "fails" : "fail")
-                findings.append(
-                    DoctorFinding(
-                        // What passes by itself has passed by then.
-                        failing.longest > .seconds(3600) ? .error : .warning,
-                        "deletion.failing",
-                        "\(count) in the state \(state) \(verb) again and again, the first for "
-                            + "\(Wording.length(failing.longest)): \(Wording.list(failing.situations))",
-                        why:
-                            "Each is tried again within the hour. An account that is locked out may be erased in part by now.",
-                        todo:
-                            "accountctl deletion list --state \(state) names them; accountctl deletion show says what ends it."
-                    )
-                )
-            }
-            if state == "residue" || state == "blocked" {
-                findings.append(
-                    DoctorFinding(
-                        .error,
-                        "deletion.\(state)",
-                        Wording.count(count, "request") + " in the state \(state)",
-                        why:
-                            "They wait for somebody. Once the cause is gone they go on by themselves, and erase: within "
-                            + (state == "residue" ? "the hour." : "five minutes."),
-                        todo:
-                            "accountctl deletion list --state \(state) names them; accountctl deletion show says what ends it."
-                    )
-                )
-            }
-        }
-        return findings
+        let states = try OpenRequests.byState(on: connection)
+        return try brakes(on: connection)
+            + states.flatMap { [Self.deadline($0), Self.failing($0), Self.waiting($0)].compactMap(\.self) }
+    }
+
+    /// A request whose legal deadline is near, or passed.
+    private static func deadline(_ requests: OpenRequests) -> DoctorFinding? {
+        guard requests.isUrgent else { return nil }
+        let left =
+            requests.left < .zero
+            ? "passed \(Wording.length(.zero - requests.left)) ago" : "is in \(Wording.length(requests.left))"
+        return DoctorFinding(
+            .error,
+            "deletion.deadline",
+            "a request in the state \(requests.state) whose legal deadline \(left)",
+            why: "An account must be erased within a calendar month of the request.",
+            todo: "accountctl deletion list shows it; accountctl deletion show says what ends its state."
+        )
+    }
+
+    /// Requests that fail time and again.
+    private static func failing(_ requests: OpenRequests) -> DoctorFinding? {
+        guard let failing = requests.failing else { return nil }
+        let (count, verb) = (Wording.count(failing.count, "request"), failing.count == 1 ? "fails" : "fail")
+        return DoctorFinding(
+            // What passes by itself has passed by then.
+            failing.longest > .seconds(3600) ? .error : .warning,
+            "deletion.failing",
+            "\(count) in the state \(requests.state) \(verb) again and again, the first for "
+                + "\(Wording.length(failing.longest)): \(Wording.list(failing.situations))",
+            why: "Each is tried again within the hour. An account that is locked out may be erased in part by now.",
+            todo: todo(requests.state)
+        )
+    }
+
+    /// Requests that somebody has to do something for.
+    private static func waiting(_ requests: OpenRequests) -> DoctorFinding? {
+        let state = requests.state
+        guard state == "residue" || state == "blocked" else { return nil }
+        return DoctorFinding(
+            .error,
+            "deletion.\(state)",
+            Wording.count(requests.count, "request") + " in the state \(state)",
+            why: "They wait for somebody. Once the cause is gone they go on by themselves, and erase: within "
+                + (state == "residue" ? "the hour." : "five minutes."),
+            todo: todo(state)
+        )
+    }
+
+    private static func todo(_ state: String) -> String {
+        "accountctl deletion list --state \(state) names them; accountctl deletion show says what ends it."
     }
 
     private func brakes(on connection: isolated Connection) throws -> [DoctorFinding] {
