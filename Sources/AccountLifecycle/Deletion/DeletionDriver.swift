@@ -164,42 +164,64 @@ package struct DeletionDriver: Sendable {
             }
             log.info("step repeated", metadata: ["step": "\(earlier.rawValue)", "found_by": "\(step.rawValue)"])
         case .stopped(let state, let situation, let pause):
-            // Counted from the end of the step, which may have taken longer than that.
-            let now = try await services.pool.withConnection { connection in
-                try journal.stop(state, situation, on: connection)
-                return try connection.one("select clock_timestamp()", as: Date.self)
-            }
-            log.warning(
-                "request stands still",
-                metadata: [
-                    "step": "\(step.rawValue)", "state": "\(state.rawValue)", "situation": "\(situation.code.rawValue)",
-                ]
-            )
-            return .pause(.until(now.addingTimeInterval(situation.delay(atLeast: pause) / .seconds(1))))
+            return .pause(try await stop(in: state, situation, step, of: record, pause, journal))
         case .failed(let situation):
-            try await services.pool.withConnection { connection in
-                // The patience with Apple counts from the first time that a credential could not be revoked, for
-                // whatever reason but what the database refused.
-                try journal.stop(
-                    state,
-                    situation,
-                    failed: true,
-                    waitsForApple: step == .revokeApple && situation.code != .failing,
-                    on: connection
-                )
-            }
-            let delay = situation.delay(atLeast: DeletionMachine.delay(afterFailures: record.failures + 1))
-            log.warning(
-                "step failed",
-                metadata: [
-                    "step": "\(step.rawValue)", "situation": "\(situation.code.rawValue)",
-                    "failures": "\(record.failures + 1)",
-                ]
-            )
-            return .pause(.failed(after: delay, situation))
+            return .pause(try await fail(situation, step, of: record, state, journal))
         }
         try await services.probe(.after(step))
         if case .back = result { return .decide }
         return .next
+    }
+
+    /// Records that a request stands still, and until when.
+    private func stop(
+        in state: DeletionState,
+        _ situation: Situation,
+        _ step: DeletionStep,
+        of record: DeletionRecord,
+        _ pause: Duration,
+        _ journal: DeletionJournal
+    ) async throws -> Pause {
+        // Counted from the end of the step, which may have taken longer than that.
+        let now = try await services.pool.withConnection { connection in
+            try journal.stop(state, situation, on: connection)
+            return try connection.one("select clock_timestamp()", as: Date.self)
+        }
+        services.logger(for: record.id).warning(
+            "request stands still",
+            metadata: [
+                "step": "\(step.rawValue)", "state": "\(state.rawValue)", "situation": "\(situation.code.rawValue)",
+            ]
+        )
+        return .until(now.addingTimeInterval(situation.delay(atLeast: pause) / .seconds(1)))
+    }
+
+    /// Records that a step failed, and when it is tried again.
+    private func fail(
+        _ situation: Situation,
+        _ step: DeletionStep,
+        of record: DeletionRecord,
+        _ state: DeletionState,
+        _ journal: DeletionJournal
+    ) async throws -> Pause {
+        let failures = record.failures + 1
+        try await services.pool.withConnection { connection in
+            // The patience with Apple counts from the first time that a credential could not be revoked, for whatever
+            // reason but what the database refused.
+            try journal.stop(
+                state,
+                situation,
+                failed: true,
+                waitsForApple: step == .revokeApple && situation.code != .failing,
+                on: connection
+            )
+        }
+        services.logger(for: record.id).warning(
+            "step failed",
+            metadata: [
+                "step": "\(step.rawValue)", "situation": "\(situation.code.rawValue)", "failures": "\(failures)",
+            ]
+        )
+        return .failed(after: situation.delay(atLeast: DeletionMachine.delay(afterFailures: failures)), situation)
     }
 }
