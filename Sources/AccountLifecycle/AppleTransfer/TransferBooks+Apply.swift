@@ -171,25 +171,8 @@ extension TransferBooks {
         guard candidates.count <= 1 else { return severalIdentities }
         if let (oldSub, oldEmail) = candidates.first {
             try moveIdentity(of: user, from: oldSub, to: sub, email, on: connection)
-            if let email, let oldEmail {
-                // Only where the account's address is the relay address that stops working.
-                try connection.execute(
-                    """
-                    update auth.users
-                    set email = \(email),
-                        updated_at = now()
-                    where id = \(user)
-                      and lower(email) = \(oldEmail)
-                    """
-                )
-            }
-            try connection.execute(
-                "update accountctl.apple_credentials set apple_sub = \(sub) where user_id = \(user) and apple_sub = \(oldSub)"
-            )
-            try connection.execute(
-                "delete from accountctl.apple_identity_marks where user_id = \(user) and state = 'transferred'"
-            )
-            if let email { try moveRelayAddress(of: user, from: oldEmail, to: email, isPrivate, on: connection) }
+            try moveCredentials(of: user, from: oldSub, to: sub, on: connection)
+            if let email { try moveAddress(of: user, from: oldEmail, to: email, isPrivate, on: connection) }
         }
         try connection.execute(
             """
@@ -203,6 +186,44 @@ extension TransferBooks {
             """
         )
         return nil
+    }
+
+    /// Has what is held and known of the old identity be the new one's.
+    private static func moveCredentials(
+        of user: UUID,
+        from oldSub: String,
+        to sub: String,
+        on connection: isolated Connection
+    ) throws {
+        try connection.execute(
+            "update accountctl.apple_credentials set apple_sub = \(sub) where user_id = \(user) and apple_sub = \(oldSub)"
+        )
+        try connection.execute(
+            "delete from accountctl.apple_identity_marks where user_id = \(user) and state = 'transferred'"
+        )
+    }
+
+    /// Puts the new address in the place of the relay address that stops working.
+    private static func moveAddress(
+        of user: UUID,
+        from oldEmail: String?,
+        to email: String,
+        _ isPrivate: Bool?,
+        on connection: isolated Connection
+    ) throws {
+        if let oldEmail {
+            // Only where it is the account's.
+            try connection.execute(
+                """
+                update auth.users
+                set email = \(email),
+                    updated_at = now()
+                where id = \(user)
+                  and lower(email) = \(oldEmail)
+                """
+            )
+        }
+        try moveRelayAddress(of: user, from: oldEmail, to: email, isPrivate, on: connection)
     }
 
     /// Makes the identity the new one; where the auth server has linked the new one to the account already, since the
