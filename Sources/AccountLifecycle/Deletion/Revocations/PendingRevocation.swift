@@ -28,63 +28,23 @@ package enum PendingRevocation {
         with services: DeletionServices,
         lease: DeletionDriver.LeaseCheck? = nil
     ) async throws -> Int {
-        let due = try await services.pool.withConnection { connection in
-            try connection.query(
-                """
-                select id, request_id, client_id, binding, sealed_token, sealed_subject, give_up_at <= clock_timestamp()
-                from accountctl.pending_revocations
-                where state = 'waiting'
-                  and not \(isStopped("request_id"))
-                  and (
-                      last_tried_at is null
-                      or last_tried_at + least(3600 * power(2, least(attempts - 1, 5)), 86400) * interval '1 second'
-                          <= clock_timestamp()
-                  )
-                -- Of each client id in turn: one whose calls Apple has had enough of does not fill the list of every time. And first
-                -- what is to be given up, which otherwise waits behind what cannot be tried.
-                order by
-                    row_number() over (
-                        partition by client_id
-                        order by give_up_at > clock_timestamp(), last_tried_at nulls first, id
-                    ),
-                    last_tried_at nulls first,
-                    id
-                limit 50
-                """,
-                as: (Int64, UUID?, String, UUID, String, String?, Bool).self
-            )
-        }
         // Apple asked for fewer calls, does not answer, or rejects them: theirs are left as they are, for a later time.
         var resting: Set<String> = []
-        for (id, request, clientID, binding, sealed, name, isOver) in due where !resting.contains(clientID) {
+        for due in try await findDue(with: services) where !resting.contains(due.clientID) {
             try Task.checkCancellation()
             // Since they were read.
-            if try await isStopped(request, services) { continue }
-            let outcome: Outcome
-            do {
-                let keys = services.vault.keys
-                let token = try keys.openText(sealed, for: context(binding: binding, clientID: clientID))
-                let subject = try name.map {
-                    try keys.openText($0, for: subjectContext(binding: binding, clientID: clientID)).reveal()
-                }
-                if let subject, try await hasReturned(subject, besides: request, with: services) {
-                    outcome = .personReturned
-                } else {
-                    try lease?(services.apple.longestCall)
-                    outcome = .apple(try await services.apple.revoke(token, clientID: clientID))
-                }
-            } catch let error as SealingError {
-                outcome = .apple(.trouble(Situation(.sealingKeyMissing, detail: "\(error)")))
-            }
+            if try await isStopped(due.request, services) { continue }
+            let outcome = try await attempt(due, with: services, lease: lease)
             switch outcome {
             // No try: when the client id is taken again it is their turn at once.
-            case .apple(.unasked) where !isOver:
-                resting.insert(clientID)
+            case .apple(.unasked) where !due.isOver:
+                resting.insert(due.clientID)
                 continue
-            case .apple(.trouble(let situation)) where situation.code == .appleUnreachable: resting.insert(clientID)
+            case .apple(.trouble(let situation)) where situation.code == .appleUnreachable:
+                resting.insert(due.clientID)
             case .apple, .personReturned: break
             }
-            try await record(outcome, of: id, isOver: isOver, with: services)
+            try await record(outcome, of: due.id, isOver: due.isOver, with: services)
         }
         return try await services.pool.withConnection { connection in
             try connection.one(
@@ -94,9 +54,31 @@ package enum PendingRevocation {
         }
     }
 
+    /// Has Apple revoke it, unless the person has an account again.
+    private static func attempt(
+        _ due: Due,
+        with services: DeletionServices,
+        lease: DeletionDriver.LeaseCheck?
+    ) async throws -> Outcome {
+        do {
+            let keys = services.vault.keys
+            let token = try keys.openText(due.token, for: context(binding: due.binding, clientID: due.clientID))
+            let subject = try due.subject.map {
+                try keys.openText($0, for: subjectContext(binding: due.binding, clientID: due.clientID)).reveal()
+            }
+            if let subject, try await hasReturned(subject, besides: due.request, with: services) {
+                return .personReturned
+            }
+            try lease?(services.apple.longestCall)
+            return .apple(try await services.apple.revoke(token, clientID: due.clientID))
+        } catch let error as SealingError {
+            return .apple(.trouble(Situation(.sealingKeyMissing, detail: "\(error)")))
+        }
+    }
+
     /// Whether an operator's word keeps the revocation of a request's credential from being made: a clone and a
     /// restored backup do not know who has come back since, and an account that is held or paused lives on.
-    private static func isStopped(_ request: Statement) -> Statement {
+    static func isStopped(_ request: Statement) -> Statement {
         """
         (
             \(DeletionBrakes.isEverythingPaused)

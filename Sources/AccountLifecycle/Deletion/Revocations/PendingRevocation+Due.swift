@@ -1,0 +1,63 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension PendingRevocation {
+    /// One that is due.
+    struct Due: Sendable {
+        let id: Int64
+        let request: UUID?
+        let clientID: String
+        let binding: UUID
+        let token: String
+        /// Whom the token speaks for, where that was known.
+        let subject: String?
+        /// Whether it was tried long enough.
+        let isOver: Bool
+    }
+
+    /// Finds those that are due.
+    static func findDue(with services: DeletionServices) async throws -> [Due] {
+        try await services.pool.withConnection { connection in
+            try connection.query(
+                """
+                select id, request_id, client_id, binding, sealed_token, sealed_subject, give_up_at <= clock_timestamp()
+                from accountctl.pending_revocations
+                where state = 'waiting'
+                  and not \(isStopped("request_id"))
+                  and (
+                      last_tried_at is null
+                      or last_tried_at + least(3600 * power(2, least(attempts - 1, 5)), 86400) * interval '1 second'
+                          <= clock_timestamp()
+                  )
+                -- Of each client id in turn: one whose calls Apple has had enough of does not fill the list of every time. And first
+                -- what is to be given up, which otherwise waits behind what cannot be tried.
+                order by
+                    row_number() over (
+                        partition by client_id
+                        order by give_up_at > clock_timestamp(), last_tried_at nulls first, id
+                    ),
+                    last_tried_at nulls first,
+                    id
+                limit 50
+                """,
+                as: (Int64, UUID?, String, UUID, String, String?, Bool).self
+            )
+            .map { id, request, clientID, binding, token, subject, isOver in
+                Due(
+                    id: id,
+                    request: request,
+                    clientID: clientID,
+                    binding: binding,
+                    token: token,
+                    subject: subject,
+                    isOver: isOver
+                )
+            }
+        }
+    }
+}
