@@ -58,28 +58,13 @@ struct DeletionAcceptCommand: AccountctlCommand {
                 try AcceptedColumn.exists(name, on: connection)
             )
         }
-        let isAccepted = accepted.contains { $0.name == column }
-        if withdraw, !isAccepted {
-            throw Self.unknown(
-                column,
-                why: "was not accepted",
-                heading: "Accepted: ",
-                known: accepted.map(\.name),
-                none: "Nothing was accepted."
-            )
-        }
-        if !withdraw, !isAccepted, names.isDisjoint(with: reported) {
-            guard exists else {
-                throw Self.unknown(
-                    column,
-                    why: "is not in this database",
-                    heading: "Reported: ",
-                    known: reported,
-                    none: "No open request reports one."
-                )
+        if !accepted.contains(where: { $0.name == column }) {
+            guard !withdraw else { throw Self.notAccepted(column, accepted) }
+            if names.isDisjoint(with: reported) {
+                guard exists else { throw Self.absent(column, reported) }
+                // Findings make way for a pause or a hold, and are searched for anew after it.
+                context.messages.warning("no open request reports \(SafeText.quoted(column)) now")
             }
-            // Findings make way for a pause or a hold, and are searched for anew after it.
-            context.messages.warning("no open request reports \(SafeText.quoted(column)) now")
         }
         if !withdraw, accepted.contains(where: { $0.name == column && $0.reason == reason }) {
             return try showUnchanged(in: context)
@@ -93,18 +78,35 @@ struct DeletionAcceptCommand: AccountctlCommand {
             withdraw
             ? "Have identifiers in \(column) found again?" : "Let \(column) keep identifiers of erased accounts?"
         try consent.ask(question, id: column, in: context)
-        guard !withdraw else {
-            let isWithdrawn = try await context.withConnection {
-                try await DeletionDesk(actor).withdraw(name, reason: reason, on: $0)
-            }
-            context.messages.note(
-                isWithdrawn ? "withdrawn; receipts that name it stay as they are" : "somebody has just withdrawn it"
-            )
-            try show(isWithdrawn ? .done : .unchanged, nil, in: context)
-            return .ok
+        let desk = DeletionDesk(actor)
+        if withdraw { return try await takeBack(name, reason, by: desk, in: context) }
+        return try await accept(name, reason, by: desk, in: context)
+    }
+
+    private func takeBack(
+        _ name: String,
+        _ reason: String,
+        by desk: DeletionDesk,
+        in context: CommandContext
+    ) async throws -> ExitStatus {
+        let isWithdrawn = try await context.withConnection {
+            try await desk.withdraw(name, reason: reason, on: $0)
         }
+        context.messages.note(
+            isWithdrawn ? "withdrawn; receipts that name it stay as they are" : "somebody has just withdrawn it"
+        )
+        try show(isWithdrawn ? .done : .unchanged, nil, in: context)
+        return .ok
+    }
+
+    private func accept(
+        _ name: String,
+        _ reason: String,
+        by desk: DeletionDesk,
+        in context: CommandContext
+    ) async throws -> ExitStatus {
         let waiting = try await context.withConnection {
-            try await DeletionDesk(actor).accept(name, reason: reason, on: $0)
+            try await desk.accept(name, reason: reason, on: $0)
         }
         guard let waiting else { return try showUnchanged(in: context) }
         context.messages.note("accepted; \(Wording.count(waiting, "request")) looked at again")
@@ -129,6 +131,26 @@ struct DeletionAcceptCommand: AccountctlCommand {
                     ])
                 )
             ])
+        )
+    }
+
+    private static func notAccepted(_ column: String, _ accepted: [AcceptedColumn]) -> CommandError {
+        unknown(
+            column,
+            why: "was not accepted",
+            heading: "Accepted: ",
+            known: accepted.map(\.name),
+            none: "Nothing was accepted."
+        )
+    }
+
+    private static func absent(_ column: String, _ reported: [String]) -> CommandError {
+        unknown(
+            column,
+            why: "is not in this database",
+            heading: "Reported: ",
+            known: reported,
+            none: "No open request reports one."
         )
     }
 
