@@ -61,19 +61,8 @@ struct MigrateVerifyCommand: AccountctlCommand {
                 hint: "Install it: accountctl migrate up"
             )
         }
-        for conflict in plan.conflicts {
-            context.messages.warning("migration \(conflict.number) \(conflict.name): \(conflict.state.rawValue)")
-        }
-        if isUnfinished {
-            context.messages.warning(
-                "a run of migrate up goes on, or has not ended well: what it made is among the differences; start it again"
-            )
-        }
-        let (pending, isSame) = (plan.pending.count, plan.conflicts.isEmpty)
-        if pending > 0 {
-            let are = pending == 1 ? "is" : "are"
-            context.messages.note("\(Wording.count(pending, "migration")) \(are) pending; see: accountctl migrate plan")
-        }
+        tell(of: plan, isUnfinished: isUnfinished, in: context)
+        let isSame = plan.conflicts.isEmpty
         try context.output.list(
             differences,
             Self.fields,
@@ -84,24 +73,46 @@ struct MigrateVerifyCommand: AccountctlCommand {
             return isSame ? .ok : .residue
         }
         if accept, !differences.isEmpty {
-            try context.confirm("Record these \(differences.count) differences as what should be there?", write)
-            let signature = try context.signature(acting)
-            let isRecorded = try await context.withMigrations { engine, connection in
-                let objects = differences.prefix(20).map { "\($0.kind.rawValue) \($0.object)" }
-                return try await engine.accept(differences, on: connection) { connection in
-                    try signature.log("migrate.accept", facts: ["differences": objects], on: connection)
-                }
-            }
-            guard isRecorded else {
-                throw CommandError(
-                    .residue,
-                    "something else differs by now: nothing was recorded",
-                    hint: "Look again: accountctl migrate verify"
-                )
-            }
+            try await record(differences, in: context)
             return isSame ? .ok : .residue
         }
         return differences.isEmpty && isSame ? .ok : .residue
+    }
+
+    /// Says what of the history is not as it should be, and what is still to come.
+    private func tell(of plan: MigrationPlan, isUnfinished: Bool, in context: CommandContext) {
+        for conflict in plan.conflicts {
+            context.messages.warning("migration \(conflict.number) \(conflict.name): \(conflict.state.rawValue)")
+        }
+        if isUnfinished {
+            context.messages.warning(
+                "a run of migrate up goes on, or has not ended well: what it made is among the differences; start it again"
+            )
+        }
+        let pending = plan.pending.count
+        if pending > 0 {
+            let are = pending == 1 ? "is" : "are"
+            context.messages.note("\(Wording.count(pending, "migration")) \(are) pending; see: accountctl migrate plan")
+        }
+    }
+
+    /// Records differences as what should be there, once somebody has said yes.
+    private func record(_ differences: [CatalogSnapshot.Difference], in context: CommandContext) async throws {
+        try context.confirm("Record these \(differences.count) differences as what should be there?", write)
+        let signature = try context.signature(acting)
+        let isRecorded = try await context.withMigrations { engine, connection in
+            let objects = differences.prefix(20).map { "\($0.kind.rawValue) \($0.object)" }
+            return try await engine.accept(differences, on: connection) { connection in
+                try signature.log("migrate.accept", facts: ["differences": objects], on: connection)
+            }
+        }
+        guard isRecorded else {
+            throw CommandError(
+                .residue,
+                "something else differs by now: nothing was recorded",
+                hint: "Look again: accountctl migrate verify"
+            )
+        }
     }
 }
 
