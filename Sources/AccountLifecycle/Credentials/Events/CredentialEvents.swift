@@ -146,22 +146,36 @@ struct CredentialEvents: Sendable {
                 .carryOut(reactions, mark: mark, dead: dead, services.policy, on: connection)
             try CredentialEventRows.settle(id, outcome, on: connection)
         case .confirm:
-            switch confirmation?.finding {
-            case nil, .unavailable?: return .confirm(user: user, event)
-            case .gone?:
-                let due = CredentialRules.reactionsToGrantGone(facts, services.policy)
-                let (reactions, outcome) = CredentialRules.permitted(due, facts)
-                if outcome == .otherSignIn { tell(id, services) }
-                // Apple refused these themselves, whomever they speak for.
-                let dead = CredentialReactions.Dead(clientIDs: confirmation?.gone ?? [], subject: nil)
-                try noteReport(on: user, about: dead.clientIDs, on: connection)
-                try CredentialReactions(on: user, to: event)
-                    .carryOut(reactions, mark: .consentRevoked, dead: dead, services.policy, on: connection)
-                try CredentialEventRows.settle(id, outcome, on: connection)
-            case .lives?: try CredentialEventRows.settle(id, .notConfirmed, on: connection)
-            case .inconclusive?, .askedBefore?: try CredentialEventRows.settle(id, .notConfirmable, on: connection)
-            case .nothingHeld?: try CredentialEventRows.settle(id, .nothingHeld, on: connection)
-            }
+            return try heed(confirmation, of: id, event, user, facts, services, on: connection)
+        }
+        return .settled
+    }
+
+    /// Does what Apple says of the credentials that an event is about; where it has said nothing yet, it is to be asked.
+    private static func heed(
+        _ confirmation: CredentialConfirmation?,
+        of id: Int64,
+        _ event: CredentialEvent,
+        _ user: UUID,
+        _ facts: CredentialRules.Facts,
+        _ services: CredentialServices,
+        on connection: isolated Connection
+    ) throws -> Step {
+        switch confirmation?.finding {
+        case nil, .unavailable?: return .confirm(user: user, event)
+        case .gone?:
+            let due = CredentialRules.reactionsToGrantGone(facts, services.policy)
+            let (reactions, outcome) = CredentialRules.permitted(due, facts)
+            if outcome == .otherSignIn { tell(id, services) }
+            // Apple refused these themselves, whomever they speak for.
+            let dead = CredentialReactions.Dead(clientIDs: confirmation?.gone ?? [], subject: nil)
+            try noteReport(on: user, about: dead.clientIDs, on: connection)
+            try CredentialReactions(on: user, to: event)
+                .carryOut(reactions, mark: .consentRevoked, dead: dead, services.policy, on: connection)
+            try CredentialEventRows.settle(id, outcome, on: connection)
+        case .lives?: try CredentialEventRows.settle(id, .notConfirmed, on: connection)
+        case .inconclusive?, .askedBefore?: try CredentialEventRows.settle(id, .notConfirmable, on: connection)
+        case .nothingHeld?: try CredentialEventRows.settle(id, .nothingHeld, on: connection)
         }
         return .settled
     }

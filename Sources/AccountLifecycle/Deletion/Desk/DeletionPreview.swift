@@ -91,20 +91,10 @@ package struct DeletionPreview: Sendable {
             case .unknown(let questions): untried = questions
             }
         }
-        let tables = try plan.parts.map { part in
-            Table(
-                table: part.table,
-                rows: try connection.one(
-                    plan.goingRows(of: part, user: user).counting(upTo: BlockerSearch.countLimit),
-                    as: Int.self
-                ),
-                reachedBy: part.reachedBy.map(\.name)
-            )
-        }
         let found = try AccountObjects.find(of: [user], profiles: plan.profiles, on: connection)[user] ?? .init()
         return DeletionPreview(
             user: user,
-            tables: tables.filter { $0.rows > 0 },
+            tables: try tables(of: plan, user, on: connection),
             blockers: blockers,
             unindexed: plan.unindexed,
             triggers: plan.triggers,
@@ -127,6 +117,25 @@ package struct DeletionPreview: Sendable {
                 as: Bool.self
             )
         )
+    }
+
+    /// The tables that lose rows, and how many.
+    private static func tables(
+        of plan: DeletionPlan,
+        _ user: UUID,
+        on connection: isolated Connection
+    ) throws -> [Table] {
+        try plan.parts.map { part in
+            Table(
+                table: part.table,
+                rows: try connection.one(
+                    plan.goingRows(of: part, user: user).counting(upTo: BlockerSearch.countLimit),
+                    as: Int.self
+                ),
+                reachedBy: part.reachedBy.map(\.name)
+            )
+        }
+        .filter { $0.rows > 0 }
     }
 
     private static func buckets(of found: AccountObjects.Found, _ policy: DeletionPolicy) -> [Bucket] {
