@@ -50,21 +50,7 @@ struct ReplayRun {
             )
         }
         tellOfList(database, life)
-        context.messages.note(
-            "legal holds placed since the backup are lost, and the list names them where a deletion waited for one only: place them again"
-        )
-        if isWorked, !isPaused {
-            context.messages.warning(
-                "deletions are not paused and a worker is alive, which may carry out what was cancelled since the backup; "
-                    + "stop it, or: accountctl deletion pause --all"
-            )
-        }
-        if replay.stuck > 0 {
-            context.messages.warning(
-                "\(Wording.count(replay.stuck, "account")) that \(replay.stuck == 1 ? "was" : "were") erased before "
-                    + "\(replay.stuck == 1 ? "waits" : "wait") here for the end of a pause or of a legal hold; see: accountctl deletion list"
-            )
-        }
+        tellBefore(replay, besideWorker: isWorked && !isPaused)
         if confirmation.dryRun || replay.steps.isEmpty {
             let outcome: ActOutcome = replay.steps.isEmpty ? .unchanged : .wouldBeDone
             try context.output.show(sheet(replay, held, outcome))
@@ -78,13 +64,7 @@ struct ReplayRun {
         try context.confirmIrreversible(question(replay, held), id: "\(replay.steps.count)", confirmation)
         let done = try await work(replay.steps)
         try context.output.show(sheet(replay, held, done.outcome, done))
-        if isPaused { context.messages.note("every deletion is paused; go on with: accountctl deletion resume --all") }
-        if replay.stopped > 0 {
-            context.messages.note(
-                "\(Wording.count(replay.stopped, "request")) that somebody had stopped \(replay.stopped == 1 ? "is" : "are") paused; "
-                    + "see: accountctl deletion list --paused"
-            )
-        }
+        tellAfter(replay, isPaused: isPaused)
         if done.refused > 0 {
             throw CommandError(
                 .blocked,
@@ -92,6 +72,36 @@ struct ReplayRun {
             )
         }
         return .ok
+    }
+
+    /// What an operator has to know before it begins.
+    private func tellBefore(_ replay: ErasureReplay, besideWorker: Bool) {
+        context.messages.note(
+            "legal holds placed since the backup are lost, and the list names them where a deletion waited for one only: place them again"
+        )
+        if besideWorker {
+            context.messages.warning(
+                "deletions are not paused and a worker is alive, which may carry out what was cancelled since the backup; "
+                    + "stop it, or: accountctl deletion pause --all"
+            )
+        }
+        if replay.stuck > 0 {
+            context.messages.warning(
+                "\(Wording.count(replay.stuck, "account")) that \(replay.stuck == 1 ? "was" : "were") erased before "
+                    + "\(replay.stuck == 1 ? "waits" : "wait") here for the end of a pause or of a legal hold; see: accountctl deletion list"
+            )
+        }
+    }
+
+    /// What is still to be done once it has ended.
+    private func tellAfter(_ replay: ErasureReplay, isPaused: Bool) {
+        if isPaused { context.messages.note("every deletion is paused; go on with: accountctl deletion resume --all") }
+        if replay.stopped > 0 {
+            context.messages.note(
+                "\(Wording.count(replay.stopped, "request")) that somebody had stopped \(replay.stopped == 1 ? "is" : "are") paused; "
+                    + "see: accountctl deletion list --paused"
+            )
+        }
     }
 
     /// How many of those to be asked for are under a legal hold; refuses words that name one.
