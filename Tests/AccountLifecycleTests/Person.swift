@@ -98,17 +98,18 @@ extension Stage {
         return reply.status == 200
     }
 
-    /// Runs SQL as the signed-in person, as PostgREST does.
+    /// Runs SQL as the signed-in person, as PostgREST does; `more` are claims of the token besides the usual ones.
     func signedIn<Result: Sendable>(
         _ person: Person,
+        claims more: [String: String] = [:],
         _ body: @Sendable (isolated Connection) async throws -> Result
     ) async throws -> Result {
         try await admin.withTransaction { connection in
             try connection.execute("set local role authenticated")
-            let claims = #"{"sub":"\#(person.text)","role":"authenticated"}"#
+            let claims = JSON(["sub": person.text, "role": "authenticated"].merging(more) { $1 })
             _ = try connection.one(
                 """
-                select set_config('request.jwt.claims', \(claims), true),
+                select set_config('request.jwt.claims', (\(claims))::text, true),
                        set_config('request.jwt.claim.sub', \(person.text), true)
                 """,
                 as: (String, String).self
@@ -118,8 +119,8 @@ extension Stage {
     }
 
     /// What a call of the app returns, as text.
-    func call(_ person: Person, _ statement: Statement) async throws -> String {
-        try await signedIn(person) { try $0.one(statement, as: String.self) }
+    func call(_ person: Person, claims: [String: String] = [:], _ statement: Statement) async throws -> String {
+        try await signedIn(person, claims: claims) { try $0.one(statement, as: String.self) }
     }
 
     /// Asks for the deletion as the app does.

@@ -133,10 +133,11 @@ end
 $$;
 
 select is(
-    pg_temp.after(prepare, 'authenticated', claims, 'select public.request_account_deletion()'), refusal,
-    why || ' opens no deletion'
+    pg_temp.after(prepare, 'authenticated', claims, format('select public.%s', call)), refusal,
+    format('%s opens no deletion: %s', why, call)
 )
-from refused;
+from refused
+cross join unnest(array['request_account_deletion()', 'request_account_deletion(''c'')']) as call;
 select is(
     pg_temp.after(
         prepare || '; select accountctl.open_deletion_request(' || quote_literal(id('Ed')) || ', ''operator'')', 'authenticated',
