@@ -75,6 +75,7 @@ import Testing
         ("0072_report_answers.sql", "715fab099229a4352faa51c3a23e74b676b1a457944cd0d933cd957eeb9fe7fd"),
         ("0073_transfer_subs.sql", "ec9310bb43fbb25a2be520eaf058e6f7888d1c2fbe631e21e0548cae197e2272"),
         ("0074_opening_checked.sql", "158bbad428ff4c8a56546af44fa535d6f07281d5bdc53863047f99010fecd68b"),
+        ("0075_code_sessions.sql", "cab4b3035cbec33f465c551f6662ccade74a8f106a1414619a78e36f80f7f478"),
     ]
 
     @Test func aDatabaseWithFormerTextsCanBeMigrated() throws {

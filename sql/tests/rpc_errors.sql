@@ -283,7 +283,7 @@ select is(
     'PT409 the deletion has begun; It can no longer be cancelled.', 'too late'
 );
 
--- PT429: ten codes an hour ----------------------------------------------------------------------------------------
+-- PT429: ten codes an hour of a session, a hundred of the account -----------------------------------------------------
 
 select is(
     pg_temp.refusal(
@@ -321,9 +321,47 @@ select is(
     pg_temp.refusal('authenticated', token('Anna'), 'select public.submit_apple_authorization_code(''code 1'')'), 'accepted',
     'others are not concerned'
 );
+select is(
+    pg_temp.refusal(
+        'authenticated', token('Bert', jsonb_build_object('session_id', upper(md5('Bert session')::uuid::text))),
+        'select public.submit_apple_authorization_code(''code 11'')'
+    ),
+    'PT429 too many authorization codes; Try again in an hour.', 'nor the session, however it is written'
+);
+select is(
+    pg_temp.refusal('authenticated', token('Bert') - 'session_id', 'select public.submit_apple_authorization_code(''code 11'')'),
+    'accepted', 'another session does not use them up'
+);
+-- At most ten of each.
+select is(
+    (
+        select count(*)
+        from generate_series(12, 100) as n
+        where pg_temp.refusal(
+            'authenticated', token('Bert', jsonb_build_object('session_id', md5('Bert ' || n / 10)::uuid)),
+            format('select public.submit_apple_authorization_code(%L)', 'code ' || n)
+        ) = 'accepted'
+    ),
+    89::bigint, 'a hundred within an hour, of several sessions'
+);
+select is(
+    pg_temp.refusal(
+        'authenticated', token('Bert', '{"session_id": "11111111-1111-4111-8111-111111111111"}'),
+        'select public.submit_apple_authorization_code(''code 101'')'
+    ),
+    'PT429 too many authorization codes; Try again in an hour.', 'and no more of the account, whoever sends them'
+);
+select is(
+    (
+        select array[count(*), count(sent_by), count(distinct sent_by)]
+        from accountctl.authorization_codes
+        where user_id = id('Bert')
+    ),
+    array[100, 99, 11]::bigint[], 'each says which session sent it'
+);
 update accountctl.authorization_codes set received_at = received_at - interval '1 hour';
 select is(
-    pg_temp.refusal('authenticated', token('Bert'), 'select public.submit_apple_authorization_code(''code 12'')'), 'accepted',
+    pg_temp.refusal('authenticated', token('Bert'), 'select public.submit_apple_authorization_code(''code 102'')'), 'accepted',
     'an hour later there is room again'
 );
 
