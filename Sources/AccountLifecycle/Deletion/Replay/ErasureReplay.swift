@@ -137,7 +137,7 @@ package struct ErasureReplay: Sendable {
                 if let isStopped = open[user] {
                     self.open += 1
                     if isStopped, !erased.isEmpty { stuck += 1 }
-                } else if repeated.contains(newest.request) {
+                } else if repeated.contains(newest.request.text) {
                     decided += 1
                 } else {
                     found.append(Step(act: erased.isEmpty ? .reopen : .erase, user: user, listed: newest))
@@ -153,16 +153,18 @@ package struct ErasureReplay: Sendable {
         }
     }
 
-    /// The requests that were opened again here before; whatever came of that, somebody knew.
-    private static func repeated(on connection: isolated Connection) throws -> Set<UUID> {
+    /// The requests that were opened again here before, as text; whatever came of that, somebody knew.
+    ///
+    /// A line of the log stands for good, also one that holds no request there.
+    private static func repeated(on connection: isolated Connection) throws -> Set<String> {
         Set(
             try connection.query(
                 """
-                select distinct (facts ->> \(fact)::text)::uuid
+                select distinct facts ->> \(fact)::text
                 from accountctl.operator_log
-                where action = 'deletion.request' and facts ? \(fact)::text
+                where action = 'deletion.request' and facts ->> \(fact)::text is not null
                 """,
-                as: UUID.self
+                as: String.self
             )
         )
     }
