@@ -53,7 +53,7 @@ import Testing
         try await JobHarness.with { harness in
             let queue = harness.queue
             let worker = try harness.worker(JobRegistry()) { $0.fusesClaims = false }
-            try await harness.enqueue((0..<4).map { _ in NewJob(kind: "test.plain", queue: "default") })
+            try await harness.enqueue((0..<4).map { _ in try NewJob(kind: "test.plain", queue: "default") })
             let id = try await harness.pool.withConnection { try queue.addWorker([Self.lanes[0]], on: $0) }
             let held = try await harness.claim(id, 2)
             var batch = held.map { FinishedJob(job: $0, verdict: .release) }
