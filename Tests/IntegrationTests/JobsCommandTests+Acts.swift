@@ -61,6 +61,45 @@ extension JobsCommandTests {
         }
     }
 
+    @Test("A job is named by its unique key, unless none has it, or several that ended had it")
+    func uniqueKeys() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            func add() async throws -> String {
+                try await database.psql("select accountctl.enqueue_job('test.kind', unique_key => 'test.kind:7')")
+            }
+            let key = ["--unique-key", "test.kind:7"]
+            func expect(_ words: [String], _ status: Int32, _ told: String) async throws {
+                let result = try await jobs(database, words + key)
+                #expect(result.status == status, "\(words): \(result)")
+                #expect((result.output + result.errors).contains(told), "\(words): \(result)")
+            }
+            let asks = [
+                ["cancel", "--yes"], ["discard", "--reason", "x", "--yes"], ["snooze", "--for", "1h"], ["retry"],
+                ["show"],
+            ]
+            for words in asks { try await expect(words, 3, "job has the unique key") }
+
+            let first = try await add()
+            try await expect(["snooze", "--for", "1h", "--json"], 0, #""id":\#(first),"outcome":"done""#)
+            try await expect(["show", "--json", "id,state"], 0, "scheduled")
+            try await expect(["cancel", "--yes", "--json"], 0, #""id":\#(first),"outcome":"done""#)
+            try await expect(["cancel", "--yes"], 3, "no unfinished job has the unique key")
+            try await expect(["show", "--json", "id,state"], 0, "cancelled")
+            try await expect(["retry", "--json"], 0, #""id":\#(first),"outcome":"done""#)
+            #expect(try await state(database, Int(first)) == "available")
+
+            try await expect(["discard", "--reason", "x", "--yes"], 0, "discarded")
+            let second = try await add()
+            // The unfinished one is meant, whatever ended before.
+            try await expect(["retry", "--dry-run", "--json"], 0, #""id":\#(second),"#)
+            try await expect(["discard", "--reason", "x", "--yes"], 0, "discarded")
+            for words in [["retry"], ["show"]] {
+                try await expect(words, 2, "name one by its id; the last are \(second), \(first)")
+            }
+            #expect(try await database.psql("select count(*) from accountctl.jobs") == "0")
+        }
+    }
+
     @Test("A snoozed job waits for as long as was said")
     func snooze() async throws {
         try await TestDatabase.with(.migrated) { database in

@@ -9,6 +9,31 @@ extension JobQueue {
         return try records("\(liveColumns) where j.unique_key = any(\(keys)) order by j.id", on: connection)
     }
 
+    /// The ids of jobs that had a unique key and ended in one of these states, the last first.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func ids(
+        ofEnded states: [JobState],
+        withKey key: String,
+        limit: Int,
+        on connection: isolated Connection
+    ) throws -> [Int64] {
+        guard !states.isEmpty else { return [] }
+        return try connection.query(
+            """
+            select id
+            from \(tables.history)
+            where unique_key = \(key)
+            and outcome::text = any(\(states.map(\.rawValue)))
+            -- A job that a hand put there twice is one.
+            group by id
+            order by max(finished_at) desc, id desc
+            limit \(limit)
+            """,
+            as: Int64.self
+        )
+    }
+
     /// That an unfinished job has a unique key, as an expression.
     package func hasJob(key: Statement) -> Statement {
         "exists (select from \(tables.jobs) as j where j.unique_key = \(key))"

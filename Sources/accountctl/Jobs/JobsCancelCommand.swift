@@ -14,6 +14,7 @@ struct JobsCancelCommand: AccountctlCommand {
 
             EXAMPLES
               accountctl jobs cancel 42 --reason "asked for twice"
+              accountctl jobs cancel --unique-key mail.schedule
             """
     )
 
@@ -28,14 +29,15 @@ struct JobsCancelCommand: AccountctlCommand {
     @OptionGroup
     var write: WriteOptions
 
-    @Argument(help: "The ids.")
-    var ids: [Int64]
+    @OptionGroup
+    var choice: JobChoice
 
     func validate() throws {
         try OptionText.check("--reason", acting.reason, limit: OptionText.jobReason)
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
+        let ids = try await context.ids(of: choice)
         let question = "Cancel \(CommandContext.named(ids))?"
         try await context.warnOfDeletions(drivenBy: ids)
         return try await context.act(on: ids, as: "jobs.cancel", acting, write, asking: question) { id, connection in

@@ -50,6 +50,11 @@ struct JobFilterOptions: ParsableArguments {
         state != nil || queue != nil || kind != nil || uniqueKey != nil || exhausted || limit != nil
     }
 
+    /// The unique key where nothing else was given, which names one job.
+    var keyAlone: String? {
+        state == nil && queue == nil && kind == nil && !exhausted && limit == nil ? uniqueKey : nil
+    }
+
     /// The filter, checked.
     func filter() throws -> JobFilter {
         var filter = JobFilter()

@@ -14,6 +14,7 @@ struct JobsDiscardCommand: AccountctlCommand {
 
             EXAMPLES
               accountctl jobs discard 42 --reason "the campaign is over"
+              accountctl jobs discard --unique-key mail.schedule --reason "no mail is sent"
             """
     )
 
@@ -28,8 +29,8 @@ struct JobsDiscardCommand: AccountctlCommand {
     @OptionGroup
     var write: WriteOptions
 
-    @Argument(help: "The ids.")
-    var ids: [Int64]
+    @OptionGroup
+    var choice: JobChoice
 
     func validate() throws {
         if acting.reason == nil { throw ValidationError("--reason is needed: it is kept with the job") }
@@ -38,6 +39,7 @@ struct JobsDiscardCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let reason = acting.reason ?? ""
+        let ids = try await context.ids(of: choice)
         let question = "Give up \(CommandContext.named(ids))?"
         try await context.warnOfDeletions(drivenBy: ids)
         return try await context.act(on: ids, as: "jobs.discard", acting, write, asking: question) { id, connection in

@@ -11,10 +11,12 @@ struct JobsRetryCommand: AccountctlCommand {
         abstract: "Run jobs again now, with their attempts anew.",
         discussion: """
             A waiting or parked job runs at once; a discarded or cancelled one comes back under its id, with its progress. A
-            completed one does not.
+            completed one does not. A unique key alone names one job: the unfinished one that has it, or else the only one that
+            was discarded or cancelled.
 
             EXAMPLES
               accountctl jobs retry 42 43
+              accountctl jobs retry --unique-key mail.schedule
               accountctl jobs retry --state discarded --kind mail.check --yes
             """
     )
@@ -33,12 +35,17 @@ struct JobsRetryCommand: AccountctlCommand {
     @OptionGroup
     var write: WriteOptions
 
-    @Argument(help: "The ids; without any, the jobs that --state or --exhausted names, narrowed by the other options.")
+    @Argument(
+        help: """
+            The ids; without any, the one job that --unique-key names, or the jobs that --state or --exhausted names, narrowed \
+            by the other options.
+            """
+    )
     var ids: [Int64] = []
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        guard !ids.isEmpty || options.state != nil || options.exhausted else {
-            throw CommandError(.usage, "name ids, or --state, or --exhausted")
+        guard !ids.isEmpty || options.state != nil || options.exhausted || options.keyAlone != nil else {
+            throw CommandError(.usage, "name ids, or --state, or --exhausted, or --unique-key alone")
         }
         guard ids.isEmpty || !options.areGiven else {
             throw CommandError(
@@ -51,12 +58,15 @@ struct JobsRetryCommand: AccountctlCommand {
         }
         let filter = try options.filter()
         let queue = JobQueue()
-        let (chosen, isCut) =
-            ids.isEmpty
-            ? try await context.withConnection { connection in try queue.retryable(filter, on: connection) }
-            : (ids, false)
+        var (chosen, isCut) = (ids, false)
+        if let key = options.keyAlone {
+            chosen = [try await context.job(withKey: key, orEnded: [.discarded, .cancelled])]
+        } else if ids.isEmpty {
+            let found = try await context.withConnection { connection in try queue.retryable(filter, on: connection) }
+            (chosen, isCut) = (found.ids, found.isCut)
+        }
         if isCut { context.tellMore(than: filter.limit, of: JobFilter.limits, "such jobs") }
-        let question = ids.isEmpty ? "Run \(CommandContext.named(chosen)) again?" : nil
+        let question = ids.isEmpty && options.keyAlone == nil ? "Run \(CommandContext.named(chosen)) again?" : nil
         let status = try await context.act(on: chosen, as: "jobs.retry", acting, write, asking: question) {
             id,
             connection in

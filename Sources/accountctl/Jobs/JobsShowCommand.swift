@@ -11,6 +11,7 @@ struct JobsShowCommand: AccountctlCommand {
         discussion: """
             EXAMPLES
               accountctl jobs show 42
+              accountctl jobs show --unique-key mail.schedule
               accountctl jobs show 42 --json state,errors
             """
     )
@@ -26,9 +27,19 @@ struct JobsShowCommand: AccountctlCommand {
     var global: GlobalOptions
 
     @Argument(help: "The job's id.")
-    var id: Int64
+    var id: Int64?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "In place of the id: the unfinished job that has this unique key, or else the only one that ended.",
+            valueName: "key"
+        )
+    )
+    var uniqueKey: String?
 
     func run(in context: CommandContext) async throws -> ExitStatus {
+        let id = try await chosen(in: context)
         let found = try await context.withConnection { connection in
             try JobQueue().show(id, on: connection)
         }
@@ -58,6 +69,16 @@ struct JobsShowCommand: AccountctlCommand {
             ])
         )
         return .ok
+    }
+
+    /// The id that was given, or that of the job with the unique key.
+    private func chosen(in context: CommandContext) async throws -> Int64 {
+        switch (id, uniqueKey) {
+        case (let id?, nil): return id
+        case (nil, let key?):
+            return try await context.job(withKey: key, orEnded: [.completed, .cancelled, .discarded])
+        default: throw CommandError(.usage, "name an id, or a job by --unique-key")
+        }
     }
 
     private struct Entry: Decodable {

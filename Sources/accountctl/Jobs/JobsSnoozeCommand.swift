@@ -12,6 +12,7 @@ struct JobsSnoozeCommand: AccountctlCommand {
         discussion: """
             EXAMPLES
               accountctl jobs snooze 42 --for 2h
+              accountctl jobs snooze --unique-key mail.schedule --for 1d
             """
     )
 
@@ -29,11 +30,12 @@ struct JobsSnoozeCommand: AccountctlCommand {
     @Option(name: .customLong("for"), help: ArgumentHelp("How long, such as 90s, 15m or 2h.", valueName: "duration"))
     var wait: String
 
-    @Argument(help: "The ids.")
-    var ids: [Int64]
+    @OptionGroup
+    var choice: JobChoice
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let wait = try DurationArgument.required(wait, "--for")
+        let ids = try await context.ids(of: choice)
         return try await context.act(on: ids, as: "jobs.snooze", acting, write, asking: nil) { id, connection in
             try JobQueue().snooze(id, for: wait, on: connection)
             return ("waits on", "would wait on")

@@ -81,7 +81,11 @@ struct ExampleTests {
     /// Prepares what an example takes for granted, beyond the stage.
     private static func prepare(_ example: Example, _ stage: ExampleStage) async throws {
         let line = stage.real(example.line)
-        if line.hasPrefix("accountctl jobs retry") {
+        if line.hasPrefix("accountctl jobs"), line.contains("--unique-key"), !line.contains("jobs enqueue") {
+            try await stage.database.psql(
+                "select accountctl.enqueue_job('mail.schedule', queue => 'mail', unique_key => 'mail.schedule')"
+            )
+        } else if line.hasPrefix("accountctl jobs retry") {
             try await stage.database.psql(ExampleStage.discarded)
         } else if line.hasPrefix("accountctl keys new"), line.contains("--append") {
             try stage.write("etc/sealing.keys", try await AccountctlProcess.run("keys", "new", "2026-11").output)
@@ -127,10 +131,6 @@ struct ExampleTests {
             try await stage.database.psql("update accountctl.deletion_requests set state = 'waiting_for_apple'")
         } else if line.hasPrefix("accountctl deletion list --state") || line.hasPrefix("accountctl deletion accept") {
             try await stage.database.psql(ExampleStage.standing)
-        } else if line.hasPrefix("accountctl jobs list --unique-key") {
-            try await stage.database.psql(
-                "select accountctl.enqueue_job('mail.schedule', queue => 'mail', unique_key => 'mail.schedule')"
-            )
         } else if line.hasPrefix("accountctl deletion resume") {
             try await stage.database.psql(
                 "update accountctl.deletion_brakes set paused_at = now(), paused_by = 'olga'"
