@@ -43,6 +43,7 @@ struct CommandLineTests {
             (["jobs", "list", "--state", "discarded", "--exhausted"], "--exhausted is of jobs that are not done"),
             (["jobs", "retry", "--state", "discarded", "--exhausted"], "--exhausted is of jobs that are not done"),
             (["jobs", "retry", "--state", "completed"], "--state completed"),
+            (["jobs", "retry", "--state", "running"], "--state running"),
             (["deletion", "request", "--file", "ids", "--rate", "50"], "such as 50/s"),
             (["jobs", "snooze", "1", "--for", "-5m"], "--for must be"),
             (["keys", "new", "x", "--output", ""], "--output is empty"),

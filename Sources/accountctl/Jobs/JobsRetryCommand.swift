@@ -53,8 +53,10 @@ struct JobsRetryCommand: AccountctlCommand {
                 "name ids, or --state or --exhausted (narrowed by --queue, --kind, --unique-key and --limit), not both"
             )
         }
-        guard options.state != .completed else {
-            throw CommandError(.usage, "--state completed: a completed job does not run again")
+        switch options.state {
+        case .completed: throw CommandError(.usage, "--state completed: a completed job does not run again")
+        case .running: throw CommandError(.usage, "--state running: a job that runs is not run again")
+        default: break
         }
         let filter = try options.filter()
         let queue = JobQueue()
