@@ -79,19 +79,22 @@ struct CommandEndTests {
 
     @Test("A reader that goes away and a disk that is full are told apart")
     func outputTrouble() async throws {
-        let pipe = Pipe.closedOnExec()
-        try pipe.fileHandleForReading.close()
-        let closed = try AccountctlProcess(["config", "show"], output: pipe.fileHandleForWriting)
-        let result = try await closed.result()
-        #expect(result.status == 141)
-        #expect(result.errors.isEmpty)
-        let full = try AccountctlProcess(
-            ["config", "show"],
-            output: FileHandle(forWritingTo: URL(fileURLWithPath: "/dev/full"))
-        )
-        let failed = try await full.result()
-        #expect(failed.status == 1)
-        #expect(failed.errors.contains("No space left"))
+        // Help and version are printed in other ways than what commands find out.
+        for words in [["config", "show"], ["--help"], ["jobs", "--help"], ["jobs"], ["help", "jobs"], ["--version"]] {
+            let pipe = Pipe.closedOnExec()
+            try pipe.fileHandleForReading.close()
+            let closed = try AccountctlProcess(words, output: pipe.fileHandleForWriting)
+            let result = try await closed.result()
+            #expect(result.status == 141, "\(words): \(result)")
+            #expect(result.errors.isEmpty, "\(words): \(result)")
+            let full = try AccountctlProcess(
+                words,
+                output: FileHandle(forWritingTo: URL(fileURLWithPath: "/dev/full"))
+            )
+            let failed = try await full.result()
+            #expect(failed.status == 1, "\(words): \(failed)")
+            #expect(failed.errors == "error: cannot write the output: No space left on device\n", "\(words): \(failed)")
+        }
     }
 
     @Test("Nothing that somebody calls himself reaches the terminal raw")

@@ -140,7 +140,7 @@ struct Launch {
             try DescriptorSink(descriptor: 1).write(text)
             return .ok
         } catch {
-            return ErrorReport(error).status
+            return report(error)
         }
     }
 
