@@ -160,13 +160,22 @@ struct BulkStopTests {
     @Test("A database that is away before anything is begun is told at once")
     func away() async throws {
         try await OperatorStage.with { stage in
-            let path = try BulkRun.write([OperatorStage.id(1)], stage)
+            let id = OperatorStage.id(1)
+            let path = try BulkRun.write([id], stage)
+            try await stage.addAccounts(1)
+            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            let list = stage.path("erasures")
+            try await stage.run(["deletion", "export"]).output.write(toFile: list, atomically: true, encoding: .utf8)
             try await ClosedPort.with { port in
                 let nowhere = ["PGHOST": "127.0.0.1", "PGPORT": "\(port)"]
-                for command in ["request", "cancel"] {
+                for command in [
+                    ["deletion", "request", "--file", path, "--dry-run"],
+                    ["deletion", "cancel", "--file", path, "--dry-run"],
+                    ["deletion", "replay", list, "--dry-run"],
+                ] {
                     // Well below the time that a request for a connection may take.
                     let result = try await AccountctlProcess(
-                        ["deletion", command, "--file", path, "--dry-run"],
+                        command,
                         environment: stage.variables.merging(nowhere) { $1 }
                     )
                     .result(within: .seconds(20))

@@ -147,10 +147,37 @@ import Testing
                 connection: ConnectionConfiguration(conninfo: "host=127.0.0.1 port=\(port) user=nobody dbname=none")
             )
             configuration.acquireDeadline = .seconds(3600)
-            configuration.retriesConnecting = false
+            configuration.retriesConnecting = .never
             try await Pool.withPool(configuration, logger: .silent) { pool in
                 let error = try await PostgresError.expected { try await pool.withConnection { _ in } }
                 #expect(error.code == .connectionFailed && error.isTransient, "\(error)")
+            }
+        }
+    }
+
+    /// Who begins is told at once that there is no server; who has begun waits for it to come back.
+    @Test(.timeLimit(.minutes(5))) func aPoolMayRetryOnceItWasConnected() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await TCPProxy.with(to: database.cluster.port) { proxy in
+                var configuration = PoolConfiguration(
+                    connection: ConnectionConfiguration(conninfo: database.conninfo(port: proxy.port))
+                )
+                configuration.acquireDeadline = .seconds(3600)
+                configuration.retriesConnecting = .onceConnected
+                try await Pool.withPool(configuration, logger: .silent) { pool in
+                    proxy.behaviour = .cut
+                    let error = try await PostgresError.expected { try await pool.withConnection { _ in } }
+                    #expect(error.isTransient, "\(error)")
+                    proxy.behaviour = .forward
+                    let first = try await pool.withConnection { $0.backendPID }
+                    proxy.behaviour = .cut
+                    try await eventually("the connection is lost") { pool.counts.idle == 0 }
+                    let before = proxy.connections
+                    let waiting = Task { try await pool.withConnection { $0.backendPID } }
+                    try await eventually("it tries more than once") { proxy.connections >= before + 2 }
+                    proxy.behaviour = .forward
+                    #expect(try await waiting.value != first)
+                }
             }
         }
     }

@@ -13,9 +13,18 @@ package struct PoolConfiguration: Sendable {
     /// How long a request waits for a connection, attempts to make one included; name resolution is not cut short.
     package var acquireDeadline: Duration = .seconds(30)
 
-    /// Whether a request goes on trying until its deadline while there is no server; without, it is told of the first
-    /// failure, for whoever tries again by itself.
-    package var retriesConnecting = true
+    /// When a request goes on trying to connect until its deadline while there is no server.
+    package enum Retrying: Sendable {
+        case always
+        /// Once a connection was made: whoever begins hears at once that there is no server, and what has begun outlasts
+        /// a restart.
+        case onceConnected
+        /// For whoever tries again by itself.
+        case never
+    }
+
+    /// Where requests do not, each is told of the first failure.
+    package var retriesConnecting = Retrying.always
 
     /// How old a connection gets; the lives of connections made together end up to a tenth earlier.
     var maximumAge: Duration = .seconds(3600)

@@ -15,17 +15,19 @@ final class PoolConnector: Sendable {
         var route: Route?
         /// Why the last attempt to connect failed; nil once one went well.
         var failure: PostgresError?
+        /// Whether any went well.
+        var hasConnected = false
     }
 
     private let configuration: ConnectionConfiguration
-    private let retries: Bool
+    private let retrying: PoolConfiguration.Retrying
     private let firstFailureLevel: Logger.Level
     private let logger: Logger
     private let lessons = Mutex(Lessons())
 
     init(_ configuration: PoolConfiguration, logger: Logger) {
         self.configuration = configuration.connection
-        retries = configuration.retriesConnecting
+        retrying = configuration.retriesConnecting
         firstFailureLevel = configuration.firstFailureLevel
         self.logger = logger
     }
@@ -44,6 +46,7 @@ final class PoolConnector: Sendable {
                 // One that could not be found out is asked for again.
                 if route != .unknownPooler { lessons.route = route }
                 lessons.failure = nil
+                lessons.hasConnected = true
             }
             return .made(connection)
         } catch {
@@ -60,7 +63,16 @@ final class PoolConnector: Sendable {
                 "could not connect to the database",
                 metadata: ["reason": "\(error)"]
             )
-            return .failed(error, mayRetry: retries && failure != nil)
+            return .failed(error, mayRetry: failure != nil && retries)
+        }
+    }
+
+    /// Whether an attempt that may go well another time is made again.
+    private var retries: Bool {
+        switch retrying {
+        case .always: true
+        case .onceConnected: lessons.withLock(\.hasConnected)
+        case .never: false
         }
     }
 

@@ -16,9 +16,9 @@ extension CommandContext {
     /// }
     /// ```
     ///
-    /// One that does not retry tells at once that there is no server.
+    /// That there is no server is told at once, unless it always retries.
     func withDatabase<Result: Sendable>(
-        retriesConnecting: Bool = true,
+        retriesConnecting: PoolConfiguration.Retrying = .onceConnected,
         _ body: @Sendable (Pool) async throws -> Result
     ) async throws -> Result {
         let settings = try settingsForDatabase()

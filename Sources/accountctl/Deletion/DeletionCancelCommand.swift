@@ -64,8 +64,6 @@ struct DeletionCancelCommand: AccountctlCommand {
         let list = try IDList(path: file, of: .requests)
         let actor = try context.actor(acting)
         list.tellRepeated(in: context)
-        // Before anything is begun: the pool would go on trying to connect, in silence.
-        try await context.withConnection { _ in }
         return try await context.withDatabase { pool in
             try await DeletionCancelRun(
                 context: context,

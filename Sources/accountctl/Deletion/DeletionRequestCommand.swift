@@ -119,7 +119,7 @@ struct DeletionRequestCommand: AccountctlCommand {
         let list = try IDList(path: file, of: .users)
         list.tellRepeated(in: context)
         // It tries again itself, and says so.
-        return try await context.withDatabase(retriesConnecting: false) { pool in
+        return try await context.withDatabase(retriesConnecting: .never) { pool in
             try await BulkRequest(
                 context: context,
                 pool: pool,
