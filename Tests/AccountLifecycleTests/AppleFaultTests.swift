@@ -80,6 +80,45 @@ import Testing
         }
     }
 
+    @Test func goingOnWithoutAppleIsTakenBackUntilTheLockOut() async throws {
+        try await Stage.with { stage in
+            let request = try await stage.request(try await stage.fullAccount())
+            for endpoint in [Endpoint.appleToken, .appleRevoke] {
+                stage.sandbox.faults.set(.appleError("invalid_client"), for: endpoint)
+            }
+            try await stage.drive(request)
+            let (desk, pool) = (stage.desk, stage.pool)
+            func proceed() async throws -> DeletionDesk.Act {
+                try await pool.withConnection { connection in
+                    try await desk.proceed(
+                        request,
+                        withoutApple: true,
+                        withoutIdentifiers: false,
+                        reason: "x",
+                        on: connection
+                    )
+                }
+            }
+            func takeBack() async throws -> DeletionDesk.Act {
+                try await pool.withConnection { connection in
+                    try await desk.waitForApple(request, reason: "x", on: connection)
+                }
+            }
+            #expect(try await takeBack() == .unchanged)
+            #expect(try await proceed() == .done)
+            // The preflight has passed without a look at Apple.
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.lockOut)))
+            #expect(try await takeBack() == .done)
+            try await stage.drive(request)
+            #expect(try await stage.state(request) == "waiting_for_apple")
+            #expect(try await proceed() == .done)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+            #expect(try await takeBack() == .refused(.lockedOut))
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "pending")
+        }
+    }
+
     @Test func aCodeComesAtOnceAndItsFailuresAreTold() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

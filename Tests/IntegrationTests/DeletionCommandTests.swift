@@ -85,6 +85,34 @@ struct DeletionCommandTests {
         }
     }
 
+    @Test("That a request goes on without Apple is taken back, until its account is locked out")
+    func withdrawal() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            let request = try await site.request()
+            let words = ["proceed", request, "--without-apple", "--withdraw", "--json", "outcome"]
+            try await site.database.psql(
+                "update accountctl.deletion_requests set state = 'waiting_for_apple', without_apple = true"
+            )
+            let runs: [(more: [String], outcome: String)] = [
+                (["--dry-run"], "would_be_done"), ([], "done"), ([], "unchanged"),
+            ]
+            for (more, outcome) in runs {
+                let told = try await site.deletion(words + more)
+                #expect(told.status == 0 && told.output.contains("\"\(outcome)\""), "\(told)")
+            }
+            let given = "select without_apple from accountctl.deletion_requests"
+            #expect(try await site.database.psql(given) == "f")
+            try await site.database.psql(
+                "update accountctl.deletion_requests set state = 'running', without_apple = true, locked_out_at = now()"
+            )
+            let late = try await site.deletion(words)
+            #expect(late.status == 6 && late.errors.contains("locked out by now"), "\(late)")
+            #expect(try await site.database.psql(given) == "t")
+            let other = try await site.deletion(["proceed", request, "--without-identifiers", "--withdraw"])
+            #expect(other.status == 2 && other.errors.contains("--withdraw takes --without-apple back"), "\(other)")
+        }
+    }
+
     @Test("A dry run, and a question that nobody is there to answer, change nothing")
     func nothingChanges() async throws {
         try await ErasureSite.with(accounts: 1) { site in

@@ -70,6 +70,7 @@ extension DeletionRefusal {
         case .busy: "busy"
         case .nothingLost: "nothing_lost"
         case .notHeldUpByApple: "not_held_up_by_apple"
+        case .lockedOut: "locked_out"
         }
     }
 }

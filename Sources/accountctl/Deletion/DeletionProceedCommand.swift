@@ -10,16 +10,20 @@ struct DeletionProceedCommand: ActCommand {
         abstract: "Go on with a deletion without Apple, or without its identifiers.",
         discussion: """
             Without Apple the credential is not revoked in the run; it is tried again apart from it. That is refused unless Apple,
-            or a sealing key, is what holds the request up now. It is not taken back: Apple is not looked at before the lock-out,
-            nor waited for, and deletion show says without_apple. Without identifiers, when
-            the key they are sealed with is lost, only the user id is searched for, and the receipt says so: that is not taken back,
-            and refused where keys.sealing_file has the key, or nothing is sealed yet. The request's id has to be typed, or given with --confirm.
+            or a sealing key, is what holds the request up now. Apple is not looked at before the lock-out then, nor waited for, and
+            deletion show says without_apple. With --withdraw that is taken back, until the account is locked out: the request is
+            looked at again, and waits for Apple as every other does. Without identifiers, when the key they are sealed with is
+            lost, only the user id is searched for, and the receipt says so: that is not taken back, and refused where
+            keys.sealing_file has the key, or nothing is sealed yet. The request's id has to be typed, or given with --confirm;
+            to take something back nothing is asked.
 
             EXIT CODES
-              0 it goes on; 3 no such request; 6 nothing of it is lost, Apple does not hold it up, or it has ended
+              0 it goes on, or waits for Apple again; 3 no such request; 6 nothing of it is lost, Apple does not hold it up, the
+              account is locked out (--withdraw), or it has ended
 
             EXAMPLES
               accountctl deletion proceed 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --without-apple
+              accountctl deletion proceed 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --without-apple --withdraw
             """
     )
 
@@ -29,6 +33,9 @@ struct DeletionProceedCommand: ActCommand {
     @Flag(name: .long, help: "The key of the identifiers is lost: search for the user id alone.")
     var withoutIdentifiers = false
 
+    @Flag(name: .long, help: "Take --without-apple back, until the account is locked out.")
+    var withdraw = false
+
     @OptionGroup
     var options: ActOptions<RequestTarget, ConfirmOptions>
 
@@ -36,9 +43,13 @@ struct DeletionProceedCommand: ActCommand {
         if !withoutApple, !withoutIdentifiers {
             throw ValidationError("say what to go on without: --without-apple or --without-identifiers")
         }
+        if withdraw, withoutIdentifiers {
+            throw ValidationError("--withdraw takes --without-apple back, and not --without-identifiers")
+        }
     }
 
     func act(in context: CommandContext) throws -> Act<DeletionDesk.Act> {
+        if withdraw { return withdrawal }
         let (apple, identifiers, reason) = (withoutApple, withoutIdentifiers, options.acting.reason)
         let hasKeys = try context.checkedSettings().settings.keys.sealingKeyFile != nil
         let keys = identifiers && hasKeys ? try context.keyRing() : nil
@@ -63,6 +74,19 @@ struct DeletionProceedCommand: ActCommand {
                     reason: reason,
                     on: connection
                 )
+            }
+        )
+    }
+
+    /// Has it wait for Apple again.
+    private var withdrawal: Act<DeletionDesk.Act> {
+        let reason = options.acting.reason
+        return Act(
+            plan: "would wait for Apple again",
+            done: "waits for Apple again",
+            brakes: RequestTarget.brakes,
+            perform: { actor, _, request, connection in
+                try await DeletionDesk(actor).waitForApple(request, reason: reason, on: connection)
             }
         )
     }

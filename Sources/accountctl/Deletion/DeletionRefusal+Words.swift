@@ -21,6 +21,7 @@ extension DeletionRefusal {
         case .notHeldUpByApple:
             "neither Apple nor a missing sealing key holds it up: there is nothing to go on without; deletion show says why "
                 + "it stands"
+        case .lockedOut: "the account is locked out by now: it goes on without Apple"
         case .busy: "somebody else is at work on it; try again"
         }
     }

@@ -209,7 +209,7 @@ package struct DeletionDesk: Sendable {
     }
 
     /// Acts on an open request under its lock, and logs it when it was done.
-    private func act(
+    func act(
         on request: UUID,
         _ action: String,
         reason: String?,

@@ -16,4 +16,6 @@ package enum DeletionRefusal: Sendable, Hashable {
     case nothingLost
     /// Neither Apple nor a sealing key holds it up: nothing of it waits for Apple.
     case notHeldUpByApple
+    /// The account is locked out: the step at Apple may have begun, and keeps to what it read then.
+    case lockedOut
 }
