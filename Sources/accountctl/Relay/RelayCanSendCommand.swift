@@ -1,5 +1,6 @@
 import AccountLifecycle
 import ArgumentParser
+import MailRelay
 import Terminal
 
 #if canImport(FoundationEssentials)
@@ -12,7 +13,7 @@ import Terminal
 struct RelayCanSendCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "can-send",
-        abstract: "Say whether mail of a stream may be sent to an account, and why.",
+        abstract: "Say whether mail of a stream may be sent to an account, why, and what to do about the stream.",
         discussion: """
             The app's own mailer asks the same: select * from accountctl.can_send('news', user_id).
 
@@ -24,7 +25,7 @@ struct RelayCanSendCommand: AccountctlCommand {
             """
     )
 
-    static let outputFields = ["stream", "user_id", "answer", "reason"]
+    static let outputFields = ["stream", "user_id", "answer", "reason", "todo"]
 
     @OptionGroup
     var global: GlobalOptions
@@ -44,16 +45,18 @@ struct RelayCanSendCommand: AccountctlCommand {
             )
         }
         let stream = stream
-        let found = try await context.withConnection { connection in
-            guard try MailStreamStore.find(named: stream, on: connection) != nil else {
+        let (record, found) = try await context.withConnection {
+            connection -> (MailStreamRecord, RelayDirectory.CanSend) in
+            guard let record = try MailStreamStore.find(named: stream, on: connection) else {
                 throw CommandError(
                     .notFound,
                     "there is no stream \"\(SafeText.line(stream))\"",
                     hint: "See: accountctl relay stream list"
                 )
             }
-            return try RelayDirectory.canSend(stream: stream, userID: userID, on: connection)
+            return (record, try RelayDirectory.canSend(stream: stream, userID: userID, on: connection))
         }
+        let todo = found.todo(about: record).map(context.messages.rewrite)
         try context.output.show(
             Sheet([
                 Sheet.Section(
@@ -62,6 +65,7 @@ struct RelayCanSendCommand: AccountctlCommand {
                         Sheet.Fact("user_id", "User", .uuid(userID)),
                         Sheet.Fact("answer", "Answer", .text(found.answer.rawValue), found.answer.emphasis),
                         Sheet.Fact("reason", "Because", .text(found.reason)),
+                        Sheet.Fact("todo", "To do", .text(todo)),
                     ])
                 )
             ])
@@ -70,6 +74,30 @@ struct RelayCanSendCommand: AccountctlCommand {
         case .yes: .ok
         case .no: .broken
         case .unknown: .temporary
+        }
+    }
+}
+
+extension RelayDirectory.CanSend {
+    /// What an operator does about the stream; nil where the answer is not for its sake.
+    ///
+    /// The reason names the paths alone, which may both be well: a domain that is not registered with Apple, or whose own
+    /// policy has the mail refused, is in no path.
+    fileprivate func todo(about record: MailStreamRecord) -> String? {
+        let check = "accountctl relay check \(record.stream.name)"
+        switch answer {
+        case .yes: return nil
+        case .no:
+            // By the database's own words: the account is looked at before the stream.
+            guard reason.hasPrefix("the relay does not take") else { return nil }
+            return "what to publish, or to register with Apple, says \(check) --explain"
+        case .unknown:
+            guard let known = record.standing.known else {
+                return "let a worker run: two checks have to agree; what one would say now says \(check)"
+            }
+            return known.reachable == .unknown
+                ? "what is missing, or does not answer, says \(check) --explain"
+                : "let a worker run, which checks it again; what keeps it from telling says \(check) --explain"
         }
     }
 }
