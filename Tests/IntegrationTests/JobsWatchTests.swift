@@ -48,9 +48,10 @@ struct JobsWatchTests {
         }
     }
 
-    @Test("A job is shown as it comes to run, is to be tried again, and ends, however long it ran")
+    @Test("A job is shown as it comes to run, is to be tried again, is to wait, and ends, however long it ran")
     func follows() async throws {
         struct Refused: Error {}
+        enum Word { case fail, wait, complete }
         try await TestDatabase.with(.migrated) { database in
             try await database.withPool(maximumConnections: 6, sessionSettings: JobQueue.controlSettings) { pool in
                 let kind = JobKind<[String: String]>(
@@ -58,13 +59,16 @@ struct JobsWatchTests {
                     queue: "mail",
                     retry: .exponential(attempts: 5, base: .seconds(600))
                 )
-                // Each attempt fails when the test says so with true, and completes with false.
-                let (verdicts, say) = AsyncStream.makeStream(of: Bool.self)
+                // Each attempt ends as the test says.
+                let (verdicts, say) = AsyncStream.makeStream(of: Word.self)
                 var registry = JobRegistry()
-                try registry.register(kind) { _, _ in
-                    for await fails in verdicts {
-                        if fails { throw Refused() }
-                        break
+                try registry.register(kind) { _, context in
+                    for await verdict in verdicts {
+                        switch verdict {
+                        case .fail: throw Refused()
+                        case .wait: return .snooze(until: context.now.addingTimeInterval(3600))
+                        case .complete: return .completed()
+                        }
                     }
                     return .completed()
                 }
@@ -93,27 +97,44 @@ struct JobsWatchTests {
                     let id = try await database.psql("select accountctl.enqueue_job('test.slow', queue => 'mail')")
                     try await seen("running")
                     // As if it had run for longer than is looked back.
-                    try await database.psql(
-                        """
-                        update accountctl.jobs
-                        set created_at = created_at - interval '1 hour',
-                            run_at = run_at - interval '1 hour',
-                            claimed_at = claimed_at - interval '1 hour'
-                        """
-                    )
-                    say.yield(true)
+                    func runLong() async throws {
+                        try await database.psql(
+                            """
+                            update accountctl.jobs
+                            set created_at = created_at - interval '1 hour',
+                                run_at = run_at - interval '1 hour',
+                                claimed_at = claimed_at - interval '1 hour',
+                                errors = jsonb_set(errors, '{0,at}', to_jsonb(now() - interval '1 hour'))
+                            """
+                        )
+                    }
+                    func act(_ words: String...) async throws {
+                        let result = try await AccountctlProcess(["jobs"] + words, environment: database.variables)
+                            .result()
+                        #expect(result.status == 0, "\(words): \(result.errors)")
+                    }
+                    try await runLong()
+                    say.yield(.fail)
                     try await seen("scheduled")
                     // With its attempts anew: this one has the number of the first.
-                    let retry = try await AccountctlProcess.run("jobs", "retry", id, environment: database.variables)
-                    #expect(retry.status == 0, "\(retry.errors)")
+                    try await act("retry", id)
                     try await seen("running", times: 2)
-                    say.yield(false)
+                    try await runLong()
+                    say.yield(.wait)
+                    try await seen("scheduled", times: 2)
+                    try await act("snooze", id, "--for", "2h")
+                    try await seen("scheduled", times: 3)
+                    try await act("retry", id)
+                    try await seen("running", times: 3)
+                    say.yield(.complete)
                     try await seen("completed")
                     watch.signal(SIGTERM)
                     let lines = try await watch.result().output.split(separator: "\n")
                     // Whether it is met before it is taken is a matter of moments.
                     let told = lines.filter { !$0.contains("available") }
-                    #expect(told.map { $0.contains("\"attempt\":1") } == [true, true, true, true], "\(lines)")
+                    // What waits without having failed has its attempt back.
+                    let attempts = told.map { $0.contains("\"attempt\":1") }
+                    #expect(attempts == [true, true, true, false, false, true, true], "\(lines)")
                 }
             }
         }

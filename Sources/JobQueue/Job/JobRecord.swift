@@ -30,7 +30,7 @@ package struct JobRecord: Sendable, Hashable, Codable {
     /// When it was recorded.
     package let lastErrorAt: Date?
     /// When its present state began, as far as the row tells: its end, else the latest of creation, claim, cancel
-    /// request, last error and being made runnable.
+    /// request, last error, being told to wait and being made runnable.
     package let changedAt: Date
 }
 

@@ -62,6 +62,8 @@ extension JobQueue {
                     when \(wasWoken) then clock_timestamp()
                     else clock_timestamp() + coalesce(\(wait), 0) * interval '1 second'
                 end,
+                -- Counts for no place in the line once run_at is another: it tells since when the job waits.
+                waiting_since = case when \(parkedFor) is null then clock_timestamp() else waiting_since end,
                 attempt = case
                     -- After an alarm it would have one attempt a day for good.
                     when \(isWell) and exhausted_at is not null then 0

@@ -58,7 +58,7 @@ extension JobQueue {
     /// What changed after an instant: jobs that ended, and those that run or wait now; oldest first, a page of `limit`
     /// at a time.
     ///
-    /// What leaves no time in a job's row is no change: that it was snoozed, or moved up.
+    /// What leaves no time in a job's row is no change: that it moved up, or became due.
     ///
     /// For following along: ask again with the last one of a full page until one is not full.
     ///
@@ -204,7 +204,7 @@ extension JobQueue {
         return Set(names)
     }
 
-    /// When an unfinished job last came, was taken, was told to stop, failed or was made to run again.
+    /// When an unfinished job last came, was taken, was told to stop, failed, was told to wait or was made to run again.
     ///
     /// Never in the future, where whoever follows along would wait for it: a hand may have written such times.
     private static let liveMoment: Statement = """
@@ -213,6 +213,10 @@ extension JobQueue {
             case
                 when (j.errors -> -1 ->> 'at')::timestamptz <= statement_timestamp()
                     then (j.errors -> -1 ->> 'at')::timestamptz
+            end,
+            case
+                -- Of one that became due it is the time for which it was scheduled.
+                when j.state = 'scheduled' and j.waiting_since <= statement_timestamp() then j.waiting_since
             end,
             case
                 -- One that became due, or moved up, is what it was.

@@ -159,7 +159,9 @@ extension JobQueue {
             update \(tables.jobs)
             set state = 'scheduled',
                 parked_for = null,
-                run_at = clock_timestamp() + \(wait.seconds)::double precision * interval '1 second'
+                run_at = clock_timestamp() + \(wait.seconds)::double precision * interval '1 second',
+                -- For whoever follows along; it counts for no place in the line once run_at is another.
+                waiting_since = clock_timestamp()
             where id = \(id)
             and (state in ('available', 'scheduled') or parked_for = 'limit')
             """

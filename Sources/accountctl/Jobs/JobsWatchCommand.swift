@@ -13,10 +13,11 @@ import Terminal
 struct JobsWatchCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Follow jobs as they come, run, fail and end, until interrupted.",
+        abstract: "Follow jobs as they come, run, fail, wait and end, until interrupted.",
         discussion: """
             Hears notifications and looks besides once a second; a lost connection is made again. JSON comes as an object a line.
-            What is over before the next look is not told, nor that a job was snoozed without having failed.
+            What is over before the next look is not told. One that was snoozed, by its handler or an operator, is scheduled, as
+            one that is to be tried again; run_at says until when.
 
             EXAMPLES
               accountctl jobs watch
@@ -56,6 +57,7 @@ struct JobsWatch: Watch, Sendable {
         Field("queue", "Queue") { .text($0.queue) },
         Field("kind", "Kind") { .text($0.kind) },
         Field("attempt", "Att", alignment: .right) { .integer(Int64($0.attempt)) },
+        Field("run_at", nil, detail: "Run at") { .date($0.runAt) },
         Field("reason", "Reason") { .text($0.reason) },
         Field("last_error", "Last error") { .text($0.lastError) },
     ]
