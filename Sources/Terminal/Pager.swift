@@ -28,6 +28,9 @@ package struct Pager: Sendable, Equatable {
     /// output is never lost for want of a pager. `less` is told to leave short text alone, keep colours and not to
     /// clear the screen (`LESS=FRX`), unless `LESS` says something else.
     ///
+    /// A pager is handed no settings of this program and none of libpq, which may be secrets. Below sudo the person is
+    /// not the user that it runs as, and `less` is told to give no shell (`LESSSECURE=1`).
+    ///
     /// - Parameters:
     ///   - style: what the stream can show.
     ///   - rows: what the terminal says of its height, if it does; `LINES` overrides it.
@@ -50,8 +53,15 @@ package struct Pager: Sendable, Equatable {
             command: command,
             rows: rows,
             columns: columns,
-            environment: environment.merging(["LESS": "FRX"]) { own, _ in own }
+            environment: variables(from: environment)
         )
+    }
+
+    private static func variables(from environment: [String: String]) -> [String: String] {
+        var variables = environment.filter { !$0.key.hasPrefix("ACCOUNTCTL_") && !$0.key.hasPrefix("PG") }
+        if variables["LESS"] == nil { variables["LESS"] = "FRX" }
+        if environment["SUDO_UID"] != nil || environment["SUDO_USER"] != nil { variables["LESSSECURE"] = "1" }
+        return variables
     }
 
     /// Whether a program lies in one of the folders of `PATH`, or at the path it is called by.

@@ -21,6 +21,23 @@ struct PagerTests {
         #expect(decide(["LINES": "50"])?.rows == 50)
     }
 
+    @Test(
+        "It gets no secret of ours, and below sudo less gives no shell of the other user",
+        arguments: [nil, "SUDO_UID", "SUDO_USER"]
+    )
+    func isHarmless(sudo: String?) throws {
+        var environment = [
+            "ACCOUNTCTL_DATABASE_PASSWORD_FILE": "-", "ACCOUNTCTL_PAGER": "less -S", "PGPASSWORD": "secret",
+            "PGSERVICE": "x", "PAGER": "more", "TERM": "xterm", "LESSSECURE": "",
+        ]
+        if let sudo { environment[sudo] = "1000" }
+        let pager = try #require(decide(environment))
+        #expect(pager.command == "less -S")
+        var expected = ["PAGER": "more", "TERM": "xterm", "LESS": "FRX", "LESSSECURE": sudo == nil ? "" : "1"]
+        if let sudo { expected[sudo] = "1000" }
+        #expect(pager.environment == expected)
+    }
+
     @Test("There is none where nobody could use it, and never one that is not installed")
     func none() {
         #expect(decide([:], .plain) == nil)
