@@ -61,8 +61,8 @@ extension AppleNotification {
 
     /// Reads the signed payload of a token.
     ///
-    /// Refused is only what is not for us, or was not for then: Apple does not send again what it holds to be
-    /// delivered, so that whatever else is missing or of another form is made up for.
+    /// Refused is only what is not for us, was not for then, or is no notification: Apple does not send again what it
+    /// holds to be delivered, so that whatever else is missing or of another form is made up for.
     init(
         _ payload: StrictJSON,
         of token: [UInt8],
@@ -77,10 +77,12 @@ extension AppleNotification {
             clock: (arrived: arrived, now: now),
             datesRequired: false
         )
+        // Identity tokens have the same issuer, audiences and keys, and everybody who signs in holds one.
+        guard case .object(let members) = payload, let told = members["events"] else { throw .missingClaim }
         id = Self.text(payload["jti"], upTo: 255) ?? Self.digest(of: token)
         audience = claims.audience
         issuedAt = claims.issuedAt
-        events = Self.events(payload["events"] ?? .null, issuedAt: claims.issuedAt)
+        events = Self.events(told, issuedAt: claims.issuedAt)
     }
 
     /// Names a token that has no usable name of its own.

@@ -115,7 +115,7 @@ import Testing
 
     /// Apple's signature is good: what is not understood is kept and said, and Apple is not asked to try for ever.
     @Test(arguments: [
-        "5", "true", "[]", #""""#, #""[]""#, #""5""#, #""{}""#, #""\"{}\"""#, "[[]]", "[5]", "{}",
+        "5", "true", "null", "[]", #""""#, #""[]""#, #""5""#, #""{}""#, #""\"{}\"""#, "[[]]", "[5]", "{}",
         #"{"sub":"s"}"#, #"{"type":5,"sub":"s"}"#, #"{"type":"x","sub":"s","event_time":-1}"#,
         #"{"type":"","sub":"s"}"#, #"{"type":"x","sub":"s","event_time":"soon"}"#,
         #"{"type":"x","sub":"s","event_time":1e15}"#, #""{\"type\":\"x\",\"sub\":\"s\",\"sub\":\"t\"}""#,
@@ -146,9 +146,13 @@ import Testing
         #expect(try self.notification(payload("1750000001")).id != notification.id)
     }
 
-    @Test func aNotificationWithoutEventsOrTimeOfIssueIsKept() throws {
-        let silent = try notification(Claims.notification { $0.others.remove(at: 1) })
-        #expect(silent.events.map(\.type) == [.other("unreadable")])
+    /// Same issuer, audience and keys: anybody who signs in has one.
+    @Test func anIdentityTokenIsNoNotification() throws {
+        #expect(try verify(body(Claims.identity())) == .refused(.missingClaim))
+        #expect(try verify(body(Claims.notification { $0.others.remove(at: 1) })) == .refused(.missingClaim))
+    }
+
+    @Test func aNotificationWithoutTimeOfIssueIsKept() throws {
         for iat in [nil, #""yesterday""#] {
             let timeless = try notification(Claims.notification { $0.iat = iat })
             #expect(timeless.issuedAt == Claims.now)

@@ -104,10 +104,12 @@ struct NotificationProcessTests {
                 }
                 let genuine = try sender.body(notification(.accountDeleted, anna))
                 let token = genuine.dropFirst(12).dropLast(2)
+                // Signed by Apple for the same app, and in the hands of everybody who signs in.
+                let identity = try program.sandbox.apple.signIn(clientID: AppleProgram.clientID).identityToken
                 for (body, status) in [
                     ("", 400), ("[]", 400), (String(genuine.dropLast(1)), 400), (String(token), 400),
                     (#"{"payload":"\#(token)","payload":"\#(token)"}"#, 400),
-                    (#"{"payload":{"payload":"\#(token)"}}"#, 400),
+                    (#"{"payload":{"payload":"\#(token)"}}"#, 400), (#"{"payload":"\#(identity)"}"#, 400),
                     (#"{"payload":"\#(token)","padding":"\#(String(repeating: "x", count: 40_000))"}"#, 400),
                     (String(repeating: "[", count: 30_000), 400),
                     (#"{"payload":"\#(String(repeating: "x", count: 70_000))"}"#, 413),
