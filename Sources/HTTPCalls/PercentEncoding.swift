@@ -7,20 +7,28 @@ package enum PercentEncoding {
 
     /// Encodes a path whose slashes separate segments, as the keys of stored objects have them.
     ///
-    /// Segments that consist of dots alone are encoded as well: a client or a proxy may otherwise resolve `..` and
-    /// address another object.
-    package static func path(_ text: String) -> String {
+    /// None for a path with an empty segment or one of `.` or `..`: gateways merge slashes and remove dot segments,
+    /// escaped ones too, since `%2E` is a dot to them (RFC 3986, section 6.2.2). What arrives would be another path.
+    package static func path(_ text: String) -> String? {
         // By bytes, as the other side reads: a slash with an accent on it is another character.
-        text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { segment in
-            segment.count <= 2 && segment.allSatisfy { $0 == UInt8(ascii: ".") }
-                ? String(repeating: "%2E", count: segment.count)
-                : encode(segment)
-        }.joined(separator: "/")
+        let segments = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard segments.allSatisfy({ arrives($0) }) else { return nil }
+        return segments.map { encode($0) }.joined(separator: "/")
+    }
+
+    /// Encodes one segment of a path, a slash in it too; none for one that a gateway takes away, see ``path(_:)``.
+    package static func segment(_ text: String) -> String? {
+        arrives(text.utf8) ? encode(text.utf8) : nil
     }
 
     /// The body of a form: `name=value` joined by ampersands.
     package static func form(_ fields: [(name: String, value: String)]) -> [UInt8] {
         Array(fields.map { "\(component($0.name))=\(component($0.value))" }.joined(separator: "&").utf8)
+    }
+
+    /// Whether a gateway leaves a segment where it is.
+    private static func arrives(_ segment: some Collection<UInt8>) -> Bool {
+        segment.count > 2 || !segment.allSatisfy { $0 == UInt8(ascii: ".") }
     }
 
     private static func encode(_ bytes: some Collection<UInt8>) -> String {

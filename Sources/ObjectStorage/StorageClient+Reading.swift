@@ -7,27 +7,24 @@ extension StorageClient {
     /// backends promise more bytes than they have, and an empty object has no first byte to ask for.
     ///
     /// - Parameters:
-    ///   - key: Its exact key.
-    ///   - bucket: The bucket's id.
+    ///   - object: The object.
     ///   - cursor: Where to go on; nil at the start.
     ///   - limit: The most bytes of a part.
     /// - Returns: A part, always of one and the same version of the object.
     /// - Throws: `CancellationError`.
     package func read(
-        key: String,
-        in bucket: String,
+        _ object: ObjectAddress,
         from cursor: StoragePart.Cursor? = nil,
         limit: Int = 4 << 20
     ) async throws(CancellationError) -> StorageOutcome<StoragePart> {
-        let path = Self.objectPath(bucket: bucket, key: key)
-        if let cursor { return try await read(path, from: cursor, limit) }
-        let whole = StorageAnswer(try await get(path, limit))
+        if let cursor { return try await read(object.path, from: cursor, limit) }
+        let whole = StorageAnswer(try await get(object.path, limit))
         switch whole {
         case .success(let bytes) where bytes.count <= limit: return .done(StoragePart(bytes: bytes, next: nil))
         case .success, .longSuccess: break
         case .unknownRoute, .gone, .misconfigured, .delayed: return whole.outcome { _ in nil }
         }
-        let first = try await get(path, range: 0..<1, limit)
+        let first = try await get(object.path, range: 0..<1, limit)
         guard case .reply(let reply) = first, reply.status == 206 else {
             // A server that knows no parts gives the whole again.
             return StorageAnswer(first).outcome { _ in nil }
@@ -35,7 +32,7 @@ extension StorageClient {
         guard let start = StoragePart.Cursor(firstByte: reply) else {
             return .later(StorageDelay(.notUnderstood(status: reply.status)))
         }
-        return try await read(path, from: start, limit)
+        return try await read(object.path, from: start, limit)
     }
 
     private func read(

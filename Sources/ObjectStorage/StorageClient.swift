@@ -250,10 +250,6 @@ extension StorageClient {
         )
     }
 
-    static func objectPath(bucket: String, key: String) -> String {
-        "/object/\(PercentEncoding.component(bucket))/\(PercentEncoding.path(key))"
-    }
-
     private static func decode<Value: Decodable>(_ type: Value.Type, _ body: [UInt8]) -> Value? {
         try? JSONDecoder().decode(type, from: Data(body))
     }

@@ -1,5 +1,8 @@
 import Foundation
+import HTTPCalls
+import ObjectStorage
 import Postgres
+import Sealing
 import TestSupport
 import Testing
 
@@ -11,13 +14,14 @@ import Testing
     private func export(
         _ person: Person,
         on stage: Stage,
+        through storage: StorageClient? = nil,
         afterFirstFile: () async throws -> Void = {}
     ) async throws -> (manifest: ExportManifest, bytes: String) {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).tar").path
         #expect(FileManager.default.createFile(atPath: path, contents: nil))
         defer { try? FileManager.default.removeItem(atPath: path) }
         let file = try #require(FileHandle(forWritingAtPath: path))
-        let export = AccountExport(pool: stage.pool, storage: StorageGateway(stage.storage))
+        let export = AccountExport(pool: stage.pool, storage: StorageGateway(storage ?? stage.storage))
         let manifest = try await export.write(person.id, to: file.fileDescriptor, now: Date()) { done, _ in
             if done == 1 { try await afterFirstFile() }
         }
@@ -36,7 +40,34 @@ import Testing
                 )
             }
             #expect(manifest.files.map { $0.file != nil } == [true, false])
+            #expect(manifest.files.map(\.missing) == [nil, .noLongerOwned])
             #expect(bytes.contains("bytes of a.png") && !bytes.contains("bytes of b.png"))
+        }
+    }
+
+    /// People choose their keys, and Storage is asked with a key that opens every object.
+    @Test func aFileWhoseKeyAGatewayTakesForAnothersIsNotAskedFor() async throws {
+        try await Stage.with { stage in
+            let (person, other) = (try await stage.signUp(), try await stage.signUp("berta"))
+            let theirs = "\(other.text)/me.png"
+            #expect(try await stage.upload(theirs, by: other))
+            for key in ["\(other.text)//me.png", "x/%2E%2E/\(theirs)", "\(other.text)/%2E/me.png", "own.png"] {
+                #expect(try await stage.upload(key, by: person), "\(key)")
+            }
+            try await TCPProxy.with(to: stage.sandbox.port) { gateway in
+                gateway.behaviour = .forwardResolved
+                let storage = StorageClient(
+                    address: try ServiceAddress("http://127.0.0.1:\(gateway.port)/storage/v1", allowPlainHTTP: true),
+                    key: try StorageKey(Secret(stage.sandbox.storage.keys.secretKey)),
+                    caller: stage.caller,
+                    deadline: .seconds(20)
+                )
+                let (manifest, bytes) = try await export(person, on: stage, through: storage)
+                #expect(manifest.files.filter { $0.missing == .unaddressable }.count == 3)
+                #expect(manifest.files.filter { $0.file != nil }.map(\.key) == ["own.png"])
+                #expect(bytes.contains("bytes of own.png") && bytes.contains("unaddressable"))
+                #expect(!bytes.contains("bytes of \(theirs)"))
+            }
         }
     }
 

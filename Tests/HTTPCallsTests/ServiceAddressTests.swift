@@ -35,12 +35,19 @@ import Testing
 @Suite struct PercentEncodingTests {
     @Test func pathsKeepSlashesAndEncodeTheRest() {
         #expect(PercentEncoding.path("a b/ü?#%/c+d") == "a%20b/%C3%BC%3F%23%25/c%2Bd")
-        #expect(PercentEncoding.path("a/\u{301}b//") == "a/%CC%81b//")
+        #expect(PercentEncoding.path("a/\u{301}b") == "a/%CC%81b")
+        #expect(PercentEncoding.path(".../.a/c..d/..") == nil)
+        #expect(PercentEncoding.path(".../.a/c..d/..e") == ".../.a/c..d/..e")
+        #expect(PercentEncoding.segment("a/b") == "a%2Fb")
     }
 
-    @Test func dotSegmentsCannotClimb() {
-        #expect(PercentEncoding.path("a/../b/./c..d") == "a/%2E%2E/b/%2E/c..d")
-        #expect(PercentEncoding.path("../\u{301}x") == "%2E%2E/%CC%81x")
+    /// Escaped or not: a gateway takes `%2E` for a dot.
+    @Test(arguments: ["", ".", ".."])
+    func whatGatewaysTakeAwayIsNotSent(segment: String) {
+        #expect(PercentEncoding.segment(segment) == nil)
+        for path in [segment, "\(segment)/a", "a/\(segment)", "a/\(segment)/b", "\(segment)/\u{301}x"] {
+            #expect(PercentEncoding.path(path) == nil, "\(path)")
+        }
     }
 
     @Test func formsEncodeEverythingReserved() {

@@ -42,7 +42,8 @@ import Testing
         _ sandbox: Sandbox,
         _ caller: HTTPCaller
     ) async throws {
-        let path = "/object/\(PercentEncoding.component(bucket))/\(PercentEncoding.path(key))"
+        let name = try #require(PercentEncoding.path(key))
+        let path = "/object/\(PercentEncoding.component(bucket))/\(name)"
         let outcome = try await caller.perform(
             HTTPCall(
                 label: "test.upload",
@@ -86,8 +87,8 @@ import Testing
             #expect(deletion.deleted.sorted() == found.sorted())
             #expect(deletion.notNamed == ["u/missing"])
             #expect(deletion.unrequested == [])
-            guard case .done = try await client.read(key: "U/a.png", in: "avatars"),
-                case .gone = try await client.read(key: "u/a.png", in: "avatars")
+            guard case .done = try await client.read(ObjectAddress(bucket: "avatars", key: "U/a.png")),
+                case .gone = try await client.read(ObjectAddress(bucket: "avatars", key: "u/a.png"))
             else {
                 Issue.record("not what the listing said")
                 return
@@ -104,7 +105,8 @@ import Testing
                 var read: [UInt8] = []
                 var cursor: StoragePart.Cursor?
                 repeat {
-                    let outcome = try await client.read(key: "a", in: "avatars", from: cursor, limit: limit)
+                    let object = try ObjectAddress(bucket: "avatars", key: "a")
+                    let outcome = try await client.read(object, from: cursor, limit: limit)
                     guard case .done(let part) = outcome else {
                         Issue.record("not read: \(outcome)")
                         return

@@ -164,12 +164,20 @@ import Testing
 
     @Test func keysAreEscaped() async throws {
         try await StorageClient.with({ _, _ in Self.json("{}") }) { client, server in
-            _ = try await client.read(key: "u/ä b?#%+/../x.png", in: "my bucket")
+            _ = try await client.read(ObjectAddress(bucket: "my bucket", key: "u/ä b?#%+/..x/x.png"))
             #expect(
-                server.received.first?.path
-                    == "/storage/v1/object/my%20bucket/u/%C3%A4%20b%3F%23%25%2B/%2E%2E/x.png"
+                server.received.first?.path == "/storage/v1/object/my%20bucket/u/%C3%A4%20b%3F%23%25%2B/..x/x.png"
             )
         }
+    }
+
+    /// People choose their keys, and a gateway would make another's of these.
+    @Test(arguments: [
+        ("b", ""), ("b", "/u/x"), ("b", "u/x/"), ("b", "u//x"), ("b", "./u/x"), ("b", "u/../v/x"), ("b", "u/x/.."),
+        ("b", "../c/x"), ("", "x"), (".", "x"), ("..", "x"),
+    ])
+    func keysThatGatewaysResolveHaveNoAddress(bucket: String, key: String) {
+        #expect(throws: ObjectAddress.Unaddressable.self) { try ObjectAddress(bucket: bucket, key: key) }
     }
 
     @Test func everyCallMayBeRepeated() async throws {

@@ -11,12 +11,13 @@ struct StorageReadingTests {
 
     /// What of an object is read until its end or the first trouble.
     private func read(_ acts: [LyingServer.Act]) async throws -> (text: String, ranges: [String?], end: String) {
-        try await StorageClient.with({ number, _ in acts[min(number, acts.count) - 1] }) { client, server in
+        let object = try ObjectAddress(bucket: "b", key: "a")
+        return try await StorageClient.with({ number, _ in acts[min(number, acts.count) - 1] }) { client, server in
             var text = ""
             var cursor: StoragePart.Cursor?
             var end = "whole"
             loop: repeat {
-                switch try await client.read(key: "a", in: "b", from: cursor, limit: 4) {
+                switch try await client.read(object, from: cursor, limit: 4) {
                 case .done(let part):
                     text += String(decoding: part.bytes, as: UTF8.self)
                     cursor = part.next

@@ -14,6 +14,8 @@ package final class TCPProxy: Sendable {
     package enum Behaviour: Sendable, Equatable {
         /// Passes them on.
         case forward
+        /// Passes them on as a gateway does that resolves the paths of requests.
+        case forwardResolved
         /// Takes them and passes nothing on, in neither direction, and closes nothing.
         case blackHole
         /// Closes the client's side of each connection.
@@ -98,7 +100,7 @@ package final class TCPProxy: Sendable {
             // Short turns, so that a change of behaviour is seen; a fixture may do what a product must not.
             let ready = Self.poll(behaviour == .blackHole ? [] : behaviour == .muted ? [client] : [client, server])
             if ready.contains(client) {
-                guard let bytes = Socket.receive(from: client) else { return }
+                guard var bytes = Socket.receive(from: client) else { return }
                 // Looked at again: these bytes may be the answer to a change.
                 if case .cutAt(let words, let afterServerAnswered) = self.behaviour, Self.contains(bytes, words) {
                     guard afterServerAnswered, Socket.sendAll(bytes[...], to: server) else { return }
@@ -110,6 +112,7 @@ package final class TCPProxy: Sendable {
                     continue
                 }
                 if case .mutedAt(let words) = self.behaviour, Self.contains(bytes, words) { self.behaviour = .muted }
+                if self.behaviour == .forwardResolved { bytes = GatewayPath.resolve(bytes) }
                 guard isHalfClosed || Socket.sendAll(bytes[...], to: server) else { return }
             }
             if ready.contains(server) {

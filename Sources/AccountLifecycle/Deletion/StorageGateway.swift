@@ -13,6 +13,8 @@ package struct StorageGateway: Sendable {
         case part(StoragePart)
         /// The row is there and the bytes are not, or both have just gone.
         case gone
+        /// No request can name it: nothing was asked.
+        case unaddressable
         case trouble(Situation)
     }
 
@@ -91,7 +93,8 @@ package struct StorageGateway: Sendable {
     /// The next bytes of an object.
     func read(_ key: String, in bucket: String, from cursor: StoragePart.Cursor?) async throws -> Reading {
         guard let client else { return .trouble(Self.unconfigured) }
-        return switch try await client.read(key: key, in: bucket, from: cursor) {
+        guard let object = try? ObjectAddress(bucket: bucket, key: key) else { return .unaddressable }
+        return switch try await client.read(object, from: cursor) {
         case .done(let part): .part(part)
         case .gone where cursor == nil: .gone
         case .gone(let refusal): .trouble(Self.situation("it went while it was read: \(refusal)", of: bucket))

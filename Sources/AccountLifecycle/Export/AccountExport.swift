@@ -93,9 +93,13 @@ package struct AccountExport: Sendable {
                     if manifest.files[index].file != nil, try await isAnothers(file, than: user) {
                         throw Failure.fileChangedHands
                     }
+                } else {
+                    manifest.files[index].missing = .noLongerOwned
                 }
                 try await progress(index + 1, manifest.files.count)
             }
+        } else {
+            for index in manifest.files.indices { manifest.files[index].missing = .leftOut }
         }
         // Files take hours.
         let begun = try await pool.withConnection { try ExportSource.erasureBegun(of: user, on: $0) }
@@ -182,7 +186,12 @@ package struct AccountExport: Sendable {
                 }
                 try archive.write(part.bytes)
                 cursor = part.next
-            case .gone: return
+            case .gone:
+                file.missing = .noBytes
+                return
+            case .unaddressable:
+                file.missing = .unaddressable
+                return
             case .trouble(let situation): throw Failure.storage(situation)
             }
         } while cursor != nil

@@ -37,13 +37,25 @@ package struct ExportManifest: Sendable, Codable, Equatable {
 
     /// An object of Storage.
     package struct StoredFile: Sendable, Codable, Equatable {
+        /// Why the archive has no bytes of a file.
+        package enum Missing: String, Sendable, Codable {
+            /// Files were not wanted.
+            case leftOut = "left_out"
+            /// By the time it was to be read it had gone, or was somebody else's.
+            case noLongerOwned = "no_longer_owned"
+            /// Storage had a row and no bytes.
+            case noBytes = "no_bytes"
+            /// Its key has an empty segment or one of `.` or `..`: gateways would make another file's of it.
+            case unaddressable
+        }
+
         let bucket: String
         let key: String
-        /// The entry of the archive; nil where Storage had lost the bytes, the file was somebody else's by then, or
-        /// files were not wanted.
+        /// The entry of the archive; nil where ``missing`` says why, and in a survey.
         package var file: String?
         package var bytes: Int?
         var sha256: String?
+        package var missing: Missing?
     }
 
     package let account: UUID

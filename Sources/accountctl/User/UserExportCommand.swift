@@ -22,6 +22,9 @@ struct UserExportCommand: AccountctlCommand {
             report of one about the other, is in the archive of both: they are counted by table, and somebody has to look whether
             they may be handed out. Secrets such as password hashes and tokens are left out, and the manifest names their columns.
 
+            A file whose key has an empty segment, or one of . or .., comes without its bytes: gateways before Storage would take the
+            key for another file's. The manifest says of every file without bytes why it has none.
+
             While the account is being erased the archive has what is left, and says so.
 
             The file is readable to its owner only, and is there whole or not at all. That it was written is recorded.
@@ -97,6 +100,11 @@ struct UserExportCommand: AccountctlCommand {
         try context.output.show(sheet(manifest))
         if manifest.erasureBegunAt != nil {
             context.messages.warning("this account is being erased: what is gone already is not in the archive")
+        }
+        let unaddressable = manifest.files.filter { $0.missing == .unaddressable }.count
+        if unaddressable > 0 {
+            let files = Wording.count(unaddressable, "file")
+            context.messages.warning("\(files) without bytes (see the manifest): gateways take the key for another's")
         }
         let shared = manifest.tables.filter { $0.namesOthers > 0 }
         if !shared.isEmpty {
