@@ -22,6 +22,8 @@ package struct ObjectAddress: Sendable, Hashable {
         guard let bucket = PercentEncoding.segment(bucket), let key = PercentEncoding.path(key) else {
             throw Unaddressable()
         }
-        path = "/object/\(bucket)/\(key)"
+        // The shorter route is deprecated, and a bucket may be called as what stands beside it: below `/object/` one
+        // called `authenticated` would be read as this route, and its keys as other buckets' objects.
+        path = "/object/authenticated/\(bucket)/\(key)"
     }
 }

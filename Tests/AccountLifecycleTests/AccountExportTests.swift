@@ -71,6 +71,28 @@ import Testing
         }
     }
 
+    /// Routes of Storage's own stand beside the buckets.
+    @Test func aBucketCalledLikeARouteIsReadAsABucket() async throws {
+        try await Stage.with { stage in
+            let (person, other) = (try await stage.signUp(), try await stage.signUp("berta"))
+            let theirs = "\(other.text)/me.png"
+            let bucket = "authenticated"
+            try await stage.sql("insert into storage.buckets (id, name, public) values (\(bucket), \(bucket), false)")
+            #expect(try await stage.upload(theirs, by: other))
+            #expect(try await stage.upload("avatars/\(theirs)", by: nil, bucket: bucket))
+            try await stage.sql(
+                """
+                update storage.objects
+                set owner = \(person.id), owner_id = \(person.text)
+                where bucket_id = \(bucket)
+                """
+            )
+            let (manifest, bytes) = try await export(person, on: stage)
+            #expect(manifest.files.map { $0.file != nil } == [true])
+            #expect(bytes.contains("bytes of avatars/\(theirs)") && !bytes.contains("bytes of \(theirs)"))
+        }
+    }
+
     /// Whoever is reported by somebody gets to see by whom, unless an operator looks.
     @Test func rowsOfTwoAccountsAreCounted() async throws {
         try await Stage.with { stage in

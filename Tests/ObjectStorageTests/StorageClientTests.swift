@@ -166,7 +166,8 @@ import Testing
         try await StorageClient.with({ _, _ in Self.json("{}") }) { client, server in
             _ = try await client.read(ObjectAddress(bucket: "my bucket", key: "u/ä b?#%+/..x/x.png"))
             #expect(
-                server.received.first?.path == "/storage/v1/object/my%20bucket/u/%C3%A4%20b%3F%23%25%2B/..x/x.png"
+                server.received.first?.path
+                    == "/storage/v1/object/authenticated/my%20bucket/u/%C3%A4%20b%3F%23%25%2B/..x/x.png"
             )
         }
     }
