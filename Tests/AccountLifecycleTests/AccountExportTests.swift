@@ -2,6 +2,7 @@ import Foundation
 import HTTPCalls
 import ObjectStorage
 import Postgres
+import Sandbox
 import Sealing
 import TestSupport
 import Testing

@@ -60,7 +60,7 @@ import Testing
             try await harness.enqueue([JobHarness.plain.job(Note())])
             let worker = try await harness.host()
             let job = try #require(try await harness.claim(worker).first)
-            let verdict: Verdict = isDone ? .end(.completed) : .giveBack(wait: nil, givesAttemptBack: false)
+            let verdict: Verdict = isDone ? .end(.completed) : .giveBack(.init())
             let written = try await harness.pool.withTransaction { canceller in
                 #expect(try harness.queue.cancel(job.id, reason: "x", on: canceller) == .requested)
                 let written = Task { () async throws -> Settlement.Written in
@@ -98,7 +98,7 @@ import Testing
             #expect(try await cancel.value == .requested)
             #expect(try await harness.finished("cancelled") == 0)
             let told = try await harness.pool.withConnection { connection in
-                try harness.beat(worker, [job], on: connection).cancelled
+                try harness.beat(worker, [job], on: connection)?.cancelled
             }
             #expect(told == [job.leased])
         }

@@ -50,7 +50,7 @@ import Testing
             let fresh = try await harness.claim(worker)[0]
             let failure = Verdict.Failure(attempt: 1, error: "x")
             let verdicts: [Verdict] = [
-                .giveBack(wait: nil, givesAttemptBack: false), .giveBack(wait: .seconds(9), givesAttemptBack: true),
+                .giveBack(.init()), .giveBack(.init(wait: .seconds(9), givesAttemptBack: true)),
                 .park(reason: "undecodable", failure: failure), .release, .end(.completed), .end(.discarded),
                 .end(.cancelled, reason: "x", failure: failure),
             ]
@@ -92,7 +92,7 @@ import Testing
                 #expect(try await harness.claim(worker, 2).count == 2)
             }
             let held = try await harness.pool.withConnection { connection in
-                try harness.beat(worker, jobs, on: connection).held
+                try harness.beat(worker, jobs, on: connection)?.held
             }
             #expect(held == [jobs[1].leased])
             let (landed, released) = try await harness.pool.withConnection { connection in

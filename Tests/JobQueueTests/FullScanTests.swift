@@ -97,7 +97,7 @@ import Testing
         isKept: Bool
     ) {
         let key = ClaimBounds.Key(lane: Self.lanes[1].name, priority: 5)
-        var bounds = ClaimBounds()
+        var bounds = LimitedBounds()
         var claim = LimitedClaim()
         claim.isCut = isCut
         claim.parked = [(key, 700)]

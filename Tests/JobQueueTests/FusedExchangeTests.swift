@@ -18,7 +18,7 @@ import Testing
             let exchange = Worker.Exchange(
                 batch: [
                     FinishedJob(job: held[0], verdict: .end(.completed)),
-                    FinishedJob(job: held[1], verdict: .giveBack(wait: .seconds(9), givesAttemptBack: false)),
+                    FinishedJob(job: held[1], verdict: .giveBack(.init(wait: .seconds(9)))),
                 ],
                 limit: 1,
                 scope: .all,

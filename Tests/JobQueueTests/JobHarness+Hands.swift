@@ -23,16 +23,16 @@ extension JobHarness {
     func beat(
         _ worker: Int64,
         _ jobs: [ClaimedJob],
-        releasesBefore: Int64? = nil,
+        releasesUpTo: Int64? = nil,
         on connection: isolated Connection
-    ) throws -> JobQueue.BeatAnswer {
+    ) throws -> JobQueue.BeatAnswer? {
         try queue.beat(
             .init(
                 worker: worker,
                 lifetime: .seconds(60),
                 jobs: jobs.map(\.leased),
                 isStopping: false,
-                releasesBefore: releasesBefore
+                releasesUpTo: releasesUpTo
             ),
             on: connection
         )

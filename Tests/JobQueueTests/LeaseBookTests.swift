@@ -23,13 +23,13 @@ import Testing
     @Test func whatIsNoLongerHeldIsStopped() {
         var book = book()
         let beat = book.beat(now: start)
-        let stops = book.answered(beat, isKnown: true, held: [job(12)], cancelled: [], now: start)
+        let stops = book.answered(beat, held: [job(12)], cancelled: [], now: start)
         #expect(stops == [.init(job: job(11), reason: .leaseLost)])
         // What was written meanwhile has left the table by that.
         #expect(Set(book.entries.keys) == [job(12), job(13)])
         #expect(book.handlerDone(job(11)) == nil)
         // Told once.
-        #expect(book.answered(book.beat(now: start), isKnown: true, held: [job(12)], cancelled: [], now: start) == [])
+        #expect(book.answered(book.beat(now: start), held: [job(12)], cancelled: [], now: start) == [])
     }
 
     @Test func whatIsToBeCancelledIsToldOnce() {
@@ -37,7 +37,6 @@ import Testing
         let beat = book.beat(now: start)
         let stops = book.answered(
             beat,
-            isKnown: true,
             held: [job(11), job(12), job(13)],
             cancelled: [job(12), job(13)],
             now: start
@@ -45,7 +44,6 @@ import Testing
         #expect(stops == [.init(job: job(12), reason: .cancelRequested)])
         let again = book.answered(
             beat,
-            isKnown: true,
             held: [job(11), job(12), job(13)],
             cancelled: [job(12), job(13)],
             now: start
@@ -55,13 +53,7 @@ import Testing
 
     @Test func aWorkerTakenForLostStopsEverything() {
         var book = book()
-        let stops = book.answered(
-            book.beat(now: start),
-            isKnown: false,
-            held: [job(11), job(12)],
-            cancelled: [],
-            now: start
-        )
+        let stops = book.disowned(book.beat(now: start))
         #expect(Set(stops) == [.init(job: job(11), reason: .leaseLost), .init(job: job(12), reason: .leaseLost)])
         #expect(Set(book.entries.keys) == [job(13)])
     }
@@ -72,7 +64,6 @@ import Testing
         let sent = start.advanced(by: .seconds(30))
         _ = book.answered(
             book.beat(now: sent),
-            isKnown: true,
             held: [job(11), job(12)],
             cancelled: [],
             now: start.advanced(by: .seconds(45))
@@ -97,7 +88,6 @@ import Testing
         // Only the old one is told to stop.
         let stops = core.book.answered(
             core.book.beat(now: start),
-            isKnown: true,
             held: [new],
             cancelled: [],
             now: start

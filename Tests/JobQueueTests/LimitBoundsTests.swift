@@ -11,7 +11,7 @@ import Testing
         let harness: JobHarness
         let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
         let worker: Int64
-        var bounds = ClaimBounds(fullScanInterval: .seconds(3600))
+        var bounds = LimitedBounds(fullScanInterval: .seconds(3600))
 
         init(_ harness: JobHarness, _ limits: JobKind<Note>.Limits) async throws {
             self.harness = harness
@@ -103,7 +103,7 @@ import Testing
                 values ('default', 'test.plain', 'running', \(claimer.worker), 7)
                 """
             )
-            claimer.bounds = ClaimBounds()
+            claimer.bounds = LimitedBounds()
             #expect(try await claimer.claim(9).isEmpty)
             #expect(try await floor() == 7)
         }

@@ -47,7 +47,7 @@ extension ModelRun {
         let gives = Bool.random(using: &random)
         let waits = Bool.random(using: &random)
         let real = try queue.giveBack(
-            [.init(job: claim.real, wait: waits ? .seconds(3600) : nil, givesAttemptBack: gives)],
+            [.init(claim.real, NextTurn(wait: waits ? .seconds(3600) : nil, givesAttemptBack: gives))],
             on: connection
         )
         let wanted = model.giveBack(claim.model, waits: waits, givesAttemptBack: gives)
@@ -83,17 +83,19 @@ extension ModelRun {
                 lifetime: .seconds(600),
                 jobs: beaten.map(\.real),
                 isStopping: false,
-                releasesBefore: .max / 2
+                releasesUpTo: .max / 2
             ),
             on: connection
         )
         let wanted = model.beat(
             worker: worker,
             jobs: beaten.map(\.model),
-            releasesBefore: .max,
+            releasesUpTo: .max,
             now: 0,
             lifetime: 10
         )
+        #expect((answer == nil) == (wanted == nil))
+        guard let answer, let wanted else { return }
         let held = Set(wanted.held.compactMap { leases[$0.lease] })
         let cancelled = Set(wanted.cancelled.compactMap { leases[$0.lease] })
         #expect(Set(answer.held.map(\.lease)) == held)

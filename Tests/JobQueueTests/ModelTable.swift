@@ -10,7 +10,6 @@ struct ModelTable {
         var worker: Int64?
         var attempt = 0
         var crashes = 0
-        var claimedAt = 0
         var deadlineAt = 0
         var cancelRequested = false
         /// Whether it was told to run at once while it ran.
@@ -59,7 +58,6 @@ struct ModelTable {
             jobs[id]?.worker = worker
             jobs[id]?.lease = lease
             jobs[id]?.attempt += 1
-            jobs[id]?.claimedAt = now
             jobs[id]?.deadlineAt = now + timeout
             jobs[id]?.isWoken = false
             claims += 1
@@ -170,30 +168,29 @@ struct ModelTable {
     }
 
     struct BeatAnswer {
-        var isKnown = true
         var held: Set<JobLease> = []
         var cancelled: Set<JobLease> = []
-        var time = 0
+        var lastLease: Int64 = 0
     }
 
     mutating func beat(
         worker: Int64,
         jobs beaten: [JobLease],
-        releasesBefore: Int?,
+        releasesUpTo: Int64?,
         now: Int,
         lifetime: Int
-    ) -> BeatAnswer {
-        guard let host = hosts[worker], !host.isStopped, host.life == life else { return BeatAnswer(isKnown: false) }
+    ) -> BeatAnswer? {
+        guard let host = hosts[worker], !host.isStopped, host.life == life else { return nil }
         hosts[worker]?.expiresAt = now + lifetime
-        var answer = BeatAnswer(time: now)
+        var answer = BeatAnswer(lastLease: leases)
         let wanted = Set(beaten)
         for held in beaten where isUnderItsLease(held) {
             answer.held.insert(held)
             if jobs[held.id]?.cancelRequested == true { answer.cancelled.insert(held) }
         }
-        if let releasesBefore {
+        if let releasesUpTo {
             for (id, job) in jobs.sorted(by: { $0.key < $1.key })
-            where job.worker == worker && job.claimedAt < releasesBefore {
+            where job.worker == worker && job.lease <= releasesUpTo {
                 if !wanted.contains(JobLease(id: id, lease: job.lease, worker: worker)) { free(id, attempt: -1) }
             }
         }

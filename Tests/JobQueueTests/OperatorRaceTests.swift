@@ -36,7 +36,7 @@ import Testing
                 try harness.queue.cancel(job.id, reason: "x", on: connection)
             }
             #expect(result == .requested)
-            let verdict = Verdict.giveBack(wait: .seconds(9), givesAttemptBack: false)
+            let verdict = Verdict.giveBack(.init(wait: .seconds(9)))
             let written = try await harness.write([FinishedJob(job: job, verdict: verdict)])
             #expect(written.landed == [job.leased])
             #expect(try await harness.finished("cancelled") == 1)
@@ -76,7 +76,7 @@ import Testing
             let worker = try await harness.host()
             let job = try await harness.claim(worker)[0]
             if isWoken { try await harness.execute("update accountctl.jobs set run_at = clock_timestamp()") }
-            let verdict = Verdict.giveBack(wait: .seconds(3600), givesAttemptBack: true)
+            let verdict = Verdict.giveBack(.init(wait: .seconds(3600), givesAttemptBack: true))
             #expect(try await harness.write([FinishedJob(job: job, verdict: verdict)]).landed == [job.leased])
             let again = try await harness.claim(worker)
             #expect(again.count == (isWoken ? 1 : 0))
@@ -114,7 +114,7 @@ import Testing
                 )
             }[0]
             _ = try await harness.write([
-                FinishedJob(job: job, verdict: .giveBack(wait: nil, givesAttemptBack: true))
+                FinishedJob(job: job, verdict: .giveBack(.init(givesAttemptBack: true)))
             ])
             #expect(try await harness.show(job.id)?.record.crashes == 0)
         }

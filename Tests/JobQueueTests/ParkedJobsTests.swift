@@ -86,7 +86,7 @@ import Testing
                     on: connection
                 )
             }
-            var bounds = ClaimBounds(fullScanInterval: .seconds(3600))
+            var bounds = LimitedBounds(fullScanInterval: .seconds(3600))
             var taken: [Int64] = []
             for _ in 0..<25 {
                 let known = bounds.bounds(now: .now)

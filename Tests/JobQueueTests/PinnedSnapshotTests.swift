@@ -210,13 +210,13 @@ import Testing
                     }
                 }
                 var read: [Int] = []
-                for releasesBefore in [nil, Int64(1)] {
+                for releasesUpTo in [nil, Int64(1)] {
                     let beat = JobQueue.Beat(
                         worker: worker,
                         lifetime: .seconds(600),
                         jobs: [],
                         isStopping: false,
-                        releasesBefore: releasesBefore
+                        releasesUpTo: releasesUpTo
                     )
                     read.append(try await harness.entries(on: connection) { _ = try queue.beat(beat, on: $0) })
                 }
@@ -240,7 +240,7 @@ import Testing
         }
         let worker = try queue.addWorker(lanes, limits: limits, on: connection)
         // Without the full scan of each second, whose cost is not the point here.
-        var bounds = ClaimBounds(fullScanInterval: .seconds(3600))
+        var bounds = LimitedBounds(fullScanInterval: .seconds(3600))
         let hundred = try (0..<100).map { n in
             try NewJob(
                 kind: lanes[n % 2].kind,

@@ -44,7 +44,7 @@ import Testing
 
     @Test(arguments: [
         Verdict.end(.completed), .end(.discarded, reason: "no use"), .release,
-        .giveBack(wait: .seconds(9), givesAttemptBack: true),
+        .giveBack(.init(wait: .seconds(9), givesAttemptBack: true)),
         .park(reason: "undecodable", failure: .init(attempt: 1, error: "odd")),
     ]) func anOutcomeDoesNotWaitForLong(_ verdict: Verdict) async throws {
         try await withALockedJob { harness, jobs, connection in

@@ -164,6 +164,34 @@ import Testing
         }
     }
 
+    /// Whoever has nothing to write waits for no answer.
+    @Test func aWorkerThatHoldsNothingStopsWithoutTheDatabase() async throws {
+        try await JobHarness.with { harness in
+            try await TCPProxy.with(to: harness.database.cluster.port) { proxy in
+                let conninfo = harness.database.conninfo(port: proxy.port)
+                let worker = try WorkerProcess(harness, conninfo: conninfo, lease: 60_000, grace: 60_000)
+                try await harness.until { try await harness.count("select count(*) from accountctl.workers") == 1 }
+                let claims: Statement = """
+                    select count(*)
+                    from pg_stat_activity
+                    where datname = current_database()
+                    and wait_event_type = 'Lock'
+                    and query like '%for update skip locked%'
+                    """
+                // With a claim on its way, whose answer never comes.
+                try await harness.pool.withTransaction { connection in
+                    try connection.execute("lock table accountctl.jobs")
+                    try await harness.until { try await harness.count(claims) > 0 }
+                    proxy.behaviour = .blackHole
+                }
+                worker.kill(SIGTERM)
+                let began = ContinuousClock.now
+                #expect(try await worker.ended() == 0)
+                #expect(ContinuousClock.now - began < .seconds(30))
+            }
+        }
+    }
+
     /// The network swallows everything from the moment the worker is to stop: it ends all the same, and tells that it
     /// lost something.
     @Test func aBlackHoleDoesNotHoldUpTheStop() async throws {

@@ -34,8 +34,8 @@ import Testing
             let jobs = try await harness.claim(worker, 3)
             let finished = [
                 FinishedJob(job: jobs[0], verdict: .end(.completed)),
-                FinishedJob(job: jobs[1], verdict: .giveBack(wait: .seconds(9), givesAttemptBack: true)),
-                FinishedJob(job: jobs[2], verdict: .giveBack(wait: .seconds(9), givesAttemptBack: true)),
+                FinishedJob(job: jobs[1], verdict: .giveBack(.init(wait: .seconds(9), givesAttemptBack: true))),
+                FinishedJob(job: jobs[2], verdict: .giveBack(.init(wait: .seconds(9), givesAttemptBack: true))),
             ]
             let progress = ExchangeProgress()
             try await harness.pool.withTransaction { other in
@@ -86,14 +86,14 @@ import Testing
             )
             #expect(try await harness.finish(jobs[7]))
             let verdicts: [Verdict] = [
-                .giveBack(wait: .seconds(600), givesAttemptBack: false, failure: failure("slow"), crashes: 2),
-                .giveBack(wait: .seconds(60), givesAttemptBack: false, failure: failure("odd"), isExhausted: true),
-                .giveBack(wait: nil, givesAttemptBack: true),
-                .giveBack(wait: .seconds(60), givesAttemptBack: false),
-                .giveBack(wait: .seconds(60), givesAttemptBack: true, isWell: true),
+                .giveBack(.init(wait: .seconds(600), failure: failure("slow"), crashes: 2)),
+                .giveBack(.init(wait: .seconds(60), failure: failure("odd"), isExhausted: true)),
+                .giveBack(.init(givesAttemptBack: true)),
+                .giveBack(.init(wait: .seconds(60))),
+                .giveBack(.init(wait: .seconds(60), givesAttemptBack: true, isWell: true)),
                 .park(reason: "newer", failure: failure("of a later release")),
-                .giveBack(wait: .seconds(60), givesAttemptBack: false, failure: failure("late")),
-                .giveBack(wait: .seconds(60), givesAttemptBack: false),
+                .giveBack(.init(wait: .seconds(60), failure: failure("late"))),
+                .giveBack(.init(wait: .seconds(60))),
             ]
             let written = try await harness.write(zip(jobs, verdicts).map { FinishedJob(job: $0, verdict: $1) })
             #expect(written.landed == Set(jobs.prefix(7).map(\.leased)))
@@ -177,7 +177,7 @@ import Testing
                 let failure = Verdict.Failure(attempt: 1, error: index == 1 ? "a\u{0}" : "b")
                 return FinishedJob(
                     job: job,
-                    verdict: .giveBack(wait: .seconds(60), givesAttemptBack: false, failure: failure)
+                    verdict: .giveBack(.init(wait: .seconds(60), failure: failure))
                 )
             }
             let written = try await harness.write(finished)

@@ -38,8 +38,8 @@ struct Simulation {
         case claim(number: Int, generation: Int, limit: Int, sentAt: Int)
         case claimed(number: Int, generation: Int, deadline: Int, jobs: [JobLease])
         case claimFailed(number: Int)
-        case beat(LeaseBook.SentBeat, releasesBefore: Int?)
-        case beaten(LeaseBook.SentBeat, ModelTable.BeatAnswer)
+        case beat(LeaseBook.SentBeat, releasesUpTo: Int64?)
+        case beaten(LeaseBook.SentBeat, ModelTable.BeatAnswer?)
         case finish(JobLease, claim: Int, verdict: String)
         case written(JobLease)
     }
@@ -59,7 +59,7 @@ struct Simulation {
         var isFrozen = false
         var isDead = false
         var isRegistered = true
-        var lastBeatTime: Int?
+        var lastLease: Int64?
         /// By which claim it got them.
         var claims: [JobLease: Int] = [:]
         /// Verdicts that wait to be written.
@@ -204,7 +204,7 @@ struct Simulation {
             let answer = table.beat(
                 worker: worker,
                 jobs: sent.jobs,
-                releasesBefore: before,
+                releasesUpTo: before,
                 now: now,
                 lifetime: lifetime
             )
@@ -266,16 +266,16 @@ struct Simulation {
             )
         case .beaten(let sent, let answer):
             processes[index].isBeating = false
-            if answer.isKnown {
-                processes[index].lastBeatTime = answer.time
-            } else {
+            guard let answer else {
                 processes[index].isRegistered = false
+                carryOut(index, processes[index].book.disowned(sent))
+                return nil
             }
+            processes[index].lastLease = answer.lastLease
             carryOut(
                 index,
                 processes[index].book.answered(
                     sent,
-                    isKnown: answer.isKnown,
                     held: answer.held,
                     cancelled: answer.cancelled,
                     now: instant(now)
@@ -324,7 +324,7 @@ struct Simulation {
             processes[index].id = nextHost
             processes[index].life = table.life
             processes[index].isRegistered = true
-            processes[index].lastBeatTime = nil
+            processes[index].lastLease = nil
             table.register(nextHost, now: now, lifetime: lifetime)
             processes[index].book.registered(sentAt: instant(now))
             // What the old name said is said to nobody now.
@@ -343,7 +343,7 @@ struct Simulation {
             let sent = processes[index].book.beat(now: instant(now))
             processes[index].isBeating = true
             wire.append(
-                (true, index, .beat(sent, releasesBefore: sent.mayRelease ? processes[index].lastBeatTime : nil))
+                (true, index, .beat(sent, releasesUpTo: sent.mayRelease ? processes[index].lastLease : nil))
             )
         default:
             let running = processes[index].book.entries.filter(\.value.isRunning).keys

@@ -35,7 +35,7 @@ import Testing
             try await harness.behindAnOldSnapshot { connection in
                 let queue = harness.queue
                 let worker = try register(harness, on: connection)
-                var bounds = ClaimBounds(fullScanInterval: .seconds(3600))
+                var bounds = LimitedBounds(fullScanInterval: .seconds(3600))
                 try add(600, key: "hot", hours: -9, on: connection)
                 try add(400, key: nil, hours: -5, on: connection)
                 for _ in 0..<300 {

@@ -106,10 +106,10 @@ package final class JobHold: Sendable {
                 lifetime: holder.lifetime,
                 jobs: [job],
                 isStopping: false,
-                releasesBefore: nil
+                releasesUpTo: nil
             )
             let queue = queue
-            let answer: JobQueue.BeatAnswer
+            let answer: JobQueue.BeatAnswer?
             do {
                 answer = try await pool.withConnection { try queue.beat(beat, on: $0) }
             } catch {
@@ -130,7 +130,7 @@ package final class JobHold: Sendable {
                 )
                 failed = 0
             }
-            guard answer.isKnown, answer.held.contains(job) else {
+            guard let answer, answer.held.contains(job) else {
                 trustedUntil.withLock { $0 = sentAt }
                 throw fence.lost
             }

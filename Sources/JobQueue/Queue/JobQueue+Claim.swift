@@ -62,6 +62,11 @@ extension JobQueue {
         Int64, Int64, String, String, Int16, Int16, Int16?, Int16, Int16, Int64, Int64, Bool, String
     )
 
+    /// The rest of a ``ClaimRow`` that is none of a job: the number of no lease, and nothing else.
+    static let noJob: Statement = """
+        0::bigint, '', '', 0::smallint, 0::smallint, null::smallint, 0::smallint, 0::smallint, 0::bigint, 0::bigint, false, ''
+        """
+
     /// Of several lanes first of all a row under no lease, with how many jobs were chosen in place of an id.
     func claimStatement(_ lanes: [Lane], _ request: ClaimRequest) -> Statement {
         guard lanes.count > 1 else {
@@ -77,8 +82,7 @@ extension JobQueue {
             taken as (
             \(take("array(select id from picked)", lanes, worker: request.worker))
             )
-            select \(chosenCount(lanes)), 0::bigint, '', '', 0::smallint, 0::smallint, null::smallint, 0::smallint, 0::smallint,
-                0::bigint, 0::bigint, false, ''
+            select \(chosenCount(lanes)), \(Self.noJob)
             union all
             select *
             from taken

@@ -42,18 +42,14 @@ extension JobQueue {
         returning id, lease, worker
         ),
         \(choosing(lanes, request)),
-        taken(
-            id, lease, queue, kind, attempt, crashes, max_attempts, args_version, priority, ready, waited, cancelled, args
-        ) as (
+        taken as (
         \(take("array(select id from picked)", lanes, worker: request.worker))
         )
-        select \(chosenCount(lanes)), 0::bigint, '', '', 0::smallint, 0::smallint, null::smallint, 0::smallint, 0::smallint, 0::bigint,
-            0::bigint, false, '', landed.ids, landed.leases, landed.workers
+        select \(chosenCount(lanes)), \(Self.noJob), landed.ids, landed.leases, landed.workers
         from (select array_agg(id) as ids, array_agg(lease) as leases, array_agg(worker) as workers
             from kept) as landed
         union all
-        select id, lease, queue, kind, attempt, crashes, max_attempts, args_version, priority, ready, waited, cancelled,
-            args, null, null, null
+        select taken.*, null, null, null
         from taken
         """
     }

@@ -2,23 +2,22 @@ import Postgres
 
 /// Held jobs that do not end.
 extension JobQueue {
-    /// How a held job goes on.
+    /// A held job that goes on.
     struct Return: Sendable {
         let job: JobLease
+        let next: NextTurn
         /// What it is set aside for, until somebody, or another release, deals with it; nil to have another turn.
-        var parkedFor: String?
-        /// How long to wait; nil to be available at once.
-        var wait: Duration?
-        /// Whether the attempt does not count.
-        var givesAttemptBack = false
-        /// What failed, as a JSON object, or nil.
-        var failure: String?
-        /// Whether the usual attempts are used up.
-        var isExhausted = false
-        /// A crash count to go on with, or nil to leave it.
-        var crashes: Int16?
-        /// Whether its handler came through and asks to be called again: an alarm over what failed before is over.
-        var isWell = false
+        let parkedFor: String?
+        /// What failed, as the table keeps it.
+        let failure: JobDocument?
+
+        /// - Throws: `EncodingError`.
+        init(_ job: JobLease, _ next: NextTurn, parkedFor: String? = nil) throws {
+            self.job = job
+            self.next = next
+            self.parkedFor = parkedFor
+            failure = try next.failure.map { try JobDocument(encoding: $0) }
+        }
     }
 
     /// Gives jobs back under their leases; at once, whatever they ask for, where `run_at` was set to now while they ran.
@@ -41,11 +40,12 @@ extension JobQueue {
     /// The statement for jobs in the order of ``JobTables/areInOrder(_:_:)``.
     func givingBack(_ returns: [Return]) -> Statement {
         let jobs = returns.map(\.job)
+        let next = returns.map(\.next)
         let place = JobTables.place(among: jobs.map(\.id))
-        let wait: Statement = "(\(returns.map { $0.wait?.seconds })::double precision[])\(place)"
+        let wait: Statement = "(\(next.map { $0.wait?.seconds })::double precision[])\(place)"
         let parkedFor: Statement = "(\(returns.map(\.parkedFor))::text[])\(place)"
-        let failure: Statement = "(\(returns.map(\.failure))::text[])\(place)"
-        let isWell: Statement = "(\(returns.map(\.isWell))::boolean[])\(place)"
+        let failure: Statement = "(\(returns.map { $0.failure?.json })::text[])\(place)"
+        let isWell: Statement = "(\(next.map(\.isWell))::boolean[])\(place)"
         // Woken while it ran: whatever it would wait for may be over, which it did not see.
         let wasWoken: Statement = "run_at > claimed_at"
         return """
@@ -67,12 +67,12 @@ extension JobQueue {
                 attempt = case
                     -- After an alarm it would have one attempt a day for good.
                     when \(isWell) and exhausted_at is not null then 0
-                    when \(isWell) or (\(returns.map(\.givesAttemptBack))::boolean[])\(place) then greatest(0, attempt - 1)
+                    when \(isWell) or (\(next.map(\.givesAttemptBack))::boolean[])\(place) then greatest(0, attempt - 1)
                     else attempt
                 end,
-                crashes = coalesce((\(returns.map(\.crashes))::smallint[])\(place), crashes),
+                crashes = coalesce((\(next.map(\.crashes))::smallint[])\(place), crashes),
                 exhausted_at = case
-                    when (\(returns.map(\.isExhausted))::boolean[])\(place) then coalesce(exhausted_at, clock_timestamp())
+                    when (\(next.map(\.isExhausted))::boolean[])\(place) then coalesce(exhausted_at, clock_timestamp())
                     when \(isWell) then null
                     else exhausted_at
                 end,

@@ -34,16 +34,13 @@ extension JobQueue {
         let lifetime: Duration
         let jobs: [JobLease]
         let isStopping: Bool
-        /// Jobs claimed before this instant by the server's clock (microseconds since 1970) and not among `jobs` are
-        /// ones whose claim never reached the worker; nil while that cannot be said.
-        let releasesBefore: Int64?
+        /// Jobs under leases up to this one and not among `jobs` are ones whose claim never reached the worker; nil
+        /// while that cannot be said.
+        let releasesUpTo: Int64?
     }
 
     /// What the table says to a heartbeat.
     struct BeatAnswer: Sendable {
-        /// False when the worker was taken for lost, or registered in another life of the database: it holds nothing any
-        /// more.
-        var isKnown: Bool
         /// The jobs whose leases still hold.
         var held: Set<JobLease>
         /// Those of them that are to be cancelled.
@@ -52,12 +49,16 @@ extension JobQueue {
         var released: Int
         /// The server's time, in microseconds since 1970.
         var serverTime: Int64
+        /// The newest lease of all: what is claimed from here on has a later one, whatever the server's clock does.
+        var lastLease: Int64
         var restrictions: ClaimRestrictions
     }
 
     /// Says that the worker lives, learns which of its leases hold, and lets go of jobs it does not know it has.
-    func beat(_ beat: Beat, on connection: isolated Connection) throws -> BeatAnswer {
-        let serverTime = try connection.first(
+    ///
+    /// Nil when the worker was taken for lost, or registered in another life of the database: it holds nothing any more.
+    func beat(_ beat: Beat, on connection: isolated Connection) throws -> BeatAnswer? {
+        let answered = try connection.first(
             """
             update \(tables.workers)
             set beat_at = clock_timestamp(),
@@ -65,24 +66,15 @@ extension JobQueue {
                 running = \(beat.jobs.count),
                 stopping_at = case when \(beat.isStopping) then coalesce(stopping_at, clock_timestamp()) end
             where \(tables.isRegistration(of: beat.worker))
-            returning (extract(epoch from clock_timestamp()) * 1000000)::bigint
+            returning (extract(epoch from clock_timestamp()) * 1000000)::bigint, \(tables.lastLease)
             """,
-            as: Int64.self
+            as: (Int64, Int64).self
         )
+        guard let (serverTime, lastLease) = answered else { return nil }
         let restrictions = ClaimRestrictions(
             queues: try queueSettings(on: connection),
             kinds: try kindLimits(on: connection)
         )
-        guard let serverTime else {
-            return BeatAnswer(
-                isKnown: false,
-                held: [],
-                cancelled: [],
-                released: 0,
-                serverTime: 0,
-                restrictions: restrictions
-            )
-        }
         let held = try connection.query(
             """
             select id, lease, worker, cancel_requested_at is not null
@@ -93,7 +85,7 @@ extension JobQueue {
         )
         .map { (job: JobLease(id: $0.0, lease: $0.1, worker: $0.2), isCancelled: $0.3) }
         var released = 0
-        if let before = beat.releasesBefore {
+        if let last = beat.releasesUpTo {
             released = try connection.execute(
                 """
                 update \(tables.jobs)
@@ -104,18 +96,18 @@ extension JobQueue {
                     where state = 'running'
                     and worker = \(beat.worker)
                     and not (\(JobTables.isUnderItsLease(beat.jobs)))
-                    and claimed_at < 'epoch'::timestamptz + \(before) * interval '1 microsecond'
+                    and lease <= \(last)
                     for update skip locked
                 ))
                 """
             )
         }
         return BeatAnswer(
-            isKnown: true,
             held: Set(held.map(\.job)),
             cancelled: Set(held.lazy.filter(\.isCancelled).map(\.job)),
             released: released,
             serverTime: serverTime,
+            lastLease: lastLease,
             restrictions: restrictions
         )
     }

@@ -18,6 +18,8 @@ struct JobTables: Sendable {
     let slots: Statement
     /// The next lease number.
     let nextLease: Statement
+    /// The newest lease number that was given out.
+    let lastLease: Statement
     /// What a row that leaves `running` is set to besides its state: nobody holds it, and whoever did may write no
     /// more.
     let unleased: Statement
@@ -171,6 +173,8 @@ struct JobTables: Sendable {
         slots = table("periodic_slots")
         let sequence = "\(quoteIdentifier(name)).job_leases"
         nextLease = "nextval(\(unsafeSQL: quoteLiteral(sequence))::regclass)"
+        lastLease =
+            "(select case when is_called then last_value else 0 end from \(unsafeSQL: sequence))"
         unleased = """
             worker = null,
             lease = \(nextLease),

@@ -21,6 +21,14 @@ extension ClaimBounds {
         mutating func passed(_ key: Key, at readyAt: Int64) {
             bounds[key] = max(bounds[key] ?? .min, readyAt)
         }
+
+        /// The claim took these.
+        mutating func passed(_ jobs: [ClaimedJob]) {
+            for job in jobs {
+                let lane = Lane.Name(queue: job.queue, kind: job.kind)
+                passed(ClaimBounds.Key(lane: lane, priority: job.priority), at: job.readyAt)
+            }
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-/// Where claims may begin, per lane and priority, so that they do not walk over the dead rows of jobs taken long ago.
+/// Where claims from lanes without limits may begin, per lane and priority, so that they do not walk over the dead rows of jobs taken long ago.
 ///
 /// While some session holds an old snapshot, no vacuum can remove those, and a claim that begins at the start of the
 /// index walks over all of them. A job may appear below a bound (its transaction began early and committed late, or it
@@ -21,8 +21,6 @@ package struct ClaimBounds: Sendable {
     private var fastest: Duration?
     /// Whether the last look at everything was noticeably slower than the fastest claim.
     private var isCostly = false
-    /// By kind, the limit keys for which jobs were set aside; forgotten with the bounds.
-    private(set) var waiting: [String: WaitingKeys] = [:]
 
     /// How far below the newest job of a short claim the next one begins, in microseconds: what was ready earlier and
     /// commits now waits for a look at everything.
@@ -60,14 +58,10 @@ package struct ClaimBounds: Sendable {
             start.bounds = [:]
             // A full one may have left jobs anywhere.
             if isFull { start.floor = 0 }
-            waiting = [:]
             if let took, let fastest { isCostly = took - fastest >= noticeable }
         }
         guard isFull else { return cameShort(jobs) }
-        for job in jobs {
-            let lane = Lane.Name(queue: job.queue, kind: job.kind)
-            start.passed(Key(lane: lane, priority: job.priority), at: job.readyAt)
-        }
+        start.passed(jobs)
     }
 
     /// Nothing is left that could be seen; but a bounded claim may have passed over what lies below.
@@ -78,21 +72,5 @@ package struct ClaimBounds: Sendable {
             start.floor = 0
             lastFullScan = nil
         }
-    }
-
-    /// Takes note of a claim from lanes under limits, which looks below the bounds by itself where one of them comes
-    /// short.
-    ///
-    /// The next one goes on behind what a claim has set aside that was cut, however long that took: beginning from the
-    /// start each time it would not come far.
-    mutating func claimed(
-        _ claim: LimitedClaim,
-        wasBounded: Bool,
-        now: ContinuousClock.Instant,
-        endedAt: ContinuousClock.Instant
-    ) {
-        claimed(claim.jobs, isFull: true, wasBounded: wasBounded, now: claim.isCut ? endedAt : now)
-        for (key, readyAt) in claim.parked { start.passed(key, at: readyAt) }
-        waiting.merge(claim.waiting) { $1 }
     }
 }

@@ -111,6 +111,9 @@ struct ExchangePlan: Sendable {
         }
     }
 
+    /// Whether no job runs and no outcome waits to be written.
+    var holdsNothing: Bool { running == 0 && finished == 0 && locked == 0 }
+
     /// There may be jobs to claim.
     mutating func wake() {
         againAt = nil

@@ -142,13 +142,11 @@ struct LeaseBook: Sendable {
     /// Returns the handlers to stop.
     mutating func answered(
         _ beat: SentBeat,
-        isKnown: Bool,
         held: Set<JobLease>,
         cancelled: Set<JobLease>,
         now: Instant
     ) -> [Stop] {
         guard beat.generation == generation else { return [] }
-        guard isKnown else { return loseAll() }
         trustedUntil = max(trustedUntil, beat.at.advanced(by: lifetime))
         lastAnswer = now
         var stops: [Stop] = []
@@ -164,6 +162,13 @@ struct LeaseBook: Sendable {
             }
         }
         return stops
+    }
+
+    /// A heartbeat was answered: the worker is known no longer, and holds nothing.
+    ///
+    /// Returns the handlers to stop.
+    mutating func disowned(_ beat: SentBeat) -> [Stop] {
+        beat.generation == generation ? loseAll() : []
     }
 
     /// Time went by.

@@ -36,22 +36,13 @@ struct OutcomeBatch: Sendable {
             case .cancelled: cancelled.add(job, output: output, reason: reason, failure: failure)
             case .discarded: discarded.add(job, output: output, reason: reason, failure: failure)
             }
-        case .giveBack(let wait, let givesAttemptBack, let failure, let isExhausted, let crashes, let isWell):
-            returned.append(
-                JobQueue.Return(
-                    job: job,
-                    wait: wait,
-                    givesAttemptBack: givesAttemptBack,
-                    failure: try failure.map { try JobDocument(encoding: $0).json },
-                    isExhausted: isExhausted,
-                    // It ran, alone at first, and its process lives: what died before died of something else.
-                    crashes: crashes ?? (finished.job.crashes > 0 ? 0 : nil),
-                    isWell: isWell
-                )
-            )
+        case .giveBack(var next):
+            // It ran, alone at first, and its process lives: what died before died of something else.
+            if next.crashes == nil, finished.job.crashes > 0 { next.crashes = 0 }
+            returned.append(try JobQueue.Return(job, next))
         case .park(let reason, let failure):
-            let failure = try JobDocument(encoding: failure).json
-            returned.append(JobQueue.Return(job: job, parkedFor: reason, givesAttemptBack: true, failure: failure))
+            let next = NextTurn(givesAttemptBack: true, failure: failure)
+            returned.append(try JobQueue.Return(job, next, parkedFor: reason))
         case .release: released.append(job)
         case .nothing: silent.insert(job)
         }
@@ -64,7 +55,7 @@ extension JobQueue.Ending {
         let reason = try JobDocument(encoding: "cancelled while running")
         var ending = JobQueue.Ending(outcome: .cancelled)
         for back in returns {
-            ending.add(back.job, reason: reason, failure: back.failure.map(JobDocument.init(uncheckedJSON:)))
+            ending.add(back.job, reason: reason, failure: back.failure)
         }
         return ending
     }

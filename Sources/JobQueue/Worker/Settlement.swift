@@ -138,18 +138,14 @@ struct Settlement: Sendable {
     private static func mended(_ verdict: Verdict) -> Verdict {
         switch verdict {
         case .end(let outcome, _, let reason, _):
-            .end(outcome, reason: reason.map(ascii) ?? "its output could not be stored")
-        case .giveBack(let wait, let givesAttemptBack, _, let isExhausted, let crashes, let isWell):
-            .giveBack(
-                wait: wait,
-                givesAttemptBack: givesAttemptBack,
-                isExhausted: isExhausted,
-                crashes: crashes,
-                isWell: isWell
-            )
+            return .end(outcome, reason: reason.map(ascii) ?? "its output could not be stored")
+        case .giveBack(var next):
+            next.failure = nil
+            return .giveBack(next)
         case .park(let reason, let failure):
-            .park(reason: reason, failure: .init(attempt: failure.attempt, error: ascii(failure.error)))
-        case .release, .nothing: verdict
+            return .park(reason: reason, failure: .init(attempt: failure.attempt, error: ascii(failure.error)))
+        case .release, .nothing:
+            return verdict
         }
     }
 

@@ -10,14 +10,7 @@ enum Verdict: Sendable, Hashable {
     /// To the history.
     case end(JobQueue.Ending.Outcome, output: JobDocument? = nil, reason: String? = nil, failure: Failure? = nil)
     /// Back into the table.
-    case giveBack(
-        wait: Duration?,
-        givesAttemptBack: Bool,
-        failure: Failure? = nil,
-        isExhausted: Bool = false,
-        crashes: Int16? = nil,
-        isWell: Bool = false
-    )
+    case giveBack(NextTurn)
     /// Aside.
     case park(reason: String, failure: Failure)
     /// Back as if it had not been claimed.
@@ -63,7 +56,9 @@ enum Verdict: Sendable, Hashable {
             case .leaseLost, nil:
                 if let error = error as? JobQueueError {
                     if error.code == .leaseLost { return .nothing }
-                    if error.code == .leaseTooShort { return .giveBack(wait: .seconds(1), givesAttemptBack: true) }
+                    if error.code == .leaseTooShort {
+                        return .giveBack(NextTurn(wait: .seconds(1), givesAttemptBack: true))
+                    }
                     if error.code == .undecodableArguments {
                         return .park(reason: "undecodable", failure: facts.failure(error.message))
                     }
@@ -86,7 +81,7 @@ enum Verdict: Sendable, Hashable {
         case .snooze(let until):
             if stop == .cancelRequested { return .end(.cancelled, reason: "cancelled while running") }
             let seconds = min(max(0, until.timeIntervalSince(facts.now)), longestWait)
-            return .giveBack(wait: .seconds(seconds), givesAttemptBack: true, isWell: true)
+            return .giveBack(NextTurn(wait: .seconds(seconds), givesAttemptBack: true, isWell: true))
         case .retry(let after, let reason):
             if stop == .cancelRequested { return .end(.cancelled, reason: "cancelled while running") }
             return failed(reason, after: after, facts)
@@ -100,12 +95,14 @@ enum Verdict: Sendable, Hashable {
             return .end(.discarded, reason: reason, failure: facts.failure(reason))
         }
         return .giveBack(
-            wait: facts.retry.alarmInterval,
-            givesAttemptBack: true,
-            failure: facts.failure(reason),
-            isExhausted: true,
-            // Still a suspect, so that it goes on to run alone.
-            crashes: 1
+            NextTurn(
+                wait: facts.retry.alarmInterval,
+                givesAttemptBack: true,
+                failure: facts.failure(reason),
+                isExhausted: true,
+                // Still a suspect, so that it goes on to run alone.
+                crashes: 1
+            )
         )
     }
 
@@ -121,13 +118,10 @@ enum Verdict: Sendable, Hashable {
         )
         return switch decision {
         case .retry(let wait):
-            .giveBack(wait: after ?? wait, givesAttemptBack: false, failure: facts.failure(reason))
+            .giveBack(NextTurn(wait: after ?? wait, failure: facts.failure(reason)))
         case .retryWithAlarm(let wait):
             .giveBack(
-                wait: max(wait, after ?? wait),
-                givesAttemptBack: false,
-                failure: facts.failure(reason),
-                isExhausted: true
+                NextTurn(wait: max(wait, after ?? wait), failure: facts.failure(reason), isExhausted: true)
             )
         case .discard:
             .end(.discarded, reason: sanitized(reason), failure: facts.failure(reason))

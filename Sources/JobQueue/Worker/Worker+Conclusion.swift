@@ -106,7 +106,7 @@ extension Worker {
             } else {
                 let isCancelled = written.cancelled.contains(finished.job.leased)
                 metrics.finished(finished.job.kind, finished.verdict, isCancelled: isCancelled)
-                if case .giveBack(_, _, _, true, _, _) = finished.verdict, !isCancelled {
+                if case .giveBack(let next) = finished.verdict, next.isExhausted, !isCancelled {
                     logger.error(
                         "a job that must not be given up used up its usual attempts",
                         metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]

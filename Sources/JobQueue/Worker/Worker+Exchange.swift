@@ -213,7 +213,7 @@ extension Worker {
             core.plan.pausedUntil = ContinuousClock.now.advanced(by: .seconds(wait))
             core.plan.wake()
             core.bounds = ClaimBounds()
-            core.limitedBounds = ClaimBounds()
+            core.limitedBounds = LimitedBounds()
             return core.failures
         }
         logger.log(

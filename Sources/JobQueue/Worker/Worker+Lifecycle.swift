@@ -69,8 +69,8 @@ extension Worker {
     @discardableResult
     func beat() async -> Bool {
         let now = ContinuousClock.now
-        let (sent, worker, before, isStopping) = core.withLock { core in
-            (core.book.beat(now: now), core.worker, core.lastBeatServerTime, core.plan.isStopping)
+        let (sent, worker, lastLease, isStopping) = core.withLock { core in
+            (core.book.beat(now: now), core.worker, core.lastLease, core.plan.isStopping)
         }
         guard let worker else { return await registerAgain() }
         let beat = JobQueue.Beat(
@@ -78,7 +78,7 @@ extension Worker {
             lifetime: configuration.leaseLifetime,
             jobs: sent.jobs,
             isStopping: isStopping,
-            releasesBefore: sent.mayRelease ? before : nil
+            releasesUpTo: sent.mayRelease ? lastLease : nil
         )
         let queue = self.queue
         do {
@@ -89,21 +89,14 @@ extension Worker {
                 let couldClaim = core.book.mayClaim(now: .now)
                 let failedBefore = core.failedBeats
                 core.failedBeats = 0
-                var hasChanged = false
-                if answer.isKnown {
-                    core.serverClock = (answer.serverTime, .now)
-                    core.lastBeatServerTime = answer.serverTime
-                    hasChanged = core.learn(answer.restrictions)
-                } else {
+                guard let answer else {
                     (core.worker, core.formerWorker) = (nil, worker)
+                    return (core.book.disowned(sent), false, failedBefore)
                 }
-                let stops = core.book.answered(
-                    sent,
-                    isKnown: answer.isKnown,
-                    held: answer.held,
-                    cancelled: answer.cancelled,
-                    now: .now
-                )
+                core.serverClock = (answer.serverTime, .now)
+                core.lastLease = answer.lastLease
+                let hasChanged = core.learn(answer.restrictions)
+                let stops = core.book.answered(sent, held: answer.held, cancelled: answer.cancelled, now: .now)
                 return (stops, hasChanged || (!couldClaim && core.book.mayClaim(now: .now)), failedBefore)
             }
             carryOut(stops)
@@ -113,6 +106,10 @@ extension Worker {
             if failedBefore > 0 {
                 logger.info("heartbeats go through again", metadata: ["failed": "\(failedBefore)"])
             }
+            guard let answer else {
+                logger.error("this worker was taken for lost, or the database went back in time: its jobs are others'")
+                return await registerAgain()
+            }
             if answer.released > 0 {
                 // They are available now, and make room under a limit: nobody else tells.
                 wake()
@@ -120,10 +117,6 @@ extension Worker {
                     "released jobs whose claim had been lost",
                     metadata: ["jobs": "\(answer.released)"]
                 )
-            }
-            if !answer.isKnown {
-                logger.error("this worker was taken for lost, or the database went back in time: its jobs are others'")
-                return await registerAgain()
             }
             return true
         } catch {

@@ -8,7 +8,7 @@ extension Worker {
     /// Returns when a stop has taken all the time it may, whatever the database does.
     ///
     /// After the grace the handlers are told to stop; a while later neither they nor their outcomes are waited for any
-    /// more.
+    /// more. Where there are none, only an answer of the database is waited for, and that for a moment.
     func stopIsOverdue() async {
         while !Task.isCancelled {
             guard let since = core.withLock({ $0.stoppingSince }) else {
@@ -16,7 +16,11 @@ extension Worker {
                 continue
             }
             let end = since.advanced(by: configuration.shutdownGrace)
-            guard (try? await Task.sleep(until: end, clock: .continuous)) != nil else { return }
+            while ContinuousClock.now < end {
+                let next = min(end, .now.advanced(by: Self.patience))
+                guard (try? await Task.sleep(until: next, clock: .continuous)) != nil else { return }
+                if core.withLock({ $0.plan.holdsNothing }) { return }
+            }
             carryOut(core.withLock { $0.book.stopAll() })
             try? await Task.sleep(for: Self.patience, clock: .continuous)
             return
@@ -53,17 +57,7 @@ extension Worker {
             return 0
         }
         let progress = ExchangeProgress()
-        do {
-            try await within(Self.patience) {
-                try await self.control.withConnection { connection in
-                    let open = try self.settlement.unwritten(of: finished, progress, on: connection)
-                    try self.settlement.write(open, progress, on: connection)
-                }
-            }
-        } catch {
-            logger.warning("the last outcomes were not all written", metadata: ["error": "\(Verdict.describe(error))"])
-        }
-        settled(finished, progress.written, isInDoubt: false)
+        if !finished.isEmpty { await writeLast(finished, progress) }
         let isHandedBack = await leave(as: worker)
         let unwritten =
             finished.count { !progress.written.isSettled($0.job.leased) }
@@ -74,6 +68,24 @@ extension Worker {
             metadata: ["jobs": "\(unwritten)", "worker": "\(worker)"]
         )
         return unwritten
+    }
+
+    private func writeLast(_ finished: [FinishedJob], _ progress: ExchangeProgress) async {
+        do {
+            try await within(Self.patience) {
+                try await self.control.withConnection { connection in
+                    let open = try self.settlement.unwritten(of: finished, progress, on: connection)
+                    try self.settlement.write(open, progress, on: connection)
+                }
+            }
+        } catch {
+            logger.warning("the last outcomes were not all written", metadata: ["error": "\(Self.reason(error))"])
+        }
+        settled(finished, progress.written, isInDoubt: false)
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        error is CancellationError ? "the database did not answer within \(patience)" : Verdict.describe(error)
     }
 
     /// Hands back what is held, whatever became of the outcomes: it is not counted as a crash.
@@ -91,9 +103,10 @@ extension Worker {
             logger.info("worker stopped", metadata: ["worker": "\(worker)"])
             return true
         } catch {
-            logger.error(
-                "could not hand jobs back; others take them when the leases end",
-                metadata: ["worker": "\(worker)", "error": "\(Verdict.describe(error))"]
+            // A claim may have been on its way.
+            logger.warning(
+                "could not say that this worker stops: whatever it still held others take when its lease ends",
+                metadata: ["worker": "\(worker)", "error": "\(Self.reason(error))"]
             )
             return false
         }

@@ -17,7 +17,7 @@ struct WorkerCore: Sendable {
     /// Of the lanes without limits.
     var bounds = ClaimBounds()
     /// Of those under limits, which come short for other reasons than that there is no more.
-    var limitedBounds = ClaimBounds()
+    var limitedBounds = LimitedBounds()
     var worker: Int64?
     /// What it was called before it was taken for lost, until what is held under that name is given up.
     var formerWorker: Int64?
@@ -42,8 +42,8 @@ struct WorkerCore: Sendable {
     ///
     /// The only wall clock that counts: that of this machine may be off by hours.
     var serverClock: (time: Int64, at: Instant)?
-    /// The server time of the last answered heartbeat.
-    var lastBeatServerTime: Int64?
+    /// The newest lease of all when the last heartbeat was answered.
+    var lastLease: Int64?
     /// How many heartbeats in a row failed.
     var failedBeats = 0
 
@@ -94,7 +94,7 @@ struct WorkerCore: Sendable {
         // Each look costs all else the second for which it waits.
         let wait = min(5, Double(1 << min(limitFailures, 3))) * random
         plan.limitsHeldUntil = now.advanced(by: .seconds(wait))
-        limitedBounds = ClaimBounds()
+        limitedBounds = LimitedBounds()
     }
 
     /// What the exchange loop does next, where it claims no suspect.

@@ -100,9 +100,9 @@ final class WorkerMetrics: Sendable {
         let outcome: Told
         switch verdict {
         case .end(let end, _, _, _): outcome = Told(end)
-        case .giveBack(_, let givesAttemptBack, _, let isExhausted, _, _):
-            outcome = givesAttemptBack ? .snoozed : .retried
-            if isExhausted { kind.exhausted.increment() }
+        case .giveBack(let next):
+            outcome = next.givesAttemptBack ? .snoozed : .retried
+            if next.isExhausted { kind.exhausted.increment() }
         case .park: outcome = .parked
         case .release: outcome = .released
         case .nothing: return
