@@ -105,6 +105,12 @@ package struct AppleClients: Sendable {
         }
     }
 
+    /// Why calls for a client id are not sent now; nil where they are not paused.
+    package func pause(of clientID: String) -> AppleDelay? {
+        guard isPaused(clientID) else { return nil }
+        return AppleDelay(.breakerOpen, retryAfter: breakers.pause(of: clientID, at: transport.now()))
+    }
+
     /// How things stand with Apple for a client id.
     struct ClientHealth: Sendable, Hashable {
         /// The breaker.

@@ -1,7 +1,11 @@
 import Foundation
+import HTTPCalls
+import Logging
 import Postgres
 import Sandbox
 import Sealing
+import SignInWithApple
+import TestSupport
 import Testing
 
 @testable import AccountLifecycle
@@ -62,6 +66,67 @@ import Testing
             #expect(try await stage.situation(request)?.code == .paused)
             #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
             #expect(try await cancel(request, on: stage) == .done)
+        }
+    }
+
+    /// Its worker is dead, and no other has looked since.
+    @Test func ofATryThatDiedBeforeItsTurnItIsCancelledAtOnce() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .begun(.revokeApple)))
+            #expect(try await cancel(request, on: stage) == .done)
+            #expect(try await stage.count("select from accountctl.deletion_steps where step = 'revoke_apple'") == 0)
+            #expect(try await stage.drive(request) == .ended(.cancelled))
+            #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
+        }
+    }
+
+    /// Its call stands in line, or finds that there is nothing to call for.
+    @Test(arguments: [true, false])
+    func aTryWhoseRequestIsCancelledBeforeItsTurnDoesNothing(_ holds: Bool) async throws {
+        try await Stage.with { stage in
+            let person = try await holds ? stage.fullAccount() : stage.signUp()
+            let request = try await stage.request(person)
+            let pause = try await stage.drive(request, once: .begun(.revokeApple)) {
+                #expect(try await cancel(request, on: stage) == .done)
+            }
+            #expect(pause == .ended(.cancelled))
+            #expect(try await stage.count("select from accountctl.deletion_steps where step = 'revoke_apple'") == 0)
+            #expect(try await stage.count("select from accountctl.apple_credentials") == (holds ? 1 : 0))
+            #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
+        }
+    }
+
+    @Test func whereNothingIsSentItHasNotBegun() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+            let none = try AppleClients(
+                [],
+                address: ServiceAddress(stage.sandbox.baseURL, allowPlainHTTP: true),
+                caller: stage.caller,
+                logger: .silent
+            )
+            _ = try await DeletionDriver(stage.services(apple: none)).drive(request)
+            #expect(try await stage.situation(request)?.code == .appleMisconfigured)
+            #expect(try await cancel(request, on: stage) == .done)
+        }
+    }
+
+    /// Whoever holds an account is told what nothing takes back, and nothing else.
+    @Test(arguments: [(DeletionPoint.begun(.revokeApple), false), (.middle(.revokeApple), true)])
+    func aHoldIsLateOnceAppleIsAsked(_ crash: DeletionPoint, _ hasAsked: Bool) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: crash))
+            let desk = stage.desk
+            let holding = try await stage.pool.withConnection {
+                try await desk.hold(person.id, reason: "court", on: $0)
+            }
+            #expect(holding == (hasAsked ? .heldLate(1, state: .running, done: [.revokeApple]) : .held(1)))
         }
     }
 

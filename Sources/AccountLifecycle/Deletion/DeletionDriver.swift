@@ -66,7 +66,7 @@ package struct DeletionDriver: Sendable {
                 return .ended(record.facts.state)
             case .wait(let state, let situation, let until):
                 if record.facts.state != state || situation != nil {
-                    // A try that died in line at Apple left its beginning behind, and nobody could cancel.
+                    // A try that died in line at Apple left its beginning behind.
                     if record.facts.lockedOutAt != nil { try await journal.withdrawUnasked(in: services.pool) }
                     try await services.pool.withConnection { connection in
                         try journal.stop(state, situation, on: connection)

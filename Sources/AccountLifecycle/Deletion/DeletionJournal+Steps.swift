@@ -87,13 +87,17 @@ extension DeletionJournal {
                         || \(JSON(unknown))
                 where id = \(request)
                   and (\(isApple) or situation is not null or failures > 0 or apple_failures > 0)
+                  -- Cancelled while nothing was held that it could have revoked: it has not ended, then.
+                  and (not \(isApple) or finished_at is null)
                   and exists (select from held)
+                returning id
             ),
             step as (
                 insert into accountctl.deletion_steps as s (request_id, step, runs, started_at, finished_at, outcome, facts)
                 select
                     \(request), \(step.rawValue), 1, clock_timestamp(), clock_timestamp(), \(outcome.rawValue), \(JSON(facts))
                 from held
+                where not \(isApple) or exists (select from request)
                 on conflict (request_id, step) do update
                 set finished_at = excluded.finished_at, outcome = excluded.outcome, facts = excluded.facts
             )

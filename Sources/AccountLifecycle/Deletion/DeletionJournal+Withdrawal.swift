@@ -12,12 +12,9 @@ extension DeletionJournal {
               and finished_at is null
               and facts is null
               and not exists (
-                  -- Credentials that were dealt with are counted, by whatever release, with Apple or without; only
-                  -- workers of an earlier one keep no facts of what they ask Apple in vain.
                   select
                   from accountctl.deletion_requests as r
-                  where r.id = request_id
-                    and (r.apple_failures > 0 or r.apple_counts <> '{}')
+                  where r.id = request_id and \(DeletionBrakes.hasDealtWithCredentials)
               )
             """
         )

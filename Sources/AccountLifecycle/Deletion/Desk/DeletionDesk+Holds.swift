@@ -11,7 +11,7 @@ extension DeletionDesk {
     package enum Holding: Sendable, Hashable {
         /// It stands under this number, before anything of the account was erased.
         case held(Int64)
-        /// It stands, and came late: the deletion in this state had done these steps, which nothing takes back.
+        /// It stands, and came late: the deletion in this state had begun these steps, which nothing takes back.
         case heldLate(Int64, state: DeletionState, done: [DeletionStep])
         /// One for the same reason stands already.
         case unchanged
@@ -32,6 +32,11 @@ extension DeletionDesk {
     private func place(on user: UUID, reason: String, _ connection: isolated Connection) async throws -> Holding {
         try await connection.atomically { connection in
             try limitLockWaits(on: connection)
+            // Before the account, as a worker takes them: what begins for good at this moment comes before and is told,
+            // or sees the hold.
+            if let open = try Self.openRequest(of: user, on: connection) {
+                try DeletionJobs.lock([open], on: connection)
+            }
             let exists = try connection.first(
                 "select true from auth.users where id = \(user) for key share",
                 as: Bool.self
@@ -54,10 +59,10 @@ extension DeletionDesk {
                 """
                 select r.state, jsonb_agg(s.step order by s.started_at)
                 from accountctl.deletion_requests as r
-                join accountctl.deletion_steps as s on s.request_id = r.id and s.runs > 0
+                join accountctl.deletion_steps as s on s.request_id = r.id
                 where r.user_id = \(user)
                   and r.finished_at is null
-                  and s.step = any(\(DeletionStep.afterLockOut.map(\.rawValue)))
+                  and \(DeletionBrakes.isStepBegunForGood)
                 group by r.state
                 """,
                 as: (DeletionState, JSON<[DeletionStep]>).self

@@ -49,10 +49,11 @@ package struct DeletionDesk: Sendable {
             }
             let begun = try connection.first(
                 """
-                select step
-                from accountctl.deletion_steps
-                where request_id = \(request) and step = any(\(DeletionStep.afterLockOut.map(\.rawValue))) and runs > 0
-                order by started_at
+                select s.step
+                from accountctl.deletion_requests as r
+                join accountctl.deletion_steps as s on s.request_id = r.id
+                where r.id = \(request) and \(DeletionBrakes.isStepBegunForGood)
+                order by s.started_at
                 limit 1
                 """,
                 as: DeletionStep.self
@@ -65,6 +66,8 @@ package struct DeletionDesk: Sendable {
             )
             if let begun, !isOther { return .refused(.begun(step: begun)) }
             if !isOther, writes { try LockOutBan.takeBack(of: request, on: connection) }
+            // A call in line at Apple finds the request ended at its turn.
+            try DeletionJournal(request: request, fence: nil).withdraw(.revokeApple, on: connection)
             try connection.execute(
                 """
                 update accountctl.deletion_requests

@@ -52,6 +52,12 @@ package struct AppleGateway: Sendable {
     /// The longest that one call may take, its repeats included.
     var longestCall: Duration { clients?.longestCall ?? .zero }
 
+    /// Why a call for this client id would not be sent now, as far as that is known without sending any.
+    func pause(of clientID: String) -> Situation? {
+        guard let clients, clients[clientID] != nil else { return Self.unconfigured(clientID) }
+        return clients.pause(of: clientID).map { Self.situation($0, clientID) }
+    }
+
     /// Waits until a call could be sent at once, and has `body` make it: a call's time does not pass while others have
     /// theirs.
     ///

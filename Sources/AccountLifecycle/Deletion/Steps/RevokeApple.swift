@@ -43,8 +43,7 @@ extension DeletionRun {
     /// Deals with one credential; what holds the request up is returned.
     private func revoke(_ credential: AppleCredential) async throws -> Situation? {
         guard !credential.belongsToAnother else {
-            try await services.pool.withConnection { try lookAgain(.revokeApple, on: $0) }
-            try await forget(credential, as: .notRevoked)
+            try await giveUp(credential)
             return nil
         }
         let token: Secret<String>
@@ -56,11 +55,15 @@ extension DeletionRun {
             guard record.withoutApple || record.facts.now >= appleGiveUp else {
                 return Situation(.sealingKeyMissing, subject: credential.sealingKeyID, detail: "\(error)")
             }
-            try await services.pool.withConnection { try lookAgain(.revokeApple, on: $0) }
-            try await forget(credential, as: .notRevoked)
+            try await giveUp(credential)
             return nil
         }
-        let asked = try await services.apple.inTurn { () -> (answer: AppleGateway.Revocation, at: Date)? in
+        let asked = try await services.apple.inTurn { () -> (answer: AppleGateway.Revocation, at: Date?)? in
+            // Where nothing is going to be sent, nothing has begun.
+            if !canGoOnWithoutApple, let situation = services.apple.pause(of: credential.clientID) {
+                return (AppleGateway.Revocation.unasked(situation), nil)
+            }
+            try lease?(services.apple.longestCall)
             // The line may have been long. What is committed here, the lock-out before it too, is on disk before Apple
             // is asked.
             let askedAt = try await services.pool.withTransaction { connection -> Date? in
@@ -71,15 +74,16 @@ extension DeletionRun {
                 return now
             }
             guard let askedAt else { return nil }
+            // The disk may have been slow, or the row locked.
             try lease?(services.apple.longestCall)
             return (try await services.apple.revoke(token, clientID: credential.clientID), askedAt)
         }
         switch asked?.answer {
         case nil:
-            try await forget(credential, as: .notRevoked)
+            try await giveUp(credential)
         case .revoked:
             try await services.probe(.middle(.revokeApple))
-            try await forget(credential, as: .revoked, at: asked?.at)
+            try await services.pool.withConnection { try forget(credential, as: .revoked, at: asked?.at, on: $0) }
         case .trouble(let situation), .unasked(let situation):
             guard canGoOnWithoutApple else { return situation }
             try await handOver(credential, token)
@@ -117,12 +121,27 @@ extension DeletionRun {
         )
     }
 
-    /// Removes a credential and counts what became of it, at once.
-    private func forget(_ credential: AppleCredential, as outcome: StepOutcome, at moment: Date? = nil) async throws {
-        let revoked = moment.map { (credential.clientID, $0) }
-        try await services.pool.withConnection { connection in
-            try journal.write("\(removed(credential)), \(counted(outcome, revoked: revoked))", on: connection)
+    /// Removes a credential that Apple is not asked about, unless the step is not to be taken any more.
+    ///
+    /// The fence is held until it is counted: whoever cancels comes before and is seen, or comes after and sees that the
+    /// step has begun.
+    private func giveUp(_ credential: AppleCredential) async throws {
+        try await services.pool.withTransaction { connection in
+            try journal.fence(connection)
+            try lookAgain(.revokeApple, on: connection)
+            try forget(credential, as: .notRevoked, on: connection)
         }
+    }
+
+    /// Removes a credential and counts what became of it, at once.
+    private func forget(
+        _ credential: AppleCredential,
+        as outcome: StepOutcome,
+        at moment: Date? = nil,
+        on connection: isolated Connection
+    ) throws {
+        let revoked = moment.map { (credential.clientID, $0) }
+        try journal.write("\(removed(credential)), \(counted(outcome, revoked: revoked))", on: connection)
     }
 
     /// Moves a credential to where it names no user and is tried again.
