@@ -3,8 +3,14 @@ import Postgres
 
 /// Steps that begin, end, and are done again.
 extension DeletionJournal {
+    /// What a request stood still for that it cannot stand still for where a step begins; whether anything else has
+    /// ended, the step finds out.
+    private static let brakes: [Situation.Code] = [.paused, .legalHold, .otherAccount]
+
     /// Records that a step begins, and the state meanwhile, unless the request has ended or a brake lies on it; and
     /// reads the request, as it was before.
+    ///
+    /// A brake that lay on it is told no longer.
     ///
     /// The request's row is locked for it: whoever cancels or pauses at this moment comes before and is seen, or comes
     /// after and sees that the step has begun. What the step counted when it was done before stays until it is done
@@ -14,6 +20,7 @@ extension DeletionJournal {
     func begin(_ step: DeletionStep, _ state: DeletionState, on connection: isolated Connection) throws
         -> (record: DeletionRecord, isBegun: Bool)?
     {
+        let isReleased: Statement = "situation ->> 'code' = any(\(Self.brakes.map(\.rawValue)))"
         let read = try DeletionRecord.read(
             request,
             """
@@ -32,8 +39,12 @@ extension DeletionJournal {
             ),
             request as (
                 update accountctl.deletion_requests
-                set state = \(state.rawValue)
-                where id = \(request) and state <> \(state.rawValue) and exists (select from open)
+                set state = \(state.rawValue),
+                    situation = case when \(isReleased) then null else situation end,
+                    situation_since = case when \(isReleased) then null else situation_since end
+                where id = \(request)
+                  and (state <> \(state.rawValue) or \(isReleased))
+                  and exists (select from open)
             ),
             step as (
                 insert into accountctl.deletion_steps as s (request_id, step, runs, started_at)

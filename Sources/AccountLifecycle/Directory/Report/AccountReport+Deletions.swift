@@ -28,7 +28,7 @@ extension AccountReport {
                 origin: origin,
                 requestedAt: requestedAt,
                 finishedAt: finishedAt,
-                situation: situation?.value,
+                situation: situation?.value.standing(in: state),
                 isPaused: isPaused,
                 isLockedOut: isLockedOut,
                 apple: apple

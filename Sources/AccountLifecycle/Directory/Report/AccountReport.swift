@@ -63,7 +63,7 @@ package struct AccountReport: Sendable {
         package let origin: String
         package let requestedAt: Date
         package let finishedAt: Date?
-        /// Why it stands still.
+        /// Why it stands still; nil while a step of it is being taken.
         package let situation: Situation?
         /// Whether it is paused by itself.
         let isPaused: Bool
