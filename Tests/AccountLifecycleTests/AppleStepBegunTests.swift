@@ -39,6 +39,30 @@ import Testing
         }
     }
 
+    /// Released from a long hold, or opened again after a restore: its time for Apple is over before anybody has looked.
+    @Test func ofALateRequestACredentialWithoutItsKeyIsNotGivenUpAtOnce() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+            try await stage.sql(
+                "update accountctl.deletion_requests set legal_deadline = requested_at + interval '1 second'"
+            )
+            let strange = try driver(withoutKeyOf: stage)
+            for attempt in 1..<Stage.swift.appleAttempts {
+                guard case .failed(_, let situation) = try await strange.drive(request) else {
+                    Issue.record("went on at attempt \(attempt)")
+                    return
+                }
+                #expect(situation.code == .sealingKeyMissing)
+                #expect(try await stage.count("select from accountctl.apple_credentials") == 1)
+            }
+            // Nobody has the key: the erasure does not wait for it for ever.
+            _ = try await strange.drive(request)
+            #expect(try await stage.outcome(.revokeApple, request) == "not_revoked")
+        }
+    }
+
     @Test func ofWhatWasStoppedBeforeItsTurnItHasNotBegun() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

@@ -52,7 +52,7 @@ extension DeletionRun {
         } catch {
             // Our own fault, not Apple's: a worker with an older file of keys must not destroy what the others can
             // open.
-            guard record.withoutApple || record.facts.now >= appleGiveUp else {
+            guard canGoOnWithoutKey else {
                 return Situation(.sealingKeyMissing, subject: credential.sealingKeyID, detail: "\(error)")
             }
             try await giveUp(credential)
@@ -95,6 +95,14 @@ extension DeletionRun {
     private var canGoOnWithoutApple: Bool {
         record.withoutApple || record.appleFailures + 1 >= services.policy.appleAttempts
             || record.facts.now >= appleGiveUp
+    }
+
+    /// Whether a credential that does not open no longer holds this request up: of one that is late, its time may be
+    /// over before anybody has looked, so that some tries have to be in vain, too.
+    private var canGoOnWithoutKey: Bool {
+        // Each try counts: those of Apple's leave out the keys that we lack.
+        record.withoutApple
+            || record.facts.now >= appleGiveUp && record.failures + 1 >= services.policy.appleAttempts
     }
 
     /// How the step ends while a code of the account may still become a credential.
