@@ -15,6 +15,9 @@ package struct ErasureList: Sendable {
     /// The newest moment at which a part of it was written.
     package private(set) var moment: Date?
 
+    /// The highest number of a receipt that it names.
+    package private(set) var lastReceipt: Int64?
+
     /// The newest moment of a part that is whole.
     private var wholeMoment: Date?
     /// When a part was written that calls open what an older one says has ended: after the restore.
@@ -35,6 +38,12 @@ package struct ErasureList: Sendable {
             if known.moment > moment { return }
         }
         entries[listed.request] = Entry(listed: listed, moment: moment)
+    }
+
+    /// Adds the number of a receipt, if there is one; also of a request that is left out: its number is taken as well.
+    package mutating func add(receipt: Int64?) {
+        guard let receipt else { return }
+        lastReceipt = max(lastReceipt ?? receipt, receipt)
     }
 
     /// Adds that a part of it was written at a moment, and whether all of that part is there.

@@ -12,7 +12,8 @@ struct DeletionReplayCommand: AccountctlCommand {
             For a database that was restored from a backup, before a worker starts. Accounts that were erased since the backup are asked
             for again, without grace; requests that were open are opened again with their times; requests that were cancelled since are
             cancelled. Requests that were paused or under a legal hold, which may be lost, are paused: look at them, then resume them.
-            A pause of everything stays, and so do legal holds. The operators' log has a line for each.
+            A pause of everything stays, and so do legal holds. The operators' log has a line for each. The numbers of receipts that the
+            list names are given to no other erasure.
 
             Several lists may follow one another, as from cat; of a request the newest line counts. A bad line is told with its number,
             and nothing is done then. Done again, there is nothing left to do: what somebody decided about since stays so.

@@ -42,6 +42,7 @@ struct ErasureListFile {
                     throw LineProblem("no line before it begins a list")
                 }
                 part?.count += 1
+                list.add(receipt: listed.receipt)
                 if listed.subject.keyID == key.id.text {
                     list.add(listed, at: head.moment)
                 } else {

@@ -61,6 +61,9 @@ enum ErasureListLine: Decodable {
         }
     }
 
+    /// The numbers that a receipt may have: after a restore they are skipped, and some have to be left.
+    private static let receipts: ClosedRange<Int64> = 1...1_000_000_000_000_000
+
     private static func listed(_ fields: Fields) throws -> ListedErasure {
         guard let state = DeletionState(rawValue: try fields.value(.state, String.self)) else {
             throw LineProblem(.state)
@@ -82,6 +85,7 @@ enum ErasureListLine: Decodable {
             isPaused: try fields.value(.paused, Bool.self),
             isHeld: try fields.value(.held, Bool.self)
         )
+        if let number = listed.receipt, !receipts.contains(number) { throw LineProblem(.receipt) }
         guard listed.legalDeadline > listed.requestedAt else { throw LineProblem(.legalDeadline) }
         return listed
     }

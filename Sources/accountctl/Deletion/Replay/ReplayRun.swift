@@ -51,6 +51,7 @@ struct ReplayRun {
         }
         tellOfList(database, life)
         tellBefore(replay, besideWorker: isWorked && !isPaused)
+        if replay.steps.isEmpty, !confirmation.dryRun { try await skipReceipts() }
         if confirmation.dryRun || replay.steps.isEmpty {
             let outcome: ActOutcome = replay.steps.isEmpty ? .unchanged : .wouldBeDone
             try context.output.show(sheet(replay, held, outcome))
@@ -62,6 +63,7 @@ struct ReplayRun {
             try context.confirm("Go on beside a live worker?", options)
         }
         try context.confirmIrreversible(question(replay, held), id: "\(replay.steps.count)", confirmation)
+        try await skipReceipts()
         let done = try await work(replay.steps)
         try context.output.show(sheet(replay, held, done.outcome, done))
         tellAfter(replay, isPaused: isPaused)
@@ -134,6 +136,17 @@ struct ReplayRun {
     }
 
     // MARK: - Working
+
+    /// Keeps the receipts of what is erased from here on from bearing the number of one that is lost.
+    private func skipReceipts() async throws {
+        guard let last = file.list.lastReceipt else { return }
+        let isBehind = try await pool.withConnection { connection in
+            try await DeletionDesk.skipReceipts(upTo: last, on: connection)
+        }
+        if isBehind {
+            context.messages.note("the next receipt gets a number above \(last), the last one that the list names")
+        }
+    }
 
     private func work(_ steps: [ErasureReplay.Step]) async throws -> Done {
         let progress = context.progress("Repeating", total: steps.count)
