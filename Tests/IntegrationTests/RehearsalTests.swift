@@ -69,6 +69,33 @@ struct RehearsalTests {
         }
     }
 
+    @Test("Whoever looks for longer than the preflight holds is asked once: it is taken again by itself")
+    func rehearsalLookedAtForLong() async throws {
+        try await ErasureSite.with(accounts: 0) { site in
+            let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
+            let words = ["deletion", "rehearse", account, "--confirm=\(account)", "--no-pager"]
+            let result = try await TerminalSession.live(words, environment: site.variables) { person in
+                #expect(try await person.waits(for: "Enter goes on"), "\(person.screen)")
+                try await site.database.psql(
+                    """
+                    update accountctl.deletion_steps
+                    set started_at = started_at - interval '2 minutes', finished_at = finished_at - interval '2 minutes'
+                    """
+                )
+                try person.type("\n")
+                #expect(try await person.waits(for: "preflight: taken again"), "\(person.screen)")
+                #expect(try await person.waits(for: "lock_out: "), "\(person.screen)")
+                try person.type("\u{3}")
+                #expect(try await person.waits(for: "the rehearsal was stopped"), "\(person.screen)")
+            }
+            #expect(result.status == 130, "\(result.screen)")
+            let asked = result.screen.components(separatedBy: "preflight: nothing was touched").count - 1
+            #expect(asked == 1, "\(result.screen)")
+            let steps = "select string_agg(step || runs, ' ' order by started_at) from accountctl.deletion_steps"
+            #expect(try await site.database.psql(steps) == "preflight2 lock_out1")
+        }
+    }
+
     @Test("A rehearsal whose job is cancelled ends, before anybody has pressed a key, and takes no further step")
     func rehearsalCancelled() async throws {
         try await ErasureSite.with(accounts: 0) { site in

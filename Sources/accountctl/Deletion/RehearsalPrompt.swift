@@ -1,5 +1,6 @@
 import AccountLifecycle
 import Dispatch
+import Synchronization
 import Terminal
 
 #if canImport(Glibc)
@@ -9,13 +10,23 @@ import Terminal
 #endif
 
 /// Stops a rehearsal after each step, until somebody has looked at the device.
-struct RehearsalPrompt: Sendable {
-    let context: CommandContext
+final class RehearsalPrompt: Sendable {
+    private let context: CommandContext
+    private let isPreflightTold = Mutex(false)
+
+    init(context: CommandContext) {
+        self.context = context
+    }
 
     /// Says what should be seen after a step, and waits for Enter where somebody can be asked.
     ///
     /// - Throws: `CancellationError` when the rehearsal is to end, or nobody is there any more to look.
     func tell(_ step: DeletionStep) async throws {
+        // Whoever looks for longer than a preflight holds would be asked after each, and never come further.
+        guard step != .preflight || isFirstPreflight() else {
+            context.messages.note("\(step.rawValue): taken again, since what it saw was too old by now")
+            return
+        }
         context.messages.note("\(step.rawValue): \(step.whatToLookAt)")
         // Behind the last one nothing is left to go on with.
         guard context.isInteractive, step != DeletionStep.allCases.last else { return }
@@ -28,6 +39,13 @@ struct RehearsalPrompt: Sendable {
         }
         for await _ in lines { return }
         throw CancellationError()
+    }
+
+    private func isFirstPreflight() -> Bool {
+        isPreflightTold.withLock { isTold in
+            defer { isTold = true }
+            return !isTold
+        }
     }
 
     /// Reads to the end of a line; false where the input ends, as with a terminal that goes.
