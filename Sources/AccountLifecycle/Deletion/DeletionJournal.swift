@@ -58,6 +58,7 @@ struct DeletionJournal: Sendable {
         waitsForApple: Bool = false,
         on connection: isolated Connection
     ) throws {
+        let isOfApple = situation?.code != .sealingKeyMissing && situation?.isUnasked != true
         try write(
             """
             request as (
@@ -75,8 +76,8 @@ struct DeletionJournal: Sendable {
                     end,
                     failures = case when \(failed) then failures + 1 else failures end,
                     apple_failures = case
-                        -- A key that we lack says nothing of Apple.
-                        when \(failed && waitsForApple && situation?.code != .sealingKeyMissing) then apple_failures + 1
+                        -- A key that we lack says nothing of Apple, nor does what was not sent.
+                        when \(failed && waitsForApple && isOfApple) then apple_failures + 1
                         else apple_failures
                     end
                 where id = \(request) and finished_at is null and exists (select from held)

@@ -79,6 +79,8 @@ package struct Situation: Sendable, Hashable, Codable {
     package var detail: String?
     /// How long Apple or Storage asked to be left alone; not stored, since the next attempt is put off by it.
     var retryAfter: Duration?
+    /// Whether Apple was not asked at all; not stored, since it is about one try.
+    var isUnasked = false
 
     private enum CodingKeys: CodingKey {
         case code, fault, blockers, findings, subject, detail

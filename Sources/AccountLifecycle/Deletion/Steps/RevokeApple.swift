@@ -60,7 +60,7 @@ extension DeletionRun {
         }
         let asked = try await services.apple.inTurn { () -> (answer: AppleGateway.Revocation, at: Date?)? in
             // Where nothing is going to be sent, nothing has begun.
-            if !canGoOnWithoutApple, let situation = services.apple.pause(of: credential.clientID) {
+            if !canGoOnWithoutApple(isAsked: false), let situation = services.apple.pause(of: credential.clientID) {
                 return (AppleGateway.Revocation.unasked(situation), nil)
             }
             try lease?(services.apple.longestCall)
@@ -84,17 +84,24 @@ extension DeletionRun {
         case .revoked:
             try await services.probe(.middle(.revokeApple))
             try await services.pool.withConnection { try forget(credential, as: .revoked, at: asked?.at, on: $0) }
-        case .trouble(let situation), .unasked(let situation):
-            guard canGoOnWithoutApple else { return situation }
+        case .trouble(let situation):
+            guard canGoOnWithoutApple(isAsked: true) else { return situation }
+            try await handOver(credential, token)
+        case .unasked(var situation):
+            guard canGoOnWithoutApple(isAsked: false) else {
+                situation.isUnasked = true
+                return situation
+            }
             try await handOver(credential, token)
         }
         return nil
     }
 
-    /// Whether trouble at Apple no longer holds this request up.
-    private var canGoOnWithoutApple: Bool {
-        record.withoutApple || record.appleFailures + 1 >= services.policy.appleAttempts
-            || record.facts.now >= appleGiveUp
+    /// Whether trouble at Apple no longer holds this request up: of tries that were not sent each counts, whatever the
+    /// others failed for.
+    private func canGoOnWithoutApple(isAsked: Bool) -> Bool {
+        let failures = isAsked ? record.appleFailures : record.failures
+        return record.withoutApple || failures + 1 >= services.policy.appleAttempts || record.facts.now >= appleGiveUp
     }
 
     /// Whether a credential that does not open no longer holds this request up: of one that is late, its time may be
