@@ -42,6 +42,8 @@ package struct TeamTransfer: Sendable, Hashable {
         package var done = 0
         /// Recorded as refused and skipped.
         package var refused = 0
+        /// Refused, with nobody to show that the request is right: nothing is recorded of them, and the run stopped.
+        package var doubted = 0
         /// Recorded as conflicts and skipped.
         package var conflicts = 0
         /// What stopped the run before its end; nil when there is nothing left to do.

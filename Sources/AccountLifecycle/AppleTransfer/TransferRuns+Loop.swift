@@ -13,8 +13,9 @@ import SignInWithApple
 /// Apple's documented answer for a user who cannot be moved (`invalid_request`, TN3159, TN3107) is also its answer to a
 /// request that is wrong for everybody. Its answer to a dead migration token is undocumented: HTTP 401 and every refusal
 /// may mean that. So a user refused after another was moved is asked about again with a new token. After many refusals
-/// in a row, one who was named before is asked about: if Apple still names that user, the refusals are recorded (they
-/// may be users of another team's apps); otherwise nothing is recorded and the run stops.
+/// in a row, and at the end of a run that moved nobody, one who was named before is asked about: if Apple still names
+/// that user, the refusals are recorded (they may be users of another team's apps); otherwise nothing is recorded and
+/// the run stops.
 extension TransferRuns {
     /// Answers without a verdict in a row after which a run ends, to be started again later.
     private static let patience = 5
@@ -27,7 +28,7 @@ extension TransferRuns {
     private struct Doubt: Sendable {
         let user: UUID
         let subject: String
-        let reason: String
+        let refusal: AppleRefusal
     }
 
     /// How far a run is.
@@ -74,9 +75,8 @@ extension TransferRuns {
                     // The token, the team and the window are good: those before were refused for themselves.
                     try await refuse(&course, side)
                 case .userRefused(let refusal):
-                    course.doubts.append(Doubt(user: user, subject: subject, reason: refusal.code.text))
-                    let reason = try await doubt(refusal, &course, side)
-                    if let reason { return course.run.stopped(reason) }
+                    course.doubts.append(Doubt(user: user, subject: subject, refusal: refusal))
+                    guard try await doubt(&course, side) else { return course.run }
                 case .misconfigured(let reason): return course.run.stopped("\(reason)")
                 case .tokenExpired: return course.run.stopped("Apple takes no migration token")
                 case .later(let delay):
@@ -85,7 +85,12 @@ extension TransferRuns {
                 progress(course.run.done + course.run.refused)
             }
         }
-        try await refuse(&course, side)
+        // However few they are: a small app, or the last page of any, may have been asked about with a wrong team or key.
+        guard course.run.done == 0 else {
+            try await refuse(&course, side)
+            return course.run
+        }
+        _ = try await settle(&course, side)
         return course.run
     }
 
@@ -104,33 +109,32 @@ extension TransferRuns {
 
     /// Takes up a refusal, the last of the doubts: they are recorded, stay in doubt, or stop the run.
     ///
-    /// - Returns: Why the run stops; nil to go on.
-    private func doubt(
-        _ refusal: AppleRefusal,
-        _ course: inout Course,
-        _ side: some TransferSide
-    ) async throws -> String? {
+    /// - Returns: Whether the run goes on.
+    private func doubt(_ course: inout Course, _ side: some TransferSide) async throws -> Bool {
         course.silence = 0
         course.isAfterRefusal = true
         // Who was refused before may be refused again: nothing is lost by recording that.
         if retriesRefused {
             try await refuse(&course, side)
-            return nil
+            return true
         }
-        guard course.doubts.count >= Self.refusalsInARow else { return nil }
+        guard course.doubts.count >= Self.refusalsInARow else { return true }
+        return try await settle(&course, side)
+    }
+
+    /// Records those in doubt if somebody shows that the request is right; stops the run otherwise.
+    ///
+    /// - Returns: Whether nobody is in doubt any more.
+    private func settle(_ course: inout Course, _ side: some TransferSide) async throws -> Bool {
+        guard let last = course.doubts.last else { return true }
         let others = try await pool.withConnection { try side.witnesses(atMost: Self.witnesses, on: $0) }
         guard try await isAnyNamed(others, &course.tokens, side) else {
-            return Self.notBelieved(course.doubts.count, refusal)
+            course.run = course.run.doubting(course.doubts.count, last.refusal)
+            return false
         }
         course.isAfterRefusal = false
         try await refuse(&course, side)
-        return nil
-    }
-
-    private static func notBelieved(_ count: Int, _ refusal: AppleRefusal) -> String {
-        "Apple refused \(count) users in a row, \(refusal), and nobody shows that the request is right; nothing was "
-            + "recorded about them: check the team id and that the transfer's sixty days are not over. Where many users "
-            + "are of other teams' apps, the next start asks others first"
+        return true
     }
 
     /// Waits for as long as Apple asks.
@@ -194,7 +198,7 @@ extension TransferRuns {
                 """
                 insert into accountctl.apple_transfers as t
                     (user_id, client_id, target_team, state, reason)
-                values (\(doubt.user), \(transfer.clientID), \(transfer.targetTeam), \(TransferState.refused.rawValue), \(doubt.reason))
+                values (\(doubt.user), \(transfer.clientID), \(transfer.targetTeam), \(TransferState.refused.rawValue), \(doubt.refusal.code.text))
                 on conflict (user_id, client_id, target_team) do update
                 set state = excluded.state,
                     reason = excluded.reason,
@@ -210,6 +214,15 @@ extension TeamTransfer.Run {
     fileprivate func stopped(_ reason: String) -> TeamTransfer.Run {
         var run = self
         run.stoppedBy = reason
+        return run
+    }
+
+    fileprivate func doubting(_ count: Int, _ refusal: AppleRefusal) -> TeamTransfer.Run {
+        var run = stopped(
+            "Apple refused all \(count) that it was asked about last, \(refusal), and nobody shows that the request is "
+                + "right; nothing was recorded about them"
+        )
+        run.doubted = count
         return run
     }
 }

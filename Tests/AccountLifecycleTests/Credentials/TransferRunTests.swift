@@ -80,38 +80,76 @@ import Testing
         }
     }
 
-    /// What is wrong with the request looks like users who revoked: nobody is written off for it.
-    @Test func manyRefusedInARowAreNotBelieved() async throws {
+    /// What is wrong with the request looks like users who revoked: nobody is written off for it, in a small app
+    /// either.
+    @Test(arguments: [1, 3, TransferRuns.refusalsInARow + 2])
+    func manyRefusedInARowAreNotBelieved(_ people: Int) async throws {
         try await CredentialStage.with { stage in
-            for _ in 0..<TransferRuns.refusalsInARow + 2 { _ = try await stage.signUp(credential: false) }
+            for _ in 0..<people { _ = try await stage.signUp(credential: false) }
             stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: "ANOTHER123")
             let run = try await stage.sender().generate()
             #expect(run.done == 0)
             #expect(run.refused == 0)
+            #expect(run.doubted == min(people, TransferRuns.refusalsInARow))
             #expect(run.stoppedBy?.contains("invalid_request") == true)
             #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).status().refused == 0)
+        }
+    }
+
+    /// The sending team's key is still configured: Apple refuses everybody.
+    @Test func anExchangeByTheSenderWritesNobodyOff() async throws {
+        try await CredentialStage.with { stage in
+            for _ in 0..<2 { _ = try await stage.signUp() }
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: CredentialStage.recipient)
+            #expect(try await stage.sender().generate().done == 2)
+            stage.sandbox.apple.acceptTransfer(of: CredentialStage.clientID)
+            let run = try await stage.sender().exchange()
+            #expect(run.stoppedBy?.contains("invalid_request") == true)
+            #expect(run.doubted == 2)
+            var expected = TeamTransfer.Status()
+            expected.generated = 2
+            #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).status() == expected)
         }
     }
 
     @Test func whoWasRefusedCanBeAskedAboutAgain() async throws {
         try await CredentialStage.with { stage in
             let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            // Somebody who is named shows that the request is right.
+            _ = try await stage.signUp()
             stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
             stage.sandbox.apple.stopUsing(sub: ben.sub, clientID: CredentialStage.clientID)
             stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: CredentialStage.recipient)
-            #expect(try await stage.sender().generate().refused == 2)
+            let first = try await stage.sender().generate()
+            #expect(first.stoppedBy == nil)
+            #expect(first.done == 1)
+            #expect(first.refused == 2)
             _ = try stage.sandbox.apple.signIn(clientID: CredentialStage.clientID, sub: anna.sub)
             #expect(try await stage.sender().generate() == .init())
-            let again = try stage.sender(retriesRefused: true)
-            // The other side has nothing to ask about whoever has no identifier.
-            #expect(try await again.exchange() == .init())
-            let run = try await again.generate()
+            let run = try await stage.sender(retriesRefused: true).generate()
             #expect(run.done == 1)
             #expect(run.refused == 1)
             var expected = TeamTransfer.Status()
-            expected.generated = 1
+            expected.generated = 2
             expected.refused = 1
             #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).status() == expected)
+        }
+    }
+
+    /// Nobody is left who could be named: an operator says that they are to be recorded.
+    @Test func refusalsOfEverybodyAreRecordedByOrder() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: CredentialStage.recipient)
+            #expect(try await stage.sender().generate().doubted == 1)
+            let ordered = try stage.sender(retriesRefused: true)
+            // The other side has nothing to ask about whoever has no identifier.
+            #expect(try await ordered.exchange() == .init())
+            let run = try await ordered.generate()
+            #expect(run.refused == 1)
+            #expect(run.stoppedBy == nil)
+            #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).status().refused == 1)
         }
     }
 
