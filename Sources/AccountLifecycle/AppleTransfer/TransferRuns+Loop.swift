@@ -219,8 +219,8 @@ extension TeamTransfer.Run {
 
     fileprivate func doubting(_ count: Int, _ refusal: AppleRefusal) -> TeamTransfer.Run {
         var run = stopped(
-            "Apple refused all \(count) that it was asked about last, \(refusal), and nobody shows that the request is "
-                + "right; nothing was recorded about them"
+            "Apple refused everybody it was asked about last: \(refusal); nobody shows that the request is right, so nothing "
+                + "was recorded about them"
         )
         run.doubted = count
         return run

@@ -8,11 +8,12 @@ struct AppleTransferExchangeCommand: AccountctlCommand {
         commandName: "exchange",
         abstract: "As the recipient, ask who every user is in the new team.",
         discussion: """
-            Many users refused in a row are a fault of the request, unless somebody whom Apple named before is still named: the run
-            stops and records nothing about them.
+            Where Apple refuses everybody, or many in a row, the request is at fault unless somebody whom it named before is still
+            named: the run stops and records nothing about them. With the sending team in the settings nobody is asked about.
 
             EXIT CODES
-              0 everybody is known or cannot be moved; 75 stopped before the end, start it again
+              0 everybody is known or cannot be moved; 2 the configured team is not --team; 75 stopped before the end: mend what it
+              names, start it again
 
             EXAMPLES
               accountctl apple transfer exchange com.example.app --team ABCDE12345
@@ -29,8 +30,6 @@ struct AppleTransferExchangeCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        try await context.run("exchange", step, rate, "New identities", due: { $0.generated }) { runs, progress in
-            try await runs.exchange(progress: progress)
-        }
+        try await context.run(.exchange, step, rate)
     }
 }

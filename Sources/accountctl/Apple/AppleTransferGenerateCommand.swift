@@ -8,12 +8,14 @@ struct AppleTransferGenerateCommand: AccountctlCommand {
         commandName: "generate",
         abstract: "As the sending team, get a transfer identifier for every user.",
         discussion: """
-            Many users refused in a row are a fault of the request, unless somebody whom Apple named before is still named: the run
-            stops and records nothing about them. Users of other teams' apps, whom Apple refuses, are recorded and skipped; as long as
-            nobody was named, each start begins with others.
+            Where Apple refuses everybody, or many in a row, the request is at fault unless somebody whom it named before is still
+            named: the run stops and records nothing about them. Users of other teams' apps, whom Apple refuses, are recorded and
+            skipped; as long as nobody was named, each start begins with others. With the recipient's team in the settings nobody is
+            asked about.
 
             EXIT CODES
-              0 every user has one or cannot be moved; 75 stopped before the end, start it again
+              0 every user has one or cannot be moved; 2 --team is the configured team, which is to be the sending one; 75 stopped
+              before the end: mend what it names, start it again
 
             EXAMPLES
               accountctl apple transfer generate com.example.app --team ABCDE12345
@@ -31,8 +33,6 @@ struct AppleTransferGenerateCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        try await context.run("generate", step, rate, "Transfer identifiers", due: { $0.waiting }) { runs, progress in
-            try await runs.generate(progress: progress)
-        }
+        try await context.run(.generate, step, rate)
     }
 }

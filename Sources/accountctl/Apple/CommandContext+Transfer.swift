@@ -14,32 +14,35 @@ extension CommandContext {
 
     /// Runs a step that asks Apple, with progress.
     func run(
-        _ name: String,
-        _ step: TransferStepOptions,
-        _ rate: TransferRateOptions,
-        _ label: String,
-        due: @escaping @Sendable (TeamTransfer.Status) -> Int,
-        _ body: @escaping @Sendable (TransferRuns, @escaping @Sendable (Int) -> Void) async throws -> TeamTransfer.Run
+        _ step: TransferStep,
+        _ stepOptions: TransferStepOptions,
+        _ rate: TransferRateOptions
     ) async throws -> ExitStatus {
-        let options = step.options
+        let options = stepOptions.options
         let transfer = options.transfer
-        let isDryRun = step.write.dryRun
-        let signature = try signature(step.acting)
+        let isDryRun = stepOptions.write.dryRun
+        let setting = try settingsForApple().apple.section(of: options.clientID) + ".team_id"
+        let signature = try signature(stepOptions.acting)
         return try await withApple { clients in
             guard let client = clients[options.clientID] else {
                 throw CommandError(.notFound, "\(options.clientID) is not among the configured client ids")
             }
+            try step.check(client.identity.teamID, of: setting, to: options.team)
             return try await withDatabase { pool in
                 let status = try await TransferBooks(pool: pool, transfer: transfer).status()
-                let total = due(status) + (rate.retryRefused ? status.refused : 0)
+                let total = step.due(status) + (rate.retryRefused ? status.refused : 0)
                 if isDryRun {
                     messages.note("Would ask Apple about \(total) users.")
                     return .ok
                 }
                 try await pool.withConnection {
-                    try signature.log("apple.transfer_\(name)", facts: options.facts(accounts: total), on: $0)
+                    try signature.log(
+                        "apple.transfer_\(step.rawValue)",
+                        facts: options.facts(accounts: total),
+                        on: $0
+                    )
                 }
-                let progress = progress(label, total: total)
+                let progress = progress(step.label, total: total)
                 let runs = TransferRuns(
                     pool: pool,
                     client: client,
@@ -47,11 +50,15 @@ extension CommandContext {
                     callsPerSecond: rate.rate,
                     retriesRefused: rate.retryRefused
                 )
-                let run = try await body(runs) { progress.update($0) }
+                let run = try await step.run(runs) { progress.update($0) }
                 progress.finish(run.done + run.refused)
                 messages.note("\(run.done) done, \(run.refused) cannot be moved.")
                 guard let reason = run.stoppedBy else { return .ok }
-                messages.failure("stopped before the end: \(reason)", hint: "Start it again; nothing is asked twice.")
+                messages.failure(
+                    "stopped before the end: \(reason)",
+                    hint: run.doubted > 0
+                        ? step.doubtHint(setting, options.team) : "Start it again; nothing is asked twice."
+                )
                 return .temporary
             }
         }

@@ -40,7 +40,10 @@ struct TransferRateOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("At most so many calls a second.", valueName: "calls"))
     var rate = 10.0
 
-    @Flag(name: .long, help: "Ask again about users whom Apple refused in an earlier run.")
+    @Flag(
+        name: .long,
+        help: "Ask again about users whom Apple refused in an earlier run; record whom it refuses, whoever is named."
+    )
     var retryRefused = false
 
     mutating func validate() throws {

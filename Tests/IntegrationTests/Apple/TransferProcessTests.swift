@@ -120,6 +120,26 @@ struct TransferProcessTests {
         }
     }
 
+    @Test("A team that no transfer goes to writes nobody off, and the own team is refused before Apple is asked")
+    func wrongTeams() async throws {
+        try await AppleProgram.with { program in
+            for _ in 0..<2 { _ = try await program.signUp(credential: false) }
+            program.sandbox.apple.startTransfer(of: AppleProgram.clientID, to: "ANOTHER123")
+            let stopped = try await transfer(program, "generate", "--rate", "200")
+            #expect(stopped.status == 75, "\(stopped)")
+            for part in ["transfer goes to \(Self.recipient)", "apple.team_id", "--retry-refused"] {
+                #expect(stopped.errors.contains(part), "\(stopped)")
+            }
+            let count = "select count(*) from accountctl.apple_transfers"
+            #expect(try await program.database.psql(count) == "0")
+            let asked = program.sandbox.journal.count(.appleMigration)
+            let own = ["ACCOUNTCTL_APPLE_TEAM_ID": Self.recipient]
+            let refused = try await transfer(program, "generate", environment: own)
+            #expect(refused.status == 2 && refused.errors.contains("apple.team_id, \(Self.recipient)"), "\(refused)")
+            #expect(program.sandbox.journal.count(.appleMigration) == asked)
+        }
+    }
+
     @Test("An import names every bad line, a dry run counts as it would, and what is not kept is not logged")
     func imports() async throws {
         try await AppleProgram.with { program in
@@ -160,10 +180,20 @@ struct TransferProcessTests {
         let early = try await transfer(program, "apply", "--confirm", AppleProgram.clientID)
         #expect(early.errors.contains("nothing to apply"))
         let key = program.sandbox.apple.makeKey(teamID: Self.recipient)
-        let wrong = ["ACCOUNTCTL_APPLE_TEAM_ID": "SOMEBODY01"]
-        let refused = try await transfer(program, "exchange", environment: wrong)
-        #expect(refused.status == 75)
-        #expect(refused.errors.contains("team SOMEBODY01"), "\(refused.errors)")
+        let asked = program.sandbox.journal.count(.appleMigration)
+        let refused = try await transfer(program, "exchange", "--dry-run")
+        #expect(refused.status == 2)
+        let sender = program.sandbox.apple.developerKey.teamID
+        for part in ["--team \(Self.recipient)", "apple.team_id is \(sender)"] {
+            #expect(refused.errors.contains(part), "\(refused.errors)")
+        }
+        #expect(try await transfer(program, "exchange").status == 2)
+        #expect(program.sandbox.journal.count(.appleMigration) == asked)
+        // The recipient's team with the sender's key.
+        let wrong = ["ACCOUNTCTL_APPLE_TEAM_ID": Self.recipient]
+        let stopped = try await transfer(program, "exchange", environment: wrong)
+        #expect(stopped.status == 75)
+        #expect(stopped.errors.contains("team \(Self.recipient)"), "\(stopped.errors)")
         #expect(try await program.database.psql(Self.identified) == "\(Self.people - 1)")
         let own = [
             "ACCOUNTCTL_APPLE_TEAM_ID": key.teamID, "ACCOUNTCTL_APPLE_KEY_ID": key.keyID,

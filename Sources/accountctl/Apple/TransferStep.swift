@@ -1,0 +1,69 @@
+import AccountLifecycle
+
+/// A step of a team transfer that asks Apple, each with the key of one of the two teams.
+enum TransferStep: String, Sendable {
+    /// The sending team's.
+    case generate
+    /// The recipient's.
+    case exchange
+
+    /// What its progress counts.
+    var label: String {
+        switch self {
+        case .generate: "Transfer identifiers"
+        case .exchange: "New identities"
+        }
+    }
+
+    /// About how many users Apple is to be asked, besides those it refused before.
+    func due(_ status: TeamTransfer.Status) -> Int {
+        switch self {
+        case .generate: status.waiting
+        case .exchange: status.generated
+        }
+    }
+
+    /// Asks Apple about them.
+    func run(_ runs: TransferRuns, progress: @Sendable (Int) -> Void) async throws -> TeamTransfer.Run {
+        switch self {
+        case .generate: try await runs.generate(progress: progress)
+        case .exchange: try await runs.exchange(progress: progress)
+        }
+    }
+
+    /// Refuses a key of the other side: Apple says of everybody the same as of a user who revoked.
+    ///
+    /// - Parameters:
+    ///   - own: The team whose key is configured.
+    ///   - setting: Where it is configured, such as `apple.team_id`.
+    ///   - recipient: The team of `--team`.
+    /// - Throws: ``CommandError``.
+    func check(_ own: String, of setting: String, to recipient: String) throws {
+        switch self {
+        case .generate where own == recipient:
+            throw CommandError(
+                .usage,
+                "generate is the sending team's step, and --team \(recipient) is the team of \(setting), \(own), itself",
+                hint: "Name the recipient with --team, or set team and key of the sending team."
+            )
+        case .exchange where own != recipient:
+            throw CommandError(
+                .usage,
+                "exchange is the recipient's step: the recipient is --team \(recipient), and \(setting) is \(own)",
+                hint: "Set team and key of the recipient, or mend --team."
+            )
+        case .generate, .exchange: return
+        }
+    }
+
+    /// What to look at when Apple refused everybody: where the team of the key is configured, and the team of `--team`.
+    func doubtHint(_ setting: String, _ recipient: String) -> String {
+        let teams =
+            switch self {
+            case .generate: "Check that \(setting) is the sending team, that the transfer goes to \(recipient)"
+            case .exchange: "Check that the transfer to \(recipient) was accepted, that the identifiers are of it"
+            }
+        return teams + ", and that its sixty days are not over; then start it again, which begins with others. "
+            + "Where all that is right and they cannot be moved, --retry-refused records them."
+    }
+}
