@@ -34,6 +34,9 @@ package struct TeamTransfer: Sendable, Hashable {
         /// The new sub or address has an account of its own already, or nobody knows which of several Apple identities
         /// is to move; a person must decide.
         package var conflict = 0
+
+        /// Whether nothing was ever recorded of the transfer: none has begun, or the team is another.
+        package var isUnknown: Bool { generated + exchanged + applied + refused + conflict == 0 }
     }
 
     /// What a run did, and why it ended.

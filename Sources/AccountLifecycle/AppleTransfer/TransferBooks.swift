@@ -71,6 +71,25 @@ package struct TransferBooks: Sendable {
         return status
     }
 
+    /// The teams that the app goes to, as far as anything is recorded.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func recipients() async throws -> [String] {
+        let transfer = transfer
+        return try await pool.withConnection { connection in
+            try connection.query(
+                """
+                select distinct target_team
+                from accountctl.apple_transfers
+                where client_id = \(transfer.clientID)
+                order by target_team
+                """,
+                as: String.self,
+                deadline: Self.patience
+            )
+        }
+    }
+
     /// Reads out what the recipient needs, in no memory to speak of.
     ///
     /// - Parameter line: Told each account's line.

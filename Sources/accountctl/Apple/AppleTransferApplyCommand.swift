@@ -14,7 +14,8 @@ struct AppleTransferApplyCommand: AccountctlCommand {
             several Apple identities and the sending team's is not known here. Each start looks at conflicts again.
 
             EXIT CODES
-              0 done; 6 some are conflicts, which people must decide
+              0 done, or nothing to apply, with a warning where users have no transfer identifier; 3 nothing is known of a transfer
+              to that team; 6 some are conflicts, which people must decide
 
             EXAMPLES
               accountctl apple transfer apply com.example.app --team ABCDE12345 --dry-run
@@ -40,6 +41,7 @@ struct AppleTransferApplyCommand: AccountctlCommand {
         let signature = try context.signature(acting)
         return try await context.withDatabase { [confirm, options] pool in
             let books = TransferBooks(pool: pool, transfer: transfer)
+            _ = try await context.begun(books, options)
             let foreseen = try await books.foresee()
             let due = foreseen.done + foreseen.conflicts
             guard due > 0 else {

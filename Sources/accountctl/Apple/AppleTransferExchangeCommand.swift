@@ -12,7 +12,8 @@ struct AppleTransferExchangeCommand: AccountctlCommand {
             named: the run stops and records nothing about them. With the sending team in the settings nobody is asked about.
 
             EXIT CODES
-              0 everybody is known or cannot be moved; 2 the configured team is not --team; 75 stopped before the end: mend what it
+              0 everybody who has a transfer identifier is known or cannot be moved, with a warning where users have none; 2 the
+              configured team is not --team; 3 nothing is known of a transfer to that team; 75 stopped before the end: mend what it
               names, start it again
 
             EXAMPLES

@@ -8,7 +8,11 @@ struct AppleTransferExportCommand: AccountctlCommand {
         commandName: "export",
         abstract: "Write the file for the recipient: one JSON object a line with user_id and transfer_sub.",
         discussion: """
-            Old subs and relay addresses are not in it: they are not for the recipient.
+            Old subs and relay addresses are not in it: they are not for the recipient. How many users have no transfer identifier,
+            and so no line, is told on standard error.
+
+            EXIT CODES
+              0 written; 3 nothing is known of a transfer to that team
 
             EXAMPLES
               accountctl apple transfer export com.example.app --team ABCDE12345 > transfer.ndjson
@@ -25,8 +29,10 @@ struct AppleTransferExportCommand: AccountctlCommand {
         try context.requireClientID(options)
         let transfer = options.transfer
         let output = context.output
-        try await context.withDatabase { pool in
-            try await TransferBooks(pool: pool, transfer: transfer).export { line in
+        try await context.withDatabase { [options] pool in
+            let books = TransferBooks(pool: pool, transfer: transfer)
+            _ = try await context.begun(books, options)
+            try await books.export { line in
                 try output.document(Self.text(of: line) + "\n")
             }
         }

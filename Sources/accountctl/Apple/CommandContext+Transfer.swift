@@ -12,6 +12,28 @@ extension CommandContext {
         _ = try appleIdentity(of: options.clientID, try settingsForApple().apple)
     }
 
+    /// Reads how far a transfer is that goes on with what is known, and tells how many users have no transfer identifier.
+    ///
+    /// - Throws: ``CommandError`` where nothing is known: then nobody would be moved, as if all were well.
+    func begun(_ books: TransferBooks, _ options: TransferOptions) async throws -> TeamTransfer.Status {
+        let status = try await books.status()
+        let without =
+            Wording.count(status.waiting, "user has", "users have") + " no transfer identifier for team \(options.team)"
+        if status.isUnknown {
+            let known = try await books.recipients()
+            throw CommandError(
+                .notFound,
+                "nothing is known of a transfer of \(options.clientID) to team \(options.team): "
+                    + (status.waiting > 0 ? without : "nobody here signs in with Apple"),
+                hint: known.isEmpty
+                    ? "They come from transfer generate, with the sending team's key, or from its file by transfer import."
+                    : "Known is one to \(Wording.list(known)): was that meant by --team?"
+            )
+        }
+        if status.waiting > 0 { messages.warning(without) }
+        return status
+    }
+
     /// Runs a step that asks Apple, with progress.
     func run(
         _ step: TransferStep,
@@ -29,7 +51,8 @@ extension CommandContext {
             }
             try step.check(client.identity.teamID, of: setting, to: options.team)
             return try await withDatabase { pool in
-                let status = try await TransferBooks(pool: pool, transfer: transfer).status()
+                let books = TransferBooks(pool: pool, transfer: transfer)
+                let status = try await step == .exchange ? begun(books, options) : books.status()
                 let total = step.due(status) + (rate.retryRefused ? status.refused : 0)
                 if isDryRun {
                     messages.note("Would ask Apple about \(total) users.")

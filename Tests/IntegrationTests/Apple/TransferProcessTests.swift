@@ -140,6 +140,31 @@ struct TransferProcessTests {
         }
     }
 
+    @Test("A step that goes on with what is known says so where that is nothing, and how many users it leaves out")
+    func nothingKnown() async throws {
+        try await AppleProgram.with { program in
+            for _ in 0..<2 { _ = try await program.signUp(credential: false) }
+            let own = ["ACCOUNTCTL_APPLE_TEAM_ID": Self.recipient]
+            for step in ["exchange", "export", "apply"] {
+                let unknown = try await transfer(program, step, environment: own)
+                #expect(unknown.status == 3 && unknown.output.isEmpty, "\(step): \(unknown)")
+                let left = "2 users have no transfer identifier for team \(Self.recipient)"
+                #expect(unknown.errors.contains(left), "\(step): \(unknown)")
+            }
+            let identified = """
+                insert into accountctl.apple_transfers (user_id, client_id, target_team, transfer_identifier, state)
+                select id, '\(AppleProgram.clientID)', 'RECIPIENT2', 't', 'generated' from auth.users limit 1
+                """
+            try await program.database.psql(identified)
+            let mistaken = try await transfer(program, "export")
+            #expect(mistaken.status == 3 && mistaken.errors.contains("Known is one to RECIPIENT2"), "\(mistaken)")
+            try await program.database.psql("update accountctl.apple_transfers set target_team = '\(Self.recipient)'")
+            let known = try await transfer(program, "export")
+            #expect(known.status == 0 && known.output.contains("\"t\""), "\(known)")
+            #expect(known.errors.contains("1 user has no transfer identifier"), "\(known)")
+        }
+    }
+
     @Test("An import names every bad line, a dry run counts as it would, and what is not kept is not logged")
     func imports() async throws {
         try await AppleProgram.with { program in
@@ -178,7 +203,9 @@ struct TransferProcessTests {
     private func exchange(_ program: AppleProgram) async throws {
         program.sandbox.apple.acceptTransfer(of: AppleProgram.clientID)
         let early = try await transfer(program, "apply", "--confirm", AppleProgram.clientID)
-        #expect(early.errors.contains("nothing to apply"))
+        #expect(early.status == 0 && early.errors.contains("nothing to apply"))
+        // Who revoked before has none.
+        #expect(early.errors.contains("1 user has no transfer identifier for team \(Self.recipient)"), "\(early)")
         let key = program.sandbox.apple.makeKey(teamID: Self.recipient)
         let asked = program.sandbox.journal.count(.appleMigration)
         let refused = try await transfer(program, "exchange", "--dry-run")
