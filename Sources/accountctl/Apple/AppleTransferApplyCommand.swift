@@ -19,9 +19,12 @@ struct AppleTransferApplyCommand: AccountctlCommand {
 
             EXAMPLES
               accountctl apple transfer apply com.example.app --team ABCDE12345 --dry-run
+              accountctl apple transfer apply com.example.app --team ABCDE12345 --dry-run --json movable,conflicts
               accountctl apple transfer apply com.example.app --team ABCDE12345 --confirm com.example.app
             """
     )
+
+    static let outputFields = TransferSheet.applyFields
 
     @OptionGroup
     var options: TransferOptions
@@ -45,10 +48,15 @@ struct AppleTransferApplyCommand: AccountctlCommand {
             let foreseen = try await books.foresee()
             let due = foreseen.done + foreseen.conflicts
             guard due > 0 else {
+                try context.output.show(TransferSheet.applying(foreseen, confirm.dryRun ? nil : foreseen))
                 context.messages.note("There is nothing to apply.")
                 return .ok
             }
-            if confirm.dryRun { return Self.tell(foreseen, wouldBe: true, context) }
+            if confirm.dryRun {
+                try context.output.show(TransferSheet.applying(foreseen, nil))
+                context.messages.note("Would move \(Wording.count(foreseen.done, "account")).")
+                return Self.end(foreseen, context)
+            }
             try context.confirmIrreversible(
                 "This changes the Apple identity of \(Wording.count(foreseen.done, "account"))"
                     + (foreseen.conflicts > 0 ? ", and leaves \(Wording.count(foreseen.conflicts, "conflict"))." : "."),
@@ -62,13 +70,13 @@ struct AppleTransferApplyCommand: AccountctlCommand {
             let progress = context.progress("New identities", total: due)
             let run = try await books.apply { progress.update($0) }
             progress.finish(run.done + run.conflicts)
-            return Self.tell(run, wouldBe: false, context)
+            try context.output.show(TransferSheet.applying(foreseen, run))
+            return Self.end(run, context)
         }
     }
 
-    /// Says what was done, or would be, and how the command ends with it.
-    private static func tell(_ run: TeamTransfer.Run, wouldBe: Bool, _ context: CommandContext) -> ExitStatus {
-        context.messages.note((wouldBe ? "Would move " : "Moved ") + Wording.count(run.done, "account") + ".")
+    /// How the command ends with what was done, or would be; warns of conflicts.
+    private static func end(_ run: TeamTransfer.Run, _ context: CommandContext) -> ExitStatus {
         guard run.conflicts > 0 else { return .ok }
         context.messages.warning(
             Wording.count(run.conflicts, "conflict stays", "conflicts stay")

@@ -21,6 +21,8 @@ struct AppleTransferExchangeCommand: AccountctlCommand {
             """
     )
 
+    static let outputFields = TransferSheet.askFields
+
     @OptionGroup
     var step: TransferStepOptions
 

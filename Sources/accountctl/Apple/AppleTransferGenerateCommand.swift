@@ -23,6 +23,8 @@ struct AppleTransferGenerateCommand: AccountctlCommand {
             """
     )
 
+    static let outputFields = TransferSheet.askFields
+
     @OptionGroup
     var step: TransferStepOptions
 

@@ -55,6 +55,7 @@ extension CommandContext {
                 let status = try await step == .exchange ? begun(books, options) : books.status()
                 let total = step.due(status) + (rate.retryRefused ? status.refused : 0)
                 if isDryRun {
+                    try output.show(TransferSheet.asking(total, nil))
                     messages.note("Would ask Apple about \(total) users.")
                     return .ok
                 }
@@ -75,7 +76,7 @@ extension CommandContext {
                 )
                 let run = try await step.run(runs) { progress.update($0) }
                 progress.finish(run.done + run.refused)
-                messages.note("\(run.done) done, \(run.refused) cannot be moved.")
+                try output.show(TransferSheet.asking(total, run))
                 guard let reason = run.stoppedBy else { return .ok }
                 messages.failure(
                     "stopped before the end: \(reason)",

@@ -60,8 +60,7 @@ enum ExampleRules {
         "accountctl config check", "accountctl keys new",
         "accountctl jobs prune", "accountctl apple vault rotate", "accountctl apple vault forget-key",
         "accountctl apple client-secret push", "accountctl deletion export --output",
-        "accountctl apple events replay", "accountctl apple transfer generate", "accountctl apple transfer import",
-        "accountctl apple transfer exchange", "accountctl apple transfer apply", "accountctl manual --into",
+        "accountctl apple events replay", "accountctl apple transfer import", "accountctl manual --into",
     ]
 
     /// Examples that list nothing where everything is as it should be.
