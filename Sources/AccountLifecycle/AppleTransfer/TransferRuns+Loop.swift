@@ -113,7 +113,7 @@ extension TransferRuns {
     private func doubt(_ course: inout Course, _ side: some TransferSide) async throws -> Bool {
         course.silence = 0
         course.isAfterRefusal = true
-        // Who was refused before may be refused again: nothing is lost by recording that.
+        // By order, where nobody is left who could be named; whoever is recorded can be asked about again.
         if retriesRefused {
             try await refuse(&course, side)
             return true

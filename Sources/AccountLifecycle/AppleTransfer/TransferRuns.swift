@@ -27,7 +27,8 @@ package struct TransferRuns: Sendable {
     ///   - client: The client of the side that runs: the sender's to generate, the recipient's to exchange.
     ///   - transfer: Which app goes where.
     ///   - callsPerSecond: At most so many calls; Apple publishes no limit for this endpoint.
-    ///   - retriesRefused: Whether users whom Apple refused in an earlier run are asked about again.
+    ///   - retriesRefused: Whether users whom Apple refused in an earlier run are asked about again, and every refusal is
+    ///     recorded at once.
     package init(
         pool: Pool,
         client: AppleClient,

@@ -26,7 +26,7 @@ extension CommandContext {
                 "nothing is known of a transfer of \(options.clientID) to team \(options.team): "
                     + (status.waiting > 0 ? without : "nobody here signs in with Apple"),
                 hint: known.isEmpty
-                    ? "They come from transfer generate, with the sending team's key, or from its file by transfer import."
+                    ? "The sending team's transfer generate gets identifiers; transfer import takes them from its file."
                     : "Known is one to \(Wording.list(known)): was that meant by --team?"
             )
         }

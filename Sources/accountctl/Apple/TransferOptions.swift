@@ -42,7 +42,7 @@ struct TransferRateOptions: ParsableArguments {
 
     @Flag(
         name: .long,
-        help: "Ask again about users whom Apple refused in an earlier run; record whom it refuses, whoever is named."
+        help: "Ask again about users whom Apple refused before; refusals are recorded even where nobody is named."
     )
     var retryRefused = false
 

@@ -1,0 +1,71 @@
+import Foundation
+import Sandbox
+import TestSupport
+import Testing
+
+/// What is wrong with a step's team or key, or with what came before, is told, and nobody is written off.
+@Suite("A step of a team transfer that cannot be right", .timeLimit(.minutes(5)))
+struct TransferFaultTests {
+    private static let recipient = "RECIPIENT1"
+
+    private func transfer(
+        _ program: AppleProgram,
+        _ step: String,
+        environment: [String: String] = [:]
+    ) async throws -> AccountctlProcess.Result {
+        try await program.run(
+            "apple",
+            "transfer",
+            step,
+            AppleProgram.clientID,
+            "--team",
+            Self.recipient,
+            environment: environment
+        )
+    }
+
+    @Test("A team that no transfer goes to writes nobody off, and the own team is refused before Apple is asked")
+    func wrongTeams() async throws {
+        try await AppleProgram.with { program in
+            for _ in 0..<2 { _ = try await program.signUp(credential: false) }
+            program.sandbox.apple.startTransfer(of: AppleProgram.clientID, to: "ANOTHER123")
+            let stopped = try await transfer(program, "generate")
+            #expect(stopped.status == 75, "\(stopped)")
+            for part in ["transfer goes to \(Self.recipient)", "apple.team_id", "--retry-refused"] {
+                #expect(stopped.errors.contains(part), "\(stopped)")
+            }
+            let count = "select count(*) from accountctl.apple_transfers"
+            #expect(try await program.database.psql(count) == "0")
+            let asked = program.sandbox.journal.count(.appleMigration)
+            let own = ["ACCOUNTCTL_APPLE_TEAM_ID": Self.recipient]
+            let refused = try await transfer(program, "generate", environment: own)
+            #expect(refused.status == 2 && refused.errors.contains("apple.team_id, \(Self.recipient)"), "\(refused)")
+            #expect(program.sandbox.journal.count(.appleMigration) == asked)
+        }
+    }
+
+    @Test("A step that goes on with what is known says so where that is nothing, and how many users it leaves out")
+    func nothingKnown() async throws {
+        try await AppleProgram.with { program in
+            for _ in 0..<2 { _ = try await program.signUp(credential: false) }
+            let own = ["ACCOUNTCTL_APPLE_TEAM_ID": Self.recipient]
+            for step in ["exchange", "export", "apply"] {
+                let unknown = try await transfer(program, step, environment: own)
+                #expect(unknown.status == 3 && unknown.output.isEmpty, "\(step): \(unknown)")
+                let left = "2 users have no transfer identifier for team \(Self.recipient)"
+                #expect(unknown.errors.contains(left), "\(step): \(unknown)")
+            }
+            let identified = """
+                insert into accountctl.apple_transfers (user_id, client_id, target_team, transfer_identifier, state)
+                select id, '\(AppleProgram.clientID)', 'RECIPIENT2', 't', 'generated' from auth.users limit 1
+                """
+            try await program.database.psql(identified)
+            let mistaken = try await transfer(program, "export")
+            #expect(mistaken.status == 3 && mistaken.errors.contains("Known is one to RECIPIENT2"), "\(mistaken)")
+            try await program.database.psql("update accountctl.apple_transfers set target_team = '\(Self.recipient)'")
+            let known = try await transfer(program, "export")
+            #expect(known.status == 0 && known.output.contains("\"t\""), "\(known)")
+            #expect(known.errors.contains("1 user has no transfer identifier"), "\(known)")
+        }
+    }
+}
