@@ -15,7 +15,7 @@ import Testing
             try await stage.sql("insert into public.letters values (\(person.email), \(new))")
             let request = try await stage.request(person)
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
-            let team = TeamTransferTests.recipient
+            let team = CredentialStage.recipient
             let transfer = TeamTransfer(clientID: Stage.clientID, targetTeam: team)
             try await stage.sql(
                 """
