@@ -76,11 +76,32 @@ package enum HashKeyCanary {
         return keys.last == key.id.text ? .newest(others: others) : .older(others: others)
     }
 
-    /// Checks a key before something is hashed with it, and remembers it when it is the first of its name.
+    /// Refuses a key that is new beside others; changes nothing.
     ///
-    /// - Throws: ``OtherHashKey``; ``PostgresError``.
+    /// - Throws: ``NewHashKey``; ``OtherHashKey``; ``PostgresError``.
+    package static func refuseNew(_ key: HashKey, on connection: isolated Connection) throws {
+        guard case .unknown(let others) = try standing(of: key, on: connection) else { return }
+        throw NewHashKey(key: key.id, others: others)
+    }
+
+    /// Checks a key before something is hashed with it, and remembers it when it is the first one of all.
+    ///
+    /// - Throws: ``NewHashKey``; ``OtherHashKey``; ``PostgresError``.
     package static func require(_ key: HashKey, on connection: isolated Connection) throws {
         guard try !isKnown(key, on: connection) else { return }
+        try refuseNew(key, on: connection)
+        try remember(key, on: connection)
+    }
+
+    /// Makes a key known, also beside others: from then on nothing tells it from one that was meant.
+    ///
+    /// - Throws: ``OtherHashKey``; ``PostgresError``.
+    package static func introduce(_ key: HashKey, on connection: isolated Connection) throws {
+        guard try !isKnown(key, on: connection) else { return }
+        try remember(key, on: connection)
+    }
+
+    private static func remember(_ key: HashKey, on connection: isolated Connection) throws {
         guard try mayUse("insert", on: connection) else { return }
         try connection.execute(
             """

@@ -37,7 +37,7 @@ package struct Operator: Sendable {
     ///   - facts: ids of our own rows and counts, never personal data.
     ///   - connection: the one the act runs on.
     /// - Returns: The number of the line.
-    /// - Throws: ``NamedSubject``; ``OtherHashKey``; `PostgresError`.
+    /// - Throws: ``NamedSubject``; ``NewHashKey``; ``OtherHashKey``; `PostgresError`.
     @discardableResult
     package func log(
         _ action: String,

@@ -1,3 +1,4 @@
+import AccountLifecycle
 import Logging
 import Postgres
 import Sealing
@@ -26,7 +27,7 @@ extension CommandContext {
         configuration.maximumConnections = settings.database.connections
         configuration.retriesConnecting = retriesConnecting
         return try await Pool.withPool(configuration, logger: logger(settings)) { pool in
-            if let key = actingKey.take() { try await pool.withConnection { try warn(ofNew: key, on: $0) } }
+            if let use = actingKey.take() { try await pool.withConnection { try look(at: use, on: $0) } }
             return try await body(pool)
         }
     }
@@ -41,15 +42,17 @@ extension CommandContext {
             logger: logger(settings),
             on: thread
         ) { connection in
-            if let key = actingKey.take() { try warn(ofNew: key, on: connection) }
+            if let use = actingKey.take() { try look(at: use, on: connection) }
             return try await body(connection)
         }
     }
 
-    /// Warns before anything is asked or done: by the first act the key has become one that is known.
-    private func warn(ofNew key: HashKey, on connection: isolated Connection) throws {
-        guard let others = try OtherHashKeys(besideNew: key, on: connection) else { return }
-        messages.warning(others.warning(ofNew: key))
+    /// Refuses a key that is new beside others before anything is asked or done, or warns of it where the act makes it
+    /// known: afterwards nothing tells it from one that was meant.
+    private func look(at use: ActingKey.Use, on connection: isolated Connection) throws {
+        guard use.makesKnown else { return try HashKeyCanary.refuseNew(use.key, on: connection) }
+        guard let others = try OtherHashKeys(besideNew: use.key, on: connection) else { return }
+        messages.warning(others.warning(ofNew: use.key.id) + "; this act makes it known, to workers and to other acts")
     }
 
     /// Where the database is, in the driver's terms.

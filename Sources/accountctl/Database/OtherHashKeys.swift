@@ -28,15 +28,15 @@ struct OtherHashKeys {
 
     /// What somebody should know before something is hashed with a key that is new beside them: it may be the wrong
     /// file.
-    func warning(ofNew key: HashKey) -> String {
-        "the hash key \"\(key.id.text)\" was never used here: what was done under \(names) is not found with it, and what is done now is "
-            + "found with it alone"
+    func warning(ofNew key: KeyID) -> String {
+        "the hash key \"\(key.text)\" was never used here: what was done under \(names) is not found with it, and what is "
+            + "done with it is found with it alone"
     }
 
     /// What to do about a key that is new beside others.
     static let hintOfNew = """
         Put the right file back. Where a new key is meant, keep the old file, too, which alone finds what was before, and make the new one \
-        known by an act of yours: accountctl deletion pause --all, and, when a worker runs: accountctl deletion resume --all
+        known by the one act that does so: accountctl deletion pause --all, and, when a worker runs: accountctl deletion resume --all
         """
 
     /// What cannot be told.

@@ -19,6 +19,8 @@ struct DeletionPauseCommand: AccountctlCommand {
             for ten seconds, and named where they go on; so does a call to Apple or Storage that was begun. Who paused all and why
             stays when it is said again without a reason; another reason replaces both.
 
+            With --all a hash key that is new beside others becomes known, too: workers and other acts refuse it until then.
+
             EXAMPLES
               accountctl deletion pause --all --reason "looking into a complaint"
               accountctl deletion pause 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F
@@ -52,7 +54,7 @@ struct DeletionPauseCommand: AccountctlCommand {
             )
             return try await context.carryOut(act, on: request, acting, consent)
         }
-        let actor = try context.actor(acting)
+        let actor = try context.actor(acting, makesKeyKnown: true)
         if consent.dryRun {
             let (wasPaused, isChanged) = try await context.withConnection { connection in
                 try await connection.transaction(rehearsed: true) { connection in

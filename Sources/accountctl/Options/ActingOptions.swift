@@ -53,11 +53,15 @@ extension ActingOptions: PlainOptions {
 extension CommandContext {
     /// Who acts on an account; the next connection tells whether the hash key is new in its database.
     ///
+    /// - Parameters:
+    ///   - options: what the command line says of it.
+    ///   - makesKeyKnown: whether the act makes a key known that is new beside others, with which any other is refused.
+    /// - Returns: Who acts.
     /// - Throws: ``CommandError`` without a hash key: the log names accounts by it.
-    func actor(_ options: ActingOptions) throws -> Operator {
+    func actor(_ options: ActingOptions, makesKeyKnown: Bool = false) throws -> Operator {
         let signature = try signature(options)
         let hashKey = try neededHashKey()
-        actingKey.set(hashKey)
+        actingKey.set(ActingKey.Use(key: hashKey, makesKnown: makesKeyKnown))
         return Operator(
             name: signature.name,
             machineUser: signature.machineUser,

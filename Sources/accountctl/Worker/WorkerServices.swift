@@ -75,15 +75,15 @@ struct WorkerServices {
 
     /// Has the database remember the hash key; refuses one that is new beside others, which may be the wrong file.
     ///
-    /// Once a worker has used it nothing tells it from one that is meant. An operator's act is told of it, and says that
-    /// it is.
+    /// Once a worker has used it nothing tells it from one that is meant. An operator says that it is, by the one act
+    /// that makes it known.
     private func requireHashKey(_ pool: Pool) async throws {
         let hashKey = try Self.hashKey(settings)
         try await pool.withConnection { connection in
             if let others = try OtherHashKeys(besideNew: hashKey, on: connection) {
                 throw CommandError(
                     .residue,
-                    "keys.hash_file: \(others.warning(ofNew: hashKey))",
+                    "keys.hash_file: \(others.warning(ofNew: hashKey.id))",
                     hint: OtherHashKeys.hintOfNew
                 )
             }

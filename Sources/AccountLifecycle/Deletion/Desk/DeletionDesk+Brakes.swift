@@ -12,6 +12,9 @@ extension DeletionDesk {
     ///
     /// Who paused everything before, and why, stays unless another reason is given: it may be that this is a clone.
     ///
+    /// Also makes the desk's hash key known, where that is new beside others: it is the one act that does, since with
+    /// everything stopped a wrong key does no harm.
+    ///
     /// - Returns: Whether it was not so already, and the deletes that were still under way when the desk's patience
     ///   ended; nothing stops these.
     @discardableResult
@@ -20,6 +23,7 @@ extension DeletionDesk {
         on connection: isolated Connection
     ) async throws -> (isChanged: Bool, underWay: [StepUnderWay]) {
         let isChanged = try await connection.atomically { connection in
+            try HashKeyCanary.introduce(actor.hashKey, on: connection)
             let changed = try connection.execute(
                 """
                 update accountctl.deletion_brakes

@@ -1,0 +1,11 @@
+import AccountLifecycle
+
+extension NewHashKey: ReportableError {
+    var report: ErrorReport {
+        ErrorReport(
+            .blocked,
+            "keys.hash_file: \(OtherHashKeys(others)?.warning(ofNew: key) ?? description)",
+            hint: OtherHashKeys.hintOfNew
+        )
+    }
+}
