@@ -35,6 +35,9 @@ struct AuditTests {
             #expect(try await stage.run(["jobs", "pause", "mail", "--yes"]).status == 0)
             let facts = try await stage.run(["audit", "list", "--action", "jobs.pause", "--json", "facts"])
             #expect(facts.output == "[\n{\"facts\":{\"queue\":\"mail\"}}\n]\n", "\(facts)")
+            let starts = ["--action", "jobs.", "--action", "user.sus"]
+            let both = try await stage.run(["audit", "list"] + starts + ["--tsv", "action"])
+            #expect(both.output == "jobs.pause\nuser.suspend\n", "\(both)")
             // An act without any has none, wherever it is read.
             try await stage.database.psql("update accountctl.deletion_brakes set paused_at = now(), paused_by = 'olga'")
             #expect(try await stage.run(["deletion", "resume", "--all", "--confirm=all"]).status == 0)

@@ -49,6 +49,35 @@ extension JobsCommandTests {
         }
     }
 
+    @Test("An option that is repeated names all that it was given")
+    func repeatedOptions() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            let ids = try await fill(database)
+            try await database.psql("select accountctl.enqueue_job('other.kind', queue => 'apple')")
+            func list(_ words: [String], _ field: String = "state") async throws -> String {
+                let result = try await jobs(database, ["list"] + words + ["--tsv", field])
+                #expect(result.status == 0, "\(words): \(result.errors)")
+                return result.output
+            }
+            let states = ["--state", "discarded", "--state", "parked", "--state", "completed", "--state", "running"]
+            let ended = try await list(states).split(separator: "\n").map(String.init)
+            #expect(ended.prefix(2) == ["running", "parked"] && Set(ended.dropFirst(2)) == ["discarded", "completed"])
+            #expect(try await list(states + ["--limit", "3"]).split(separator: "\n").count == 3)
+            let kinds = ["--kind", "other.kind", "--kind", "test.kind", "--state", "available"]
+            #expect(try await list(kinds, "kind") == "test.kind\nother.kind\n")
+            let queues = ["--queue", "apple", "--queue", "mail", "--queue", "none", "--state", "available"]
+            #expect(try await list(queues, "queue") == "mail\napple\n")
+            let words = ["retry", "--state", "parked", "--state", "discarded", "--yes", "--json", "id,outcome"]
+            let retried = try await jobs(database, words)
+            #expect(retried.status == 0, "\(retried.errors)")
+            for name in ["parked", "discarded"] {
+                #expect(try await state(database, ids[name]) == "available", "\(name): \(retried.output)")
+            }
+            let mixed = try await jobs(database, ["retry", "--state", "parked", "--state", "running"])
+            #expect(mixed.status == 2 && mixed.errors.contains("--state running"), "\(mixed.errors)")
+        }
+    }
+
     @Test("What is in the way of one job keeps neither the others from being acted on nor the results from being told")
     func oneOfSeveral() async throws {
         for isCutOff in [false, true] {

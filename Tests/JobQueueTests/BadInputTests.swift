@@ -118,10 +118,12 @@ import Testing
     func exhaustedAndEnded(_ state: JobState) throws {
         var filter = JobFilter()
         filter.isExhausted = true
-        filter.state = state
-        #expect(field { try filter.check() } == "exhausted")
-        for live in [nil, JobState.available] {
-            filter.state = live
+        for states in [[state], [.parked, state]] {
+            filter.states = states
+            #expect(field { try filter.check() } == "exhausted")
+        }
+        for live in [[], [JobState.available]] {
+            filter.states = live
             try filter.check()
         }
     }

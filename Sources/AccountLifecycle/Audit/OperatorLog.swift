@@ -33,8 +33,8 @@ package struct OperatorLog: Sendable {
         /// The account, which is found by its keyed hash.
         package var subject: SubjectHash?
         package var operatorName: String?
-        /// The start of the action's name, such as `deletion.`.
-        package var action: String?
+        /// Starts of the action's name, such as `deletion.`, of which one must fit; none for all.
+        package var actions: [String] = []
         package var ticket: String?
         package var since: Date?
         package var limit = 100
@@ -50,7 +50,14 @@ package struct OperatorLog: Sendable {
             """
             where (\(filter.subject?.bytes)::bytea is null or subject_hash = \(filter.subject?.bytes))
               and (\(filter.operatorName)::text is null or operator = \(filter.operatorName))
-              and (\(filter.action)::text is null or starts_with(action, \(filter.action)))
+              and (
+                cardinality(\(filter.actions)::text[]) = 0
+                or exists (
+                  select
+                  from unnest(\(filter.actions)::text[]) as wanted (start)
+                  where starts_with(action, wanted.start)
+                )
+              )
               and (\(filter.ticket)::text is null or ticket = \(filter.ticket))
               and (\(filter.since)::timestamptz is null or logged_at >= \(filter.since))
             order by logged_at desc, id desc

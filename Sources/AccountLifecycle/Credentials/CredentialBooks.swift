@@ -34,10 +34,10 @@ package enum CredentialBooks {
     package struct EventFilter: Sendable, Hashable {
         /// Of this account only.
         package var user: UUID?
-        /// Of this kind only.
-        package var kind: String?
-        /// With this outcome only; `waiting` for those not handled.
-        package var outcome: String?
+        /// Of one of these kinds; none for all.
+        package var kinds: [String] = []
+        /// With one of these outcomes; `waiting` for those not handled; none for all.
+        package var outcomes: [String] = []
         /// The most events.
         package var limit = 100
 
@@ -80,8 +80,11 @@ package enum CredentialBooks {
             select \(EventRecord.columns)
             from accountctl.credential_events
             where (\(filter.user)::uuid is null or user_id = \(filter.user))
-              and (\(filter.kind)::text is null or kind = \(filter.kind))
-              and (\(filter.outcome)::text is null or coalesce(outcome, 'waiting') = \(filter.outcome))
+              and (cardinality(\(filter.kinds)::text[]) = 0 or kind = any(\(filter.kinds)::text[]))
+              and (
+                cardinality(\(filter.outcomes)::text[]) = 0
+                or coalesce(outcome, 'waiting') = any(\(filter.outcomes)::text[])
+              )
             order by id desc
             limit \(filter.limit)
             """,

@@ -66,10 +66,12 @@ package struct WorkerRecord: Sendable, Hashable, Codable {
 
 /// Which jobs are meant.
 package struct JobFilter: Sendable, Hashable {
-    /// nil for all unfinished.
-    package var state: JobState?
-    package var queue: String?
-    package var kind: String?
+    /// Jobs in one of these; none for all unfinished.
+    package var states: [JobState] = []
+    /// Jobs of one of these; none for all.
+    package var queues: [String] = []
+    /// Jobs of one of these; none for all.
+    package var kinds: [String] = []
     package var uniqueKey: String?
     /// Only jobs that are beyond their usual attempts.
     package var isExhausted = false
@@ -84,11 +86,11 @@ package struct JobFilter: Sendable, Hashable {
     ///
     /// - Throws: ``JobQueueError`` naming the field out of form, or that does not go with the state.
     package func check() throws(JobQueueError) {
-        if let queue { try JobField.checkName(queue, field: "queue") }
-        if let kind { try JobField.checkName(kind, field: "kind") }
+        for queue in queues { try JobField.checkName(queue, field: "queue") }
+        for kind in kinds { try JobField.checkName(kind, field: "kind") }
         try JobField.checkKey(uniqueKey, field: "uniqueKey")
         try JobField.checkRange(limit, Self.limits, field: "limit")
-        if isExhausted, state?.isEnded == true {
+        if isExhausted, states.contains(where: \.isEnded) {
             throw .invalid("exhausted", "is of jobs that are not done: leave the state out")
         }
     }

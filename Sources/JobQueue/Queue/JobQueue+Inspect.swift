@@ -7,7 +7,7 @@ package import Postgres
 #endif
 
 extension JobQueue {
-    /// Lists jobs, unfinished ones in the order in which they come to run, finished ones newest first.
+    /// Lists jobs, unfinished ones in the order in which they come to run, then finished ones newest first.
     ///
     /// - Parameters:
     ///   - filter: which jobs.
@@ -24,35 +24,50 @@ extension JobQueue {
         try filter.check()
         let limit = filter.limit + (isOneMoreListed ? 1 : 0)
         let common: Statement = """
-            (\(filter.queue)::text is null or j.queue = \(filter.queue))
-            and (\(filter.kind)::text is null or j.kind = \(filter.kind))
+            \(Self.isOfPlaces(filter))
             and (\(filter.uniqueKey)::text is null or j.unique_key = \(filter.uniqueKey))
             """
-        if let outcome = filter.state, outcome.isEnded {
-            return try records(
+        let live = filter.states.filter { !$0.isEnded }.map(\.rawValue)
+        let ended = filter.states.filter(\.isEnded).map(\.rawValue)
+        var jobs: [JobRecord] = []
+        if ended.isEmpty || !live.isEmpty {
+            jobs = try records(
                 """
-                \(endedColumns)
-                where outcome = \(outcome.rawValue)::text::\(tables.schema).job_end
+                \(liveColumns)
+                where (
+                    cardinality(\(live)::text[]) = 0
+                    or j.state = any(\(live)::text[]::\(tables.schema).job_state[])
+                )
+                and (not \(filter.isExhausted) or j.exhausted_at is not null)
                 and \(common)
-                order by j.finished_at desc
+                order by case j.state when 'running' then 0 when 'available' then 1 when 'scheduled' then 2 else 3 end,
+                    j.priority, j.run_at, j.id
                 limit \(limit)
                 """,
                 on: connection
             )
         }
-        let state = filter.state?.rawValue
-        return try records(
-            """
-            \(liveColumns)
-            where (\(state)::text is null or j.state = \(state)::text::\(tables.schema).job_state)
-            and (not \(filter.isExhausted) or j.exhausted_at is not null)
-            and \(common)
-            order by case j.state when 'running' then 0 when 'available' then 1 when 'scheduled' then 2 else 3 end,
-                j.priority, j.run_at, j.id
-            limit \(limit)
-            """,
-            on: connection
-        )
+        if !ended.isEmpty, jobs.count < limit {
+            jobs += try records(
+                """
+                \(endedColumns)
+                where outcome = any(\(ended)::text[]::\(tables.schema).job_end[])
+                and \(common)
+                order by j.finished_at desc
+                limit \(limit - jobs.count)
+                """,
+                on: connection
+            )
+        }
+        return jobs
+    }
+
+    /// That the jobs `j` are of the filter's queues and kinds.
+    private static func isOfPlaces(_ filter: JobFilter) -> Statement {
+        """
+        (cardinality(\(filter.queues)::text[]) = 0 or j.queue = any(\(filter.queues)::text[]))
+        and (cardinality(\(filter.kinds)::text[]) = 0 or j.kind = any(\(filter.kinds)::text[]))
+        """
     }
 
     /// What changed after an instant: jobs that ended, and those that run or wait now; oldest first, a page of `limit`
@@ -63,7 +78,7 @@ extension JobQueue {
     /// For following along: ask again with the last one of a full page until one is not full.
     ///
     /// - Parameters:
-    ///   - filter: only its queue and its kind are looked at.
+    ///   - filter: only its queues and its kinds are looked at.
     ///   - instant: changes after it.
     ///   - last: the last job of the page before, at whose moment of change the next one begins.
     ///   - limit: the most jobs of a page.
@@ -80,8 +95,7 @@ extension JobQueue {
         func wanted(_ moment: Statement) -> Statement {
             """
             where \(moment) > \(instant)
-            and (\(filter.queue)::text is null or j.queue = \(filter.queue))
-            and (\(filter.kind)::text is null or j.kind = \(filter.kind))
+            and \(Self.isOfPlaces(filter))
             and (
                 \(last == nil)
                 or (\(moment), j.id) > (\(last?.changedAt ?? instant)::timestamptz, \(last?.id ?? 0)::bigint)

@@ -26,11 +26,11 @@ struct AppleEventsListCommand: AccountctlCommand {
     @Option(name: .long, help: ArgumentHelp("Of this account only.", valueName: "user id"))
     var user: UserIDArgument?
 
-    @Option(name: .long, help: ArgumentHelp("Of this kind only.", valueName: "kind"))
-    var kind: String?
+    @Option(name: .long, help: ArgumentHelp("Of this kind only; may be repeated.", valueName: "kind"))
+    var kind: [String] = []
 
-    @Option(name: .long, help: ArgumentHelp("With this outcome only.", valueName: "outcome"))
-    var outcome: String?
+    @Option(name: .long, help: ArgumentHelp("With this outcome only; may be repeated.", valueName: "outcome"))
+    var outcome: [String] = []
 
     @Option(name: .long, help: "The most events shown.")
     var limit = 100
@@ -40,17 +40,17 @@ struct AppleEventsListCommand: AccountctlCommand {
 
     mutating func validate() throws {
         try Self.limits.check(limit)
-        if let outcome, !EventOutcomes.names.contains(outcome) {
-            let near = NearestName.of(outcome, among: EventOutcomes.names).map { "; did you mean \($0)?" } ?? ""
-            throw ValidationError("there is no outcome \"\(SafeText.line(outcome))\"" + near)
+        for name in outcome where !EventOutcomes.names.contains(name) {
+            let near = NearestName.of(name, among: EventOutcomes.names).map { "; did you mean \($0)?" } ?? ""
+            throw ValidationError("there is no outcome \"\(SafeText.line(name))\"" + near)
         }
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         var filter = CredentialBooks.EventFilter()
         filter.user = user?.id
-        filter.kind = kind
-        filter.outcome = outcome
+        filter.kinds = kind
+        filter.outcomes = outcome
         filter.limit = limit + 1
         let rows = try await context.withConnection { [filter] connection in
             try CredentialBooks.events(filter, on: connection)

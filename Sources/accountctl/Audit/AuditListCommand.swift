@@ -45,8 +45,11 @@ struct AuditListCommand: AccountctlCommand {
     @Option(name: .long, help: ArgumentHelp("By this operator.", valueName: "name"))
     var by: String?
 
-    @Option(name: .long, help: ArgumentHelp("Actions that start so, such as deletion.", valueName: "name"))
-    var action: String?
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Actions that start so, such as deletion.; may be repeated.", valueName: "name")
+    )
+    var action: [String] = []
 
     @Option(name: .long, help: ArgumentHelp("For this ticket.", valueName: "number"))
     var ticket: String?
@@ -62,7 +65,7 @@ struct AuditListCommand: AccountctlCommand {
 
     func validate() throws {
         try Self.limits.check(limit)
-        let strange = action?.lowercased().filter { !($0.isASCII && $0.isLetter) && !"._".contains($0) } ?? ""
+        let strange = action.joined().lowercased().filter { !($0.isASCII && $0.isLetter) && !"._".contains($0) }
         if !strange.isEmpty {
             throw ValidationError(
                 "--action holds \(SafeText.quoted(strange)), and no action does: give the start of a name, such as deletion."
@@ -73,7 +76,7 @@ struct AuditListCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         var filter = OperatorLog.Filter()
         filter.operatorName = by
-        filter.action = action?.lowercased()
+        filter.actions = action.map { $0.lowercased() }
         filter.ticket = ticket
         filter.since = try since.map { try DurationArgument.moment($0, "--since", now: context.now()) }
         filter.limit = limit + 1

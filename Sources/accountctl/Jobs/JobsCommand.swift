@@ -27,14 +27,14 @@ struct JobsCommand: ParsableCommand {
 
 /// Which jobs a command means.
 struct JobFilterOptions: ParsableArguments {
-    @Option(name: .long, help: "Only jobs in this state; default: all unfinished.")
-    var state: JobState?
+    @Option(name: .long, help: "Only jobs in this state; may be repeated. Default: all unfinished.")
+    var state: [JobState] = []
 
-    @Option(name: .long, help: ArgumentHelp("Only jobs of this queue.", valueName: "name"))
-    var queue: String?
+    @Option(name: .long, help: ArgumentHelp("Only jobs of this queue; may be repeated.", valueName: "name"))
+    var queue: [String] = []
 
-    @Option(name: .long, help: ArgumentHelp("Only jobs of this kind.", valueName: "name"))
-    var kind: String?
+    @Option(name: .long, help: ArgumentHelp("Only jobs of this kind; may be repeated.", valueName: "name"))
+    var kind: [String] = []
 
     @Option(name: .long, help: ArgumentHelp("Only jobs with this unique key.", valueName: "key"))
     var uniqueKey: String?
@@ -47,20 +47,22 @@ struct JobFilterOptions: ParsableArguments {
 
     /// Whether any of these was given.
     var areGiven: Bool {
-        state != nil || queue != nil || kind != nil || uniqueKey != nil || exhausted || limit != nil
+        uniqueKey != nil || areGivenBesideKey
     }
 
     /// The unique key where nothing else was given, which names one job.
-    var keyAlone: String? {
-        state == nil && queue == nil && kind == nil && !exhausted && limit == nil ? uniqueKey : nil
+    var keyAlone: String? { areGivenBesideKey ? nil : uniqueKey }
+
+    private var areGivenBesideKey: Bool {
+        !state.isEmpty || !queue.isEmpty || !kind.isEmpty || exhausted || limit != nil
     }
 
     /// The filter, checked.
     func filter() throws -> JobFilter {
         var filter = JobFilter()
-        filter.state = state
-        filter.queue = queue
-        filter.kind = kind
+        filter.states = state
+        filter.queues = queue
+        filter.kinds = kind
         filter.uniqueKey = uniqueKey
         filter.isExhausted = exhausted
         if let limit { filter.limit = limit }

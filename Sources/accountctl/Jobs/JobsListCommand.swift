@@ -9,11 +9,11 @@ struct JobsListCommand: AccountctlCommand {
         commandName: "list",
         abstract: "List jobs.",
         discussion: """
-            Unfinished jobs come in the order in which they will run, finished ones newest first.
+            Unfinished jobs come in the order in which they will run, then finished ones, newest first.
 
             EXAMPLES
               accountctl jobs list
-              accountctl jobs list --state discarded --kind account.delete
+              accountctl jobs list --state parked --state discarded --kind account.delete
               accountctl jobs list --unique-key mail.schedule
               accountctl jobs list --exhausted --json id,kind,last_error
             """

@@ -44,7 +44,7 @@ struct JobsRetryCommand: AccountctlCommand {
     var ids: [Int64] = []
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        guard !ids.isEmpty || options.state != nil || options.exhausted || options.keyAlone != nil else {
+        guard !ids.isEmpty || !options.state.isEmpty || options.exhausted || options.keyAlone != nil else {
             throw CommandError(.usage, "name ids, or --state, or --exhausted, or --unique-key alone")
         }
         guard ids.isEmpty || !options.areGiven else {
@@ -53,10 +53,11 @@ struct JobsRetryCommand: AccountctlCommand {
                 "name ids, or --state or --exhausted (narrowed by --queue, --kind, --unique-key and --limit), not both"
             )
         }
-        switch options.state {
-        case .completed: throw CommandError(.usage, "--state completed: a completed job does not run again")
-        case .running: throw CommandError(.usage, "--state running: a job that runs is not run again")
-        default: break
+        if options.state.contains(.completed) {
+            throw CommandError(.usage, "--state completed: a completed job does not run again")
+        }
+        if options.state.contains(.running) {
+            throw CommandError(.usage, "--state running: a job that runs is not run again")
         }
         let filter = try options.filter()
         let queue = JobQueue()

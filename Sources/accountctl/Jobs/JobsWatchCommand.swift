@@ -30,16 +30,16 @@ struct JobsWatchCommand: AccountctlCommand {
     @OptionGroup
     var global: GlobalOptions
 
-    @Option(name: .long, help: ArgumentHelp("Only jobs of this queue.", valueName: "name"))
-    var queue: String?
+    @Option(name: .long, help: ArgumentHelp("Only jobs of this queue; may be repeated.", valueName: "name"))
+    var queue: [String] = []
 
-    @Option(name: .long, help: ArgumentHelp("Only jobs of this kind.", valueName: "name"))
-    var kind: String?
+    @Option(name: .long, help: ArgumentHelp("Only jobs of this kind; may be repeated.", valueName: "name"))
+    var kind: [String] = []
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         var filter = JobFilter()
-        filter.queue = queue
-        filter.kind = kind
+        filter.queues = queue
+        filter.kinds = kind
         try filter.check()
         let now = try await context.withConnection { try $0.one("select clock_timestamp()", as: Date.self) }
         return try await context.follow { [filter] in

@@ -27,10 +27,14 @@ import Testing
                 let all = try CredentialBooks.events(filter, on: connection)
                 #expect(all.map(\.kind) == ["account-deleted", "email-disabled", "consent-revoked"])
                 filter.user = anna.id
-                filter.outcome = "waiting"
+                filter.outcomes = ["waiting"]
                 #expect(try CredentialBooks.events(filter, on: connection).map(\.kind) == ["email-disabled"])
-                filter.outcome = nil
-                filter.kind = "consent-revoked"
+                filter.outcomes = ["waiting", "stale"]
+                filter.kinds = ["email-disabled", "consent-revoked"]
+                let two = try CredentialBooks.events(filter, on: connection).map(\.kind)
+                #expect(two == ["email-disabled", "consent-revoked"])
+                filter.outcomes = []
+                filter.kinds = ["consent-revoked"]
                 let first = try #require(CredentialBooks.events(filter, on: connection).first)
                 #expect(try CredentialBooks.event(first.id, on: connection) == first)
                 #expect(try CredentialBooks.event(-1, on: connection) == nil)
