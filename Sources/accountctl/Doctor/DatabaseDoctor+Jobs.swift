@@ -8,31 +8,32 @@ extension DatabaseDoctor {
         let (alive, lastBeat) = try JobQueue().presence(on: connection)
         let paused = try JobQueue().queueSettings(on: connection).compactMap(Self.pausedQueue)
         let figures = try JobQueue().figures(on: connection)
-        // Where nobody is there at all, that is what is said.
-        let served = alive > 0 ? try JobQueue().servedQueues(on: connection) : nil
-        let late = figures.oldestReady.sorted { $0.key < $1.key }
-            .compactMap { Self.lateQueue($0.key, oldest: $0.value, served) }
+        let late = try lateQueues(figures, isAnyoneAlive: alive > 0, on: connection)
         let owner = try JobQueue().ownerWhoVacuums(on: connection)
         let whole = [
             Self.exhausted(figures), Self.strayRows(figures), Self.deadRows(figures),
             owner.map { Self.foreignTable(of: SafeText.line($0)) },
         ]
-        return [Self.workers(alive, lastBeat: lastBeat, patience)] + paused + late + whole.compactMap(\.self)
+        return [workers(alive, lastBeat: lastBeat)] + paused + late + whole.compactMap(\.self)
     }
 
     /// Whether anybody works.
-    private static func workers(_ alive: Int, lastBeat: Duration?, _ patience: Duration) -> DoctorFinding {
+    private func workers(_ alive: Int, lastBeat: Duration?) -> DoctorFinding {
         if alive > 0 { return .ok("workers.alive", Wording.count(alive, "worker") + " alive") }
         let last =
             lastBeat.map { "the last one was seen \(Wording.length(.seconds($0.components.seconds))) ago" }
             ?? "none was ever seen"
+        let isWithinPatience = lastBeat.map { $0 <= patience } == true
+        if isPatienceStated, isWithinPatience { return .ok("workers.alive", "no worker runs now; \(last)") }
         return DoctorFinding(
             // A code dies within five minutes: longer than a restart takes is too long.
-            lastBeat.map { $0 <= patience } == true ? .warning : .error,
+            isWithinPatience ? .warning : .error,
             "workers.alive",
             "no worker is alive; \(last)",
             why: "Requests wait, and Apple's codes expire after five minutes.",
-            todo: "Start one: accountctl worker. Where cron runs it, say how often: --expect-worker-within 30m"
+            todo: isPatienceStated
+                ? "See why nothing starts one: accountctl worker --until-idle"
+                : "Start one: accountctl worker. Where cron runs it, say how often: --expect-worker-within 30m"
         )
     }
 
@@ -49,28 +50,6 @@ extension DatabaseDoctor {
                 ? "Apple's codes expire after five minutes: accounts that sign up now can never be revoked at Apple."
                 : "None of its jobs start until the queue is resumed.",
             todo: "Go on with: accountctl jobs resume \(SafeText.line(setting.name))"
-        )
-    }
-
-    /// A queue whose oldest job is late; which queues are served is nil where that is not the question.
-    private static func lateQueue(_ queue: String, oldest seconds: Double, _ served: Set<String>?) -> DoctorFinding? {
-        guard seconds > JobFigures.Limits.oldestReady else { return nil }
-        let what = "a job in the queue \(queue) has been waiting to run for \(Wording.length(.seconds(Int(seconds))))"
-        if let served, !served.contains(queue) {
-            return DoctorFinding(
-                .warning,
-                "jobs.age",
-                "\(what), and no worker serves this queue",
-                why: "Nobody takes its jobs; those that live serve \(served.sorted().joined(separator: ", ")).",
-                todo: "Add such jobs to one of those queues, and cancel what waits here: accountctl jobs list"
-            )
-        }
-        return DoctorFinding(
-            .warning,
-            "jobs.age",
-            what,
-            why: "Work comes in faster than it is done, or nobody does it.",
-            todo: "Start more workers, or see what they do: accountctl jobs list"
         )
     }
 

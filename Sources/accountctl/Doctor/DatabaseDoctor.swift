@@ -14,6 +14,8 @@ struct DatabaseDoctor {
     let engine: MigrationEngine
     /// How long no worker may be alive.
     let patience: Duration
+    /// Whether somebody said so, as where workers are started by the clock; it comes of a lease otherwise.
+    let isPatienceStated: Bool
     /// The clock of this machine.
     let now: @Sendable () -> Date
 

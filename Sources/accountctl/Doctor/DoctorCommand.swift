@@ -20,7 +20,8 @@ struct DoctorCommand: AccountctlCommand {
               What you have looked at and live with does not count with --except CODE; it is shown all the same.
 
             Without a worker for three times worker.lease there is an error: the setting is read here as the worker reads it.
-            Where cron starts it, --expect-worker-within says how long it may be away.
+            Where cron starts it, --expect-worker-within says how long it may be away: until then nothing is found, of it or of jobs
+            that wait for it.
 
             EXAMPLES
               accountctl doctor
@@ -83,6 +84,7 @@ struct DoctorCommand: AccountctlCommand {
                     settings: settings,
                     engine: engine,
                     patience: patience ?? settings.worker.leaseDuration * 3,
+                    isPatienceStated: patience != nil,
                     now: context.now
                 )
                 let found = try await doctor.findings(on: connection)

@@ -25,6 +25,31 @@ struct DoctorDeletionTests {
         }
     }
 
+    @Test("jobs of kinds that no worker knows, beside others that are late")
+    func unknownKinds() async throws {
+        try await DoctorStage.with { deployment in
+            func examine(_ kinds: String...) async throws -> [DoctorFinding] {
+                for kind in kinds {
+                    try await deployment.database.psql(
+                        "select accountctl.enqueue_job('\(kind)', queue => 'mail', run_at => now() - interval '1 hour')"
+                    )
+                }
+                return try await deployment.examine().findings.filter { $0.code == "jobs.age" }
+            }
+            let waiting = "a job in the queue mail has been waiting to run for 1 h"
+            let one = try await examine("other.kind")
+            #expect(one.map(\.what) == ["\(waiting), and no worker knows the kind other.kind"], "\(one)")
+            #expect(one.first?.todo?.contains("or start the release that knows the kind") == true, "\(one)")
+            #expect(one.first?.todo?.hasSuffix("jobs list --queue mail --kind other.kind") == true, "\(one)")
+            let three = try await examine("third.kind", "mail.check")
+            #expect(
+                three.map(\.what) == ["\(waiting), and no worker knows the kinds other.kind and third.kind", waiting],
+                "\(three)"
+            )
+            #expect(three.first?.todo?.hasSuffix("--kind other.kind --kind third.kind") == true, "\(three)")
+        }
+    }
+
     @Test("that no worker is there, and jobs that wait too long for one")
     func workers() async throws {
         try await DoctorStage.with(working: false) { deployment in
@@ -72,6 +97,28 @@ struct DoctorDeletionTests {
             }
             #expect(try await exit([]) == 1)
             #expect(try await exit(["--expect-worker-within", "6h"]) == 0)
+            // Within what was said all is well, of the worker and of what waits for it; beyond, it is not said again.
+            try await deployment.database.psql(
+                """
+                select accountctl.enqueue_job(kind => 'other.kind', queue => 'mail');
+                update accountctl.jobs set run_at = now() - interval '1 hour' where kind = 'other.kind';
+                """
+            )
+            func look(_ patience: String) async throws -> [DoctorFinding] {
+                let result = try await AccountctlProcess(
+                    words + ["--expect-worker-within", patience, "--json", "severity,code,what,why,todo"],
+                    environment: deployment.variables
+                ).result()
+                return try JSONDecoder().decode([DoctorFinding].self, from: Data(result.output.utf8))
+            }
+            let patient = try await look("6h")
+            let alive = try #require(patient.first { $0.code == "workers.alive" }, "\(patient)")
+            #expect(alive.severity == "ok" && alive.what.hasPrefix("no worker runs now; the last one"), "\(alive)")
+            #expect(!patient.contains { $0.code == "jobs.age" }, "\(patient)")
+            let late = try await look("3m")
+            let gone = try #require(late.first { $0.code == "workers.alive" }, "\(late)")
+            #expect(gone.severity == "error" && gone.todo?.contains("--expect-worker-within") == false, "\(gone)")
+            #expect(late.contains { $0.code == "jobs.age" }, "\(late)")
             #expect(try await exit(["--expect-worker-within", "soon"]) == 2)
             // Somebody who holds one job by hand does the work of no worker.
             try await deployment.database.psql(

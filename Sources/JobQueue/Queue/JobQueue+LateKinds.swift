@@ -1,0 +1,53 @@
+package import Postgres
+
+/// Jobs of one queue and kind that have waited to run for long.
+package struct LateKind: Sendable, Hashable {
+    package let queue: String
+    package let kind: String
+    /// Seconds that the oldest has waited.
+    package let oldest: Double
+    /// Whether a worker that is alive serves the queue and knows the kind.
+    package let isKnown: Bool
+}
+
+extension JobQueue {
+    /// What the jobs are that have waited to run for longer than so many seconds; those of paused queues count, too.
+    ///
+    /// The cost grows with the number of unfinished jobs.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func lateKinds(waiting limit: Double, on connection: isolated Connection) throws -> [LateKind] {
+        try connection.query(
+            """
+            with late as (
+                select queue, kind,
+                    max(
+                        extract(
+                            epoch from clock_timestamp()
+                                - case state when 'available' then \(Self.readySince) else \(Self.readyAt) end
+                        )
+                    )::double precision as seconds
+                from \(tables.jobs)
+                where state = 'available'
+                -- Nobody may be there to make it available.
+                or (state = 'scheduled' and run_at <= clock_timestamp())
+                group by queue, kind
+            )
+            select late.queue, late.kind, late.seconds,
+                exists (
+                    select
+                    from \(tables.workers) w
+                    join \(tables.schema).worker_status s using (id)
+                    where s.status in ('alive', 'stopping')
+                    and late.queue = any(w.queues)
+                    and late.kind = any(w.kinds)
+                )
+            from late
+            where late.seconds > \(limit)
+            order by late.queue, late.kind
+            """,
+            as: (String, String, Double, Bool).self
+        )
+        .map { LateKind(queue: $0.0, kind: $0.1, oldest: $0.2, isKnown: $0.3) }
+    }
+}
