@@ -49,6 +49,32 @@ extension JobsCommandTests {
         }
     }
 
+    @Test("What had ended so already is unchanged, and leaves no line in the log; what ended otherwise is refused")
+    func endedAlready() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            let ids = try await fill(database)
+            func id(_ name: String) -> String { "\(ids[name] ?? 0)" }
+            func run(_ words: [String], _ status: Int32, _ outcome: String) async throws {
+                let result = try await jobs(database, words + ["--json", "outcome,exit_code"])
+                #expect(result.status == status, "\(words): \(result)")
+                #expect(result.output.contains(#""outcome":"\#(outcome)""#), "\(words): \(result)")
+            }
+            let discard = ["discard", id("discarded"), "--reason", "x"]
+            let cancel = ["cancel", id("available")]
+            try await run(cancel + ["--yes"], 0, "done")
+            let log = "select count(*) from accountctl.operator_log"
+            let before = try await database.psql(log)
+            for consent in ["--yes", "--dry-run"] {
+                try await run(cancel + [consent], 0, "unchanged")
+                try await run(discard + [consent], 0, "unchanged")
+                try await run(["cancel", id("discarded"), consent], 6, "refused")
+                try await run(["discard", id("available"), "--reason", "x", consent], 6, "refused")
+                try await run(["cancel", id("completed"), consent], 6, "refused")
+            }
+            #expect(try await database.psql(log) == before)
+        }
+    }
+
     @Test("An option that is repeated names all that it was given")
     func repeatedOptions() async throws {
         try await TestDatabase.with(.migrated) { database in

@@ -175,8 +175,9 @@ struct OperatorActTests {
                 (["jobs", "limit", "mail", "--none"], ["would_be_done", "done", "unchanged"]),
                 (["jobs", "snooze", jobs[0], "--for", "2h"], ["would_be_done", "done", "done"]),
                 (["jobs", "retry", jobs[0]], ["would_be_done", "done", "done"]),
-                (["jobs", "cancel", jobs[0], "--yes"], ["would_be_done", "done", "refused"]),
-                (["jobs", "discard", jobs[1], "--reason", "x", "--yes"], ["would_be_done", "done", "refused"]),
+                (["jobs", "cancel", jobs[0], "--yes"], ["would_be_done", "done", "unchanged"]),
+                (["jobs", "discard", jobs[1], "--reason", "x", "--yes"], ["would_be_done", "done", "unchanged"]),
+                (["jobs", "discard", jobs[0], "--reason", "x", "--yes"], ["refused", "refused", "refused"]),
             ]
             for (words, outcomes) in acts {
                 var told: [String] = []

@@ -11,7 +11,7 @@ struct JobResult: Sendable {
     /// For people.
     let result: String
 
-    /// One that something was done to, or would be.
+    /// One that something was done to, or would be, or that was so already.
     init(id: Int64, _ outcome: ActOutcome, _ result: String) {
         (self.id, self.outcome, status, self.result) = (id, outcome, .ok, result)
     }

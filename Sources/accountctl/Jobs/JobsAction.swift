@@ -12,8 +12,8 @@ import Terminal
 extension CommandContext {
     /// Does something to each of some jobs, each in a transaction of its own, and lists what became of them.
     ///
-    /// Each leaves its line in the operators' log. A dry run does the same and undoes it, so that it tells the truth.
-    /// `done` says what happened and what would have.
+    /// What is done leaves its line in the operators' log. A dry run does the same and undoes it, so that it tells the
+    /// truth.
     ///
     /// - Throws: `PromptRefusal` when `question` was not answered with yes; `JobQueueError` for what is out of form,
     ///   which holds for all of them; ``PostgresError`` when the database is lost, after what was done until then is
@@ -24,7 +24,7 @@ extension CommandContext {
         _ acting: ActingOptions,
         _ write: WriteOptions,
         asking question: String?,
-        _ act: @Sendable (Int64, isolated Connection) throws -> (done: String, would: String)
+        _ act: @Sendable (Int64, isolated Connection) throws -> JobAct
     ) async throws -> ExitStatus {
         let signature = try signature(acting)
         if !write.dryRun, !ids.isEmpty, let question { try confirm(question, write) }
@@ -34,13 +34,16 @@ extension CommandContext {
                 do {
                     let told = try await connection.transaction(rehearsed: write.dryRun) { connection in
                         let told = try act(id, connection)
-                        try signature.log(action, facts: ["job": "\(id)"], on: connection)
+                        if case .done = told { try signature.log(action, facts: ["job": "\(id)"], on: connection) }
                         return told
                     }
-                    results.append(
-                        write.dryRun
-                            ? JobResult(id: id, .wouldBeDone, told.would) : JobResult(id: id, .done, told.done)
-                    )
+                    let result =
+                        switch told {
+                        case .done(_, let would) where write.dryRun: JobResult(id: id, .wouldBeDone, would)
+                        case .done(let done, _): JobResult(id: id, .done, done)
+                        case .unchanged(let words): JobResult(id: id, .unchanged, words)
+                        }
+                    results.append(result)
                 } catch let error as JobQueueError where error.code != .invalidField {
                     results.append(JobResult(id: id, error))
                 } catch let error as PostgresError where error.connectionUsable {

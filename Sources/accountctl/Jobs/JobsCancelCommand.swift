@@ -42,9 +42,13 @@ struct JobsCancelCommand: AccountctlCommand {
         try await context.warnOfDeletions(drivenBy: ids)
         return try await context.act(on: ids, as: "jobs.cancel", acting, write, asking: question) { id, connection in
             switch try JobQueue().cancel(id, reason: acting.reason, on: connection) {
-            case .cancelled: ("cancelled", "would be cancelled")
-            case .requested: ("told to stop", "would be told to stop")
-            case .finished: throw JobQueueError(.wrongState, "job \(id) had ended already")
+            case .cancelled: return .done("cancelled", would: "would be cancelled")
+            case .requested: return .done("told to stop", would: "would be told to stop")
+            case .finished:
+                guard try JobQueue().show(id, on: connection)?.record.state == .cancelled else {
+                    throw JobQueueError(.wrongState, "job \(id) had ended already")
+                }
+                return .unchanged("had been cancelled already")
             case .unknown: throw JobQueueError(.notFound, "there is no job \(id)")
             }
         }

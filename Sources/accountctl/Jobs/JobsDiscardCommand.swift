@@ -43,8 +43,13 @@ struct JobsDiscardCommand: AccountctlCommand {
         let question = "Give up \(CommandContext.named(ids))?"
         try await context.warnOfDeletions(drivenBy: ids)
         return try await context.act(on: ids, as: "jobs.discard", acting, write, asking: question) { id, connection in
-            try JobQueue().discard(id, reason: reason, on: connection)
-            return ("discarded", "would be discarded")
+            do {
+                try JobQueue().discard(id, reason: reason, on: connection)
+                return .done("discarded", would: "would be discarded")
+            } catch let error as JobQueueError where error.code == .wrongState {
+                guard try JobQueue().show(id, on: connection)?.record.state == .discarded else { throw error }
+                return .unchanged("had been discarded already")
+            }
         }
     }
 }

@@ -77,7 +77,7 @@ struct JobsRetryCommand: AccountctlCommand {
             try queue.wakeAtCommit([name], on: connection)
             let isPaused = try queue.pauses(of: [name], on: connection).first != nil
             let when = isPaused ? " once its queue goes on" : ""
-            return ("runs again" + when, "would run again" + when)
+            return .done("runs again" + when, would: "would run again" + when)
         }
         try await warn(of: chosen, in: context)
         return status
