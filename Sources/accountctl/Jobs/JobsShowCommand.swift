@@ -46,10 +46,16 @@ struct JobsShowCommand: AccountctlCommand {
         guard let found else { throw CommandError(.notFound, "there is no job \(id), or it is beyond retention") }
         var facts = Sheet.facts(of: JobFields.list, row: found.record)
         facts.append(.init("cancel_requested", "Cancel asked", found.isCancelRequested ? true : .null))
-        facts.append(.init("arguments", "Arguments", .text(found.arguments.json)))
+        // People read the text as it is, programs its members.
+        let isForPrograms = context.output.format.isForPrograms
+        func value(_ document: JobDocument?) -> OutputValue {
+            guard let text = document?.json else { return .null }
+            return isForPrograms ? .json(text) : .text(text)
+        }
+        facts.append(.init("arguments", "Arguments", value(found.arguments)))
         facts.append(.init("arguments_version", "Version", .integer(Int64(found.argumentsVersion))))
-        facts.append(.init("progress", "Progress", .text(found.progress?.json)))
-        facts.append(.init("output", "Output", .text(found.output?.json)))
+        facts.append(.init("progress", "Progress", value(found.progress)))
+        facts.append(.init("output", "Output", value(found.output)))
         let errors = try found.errors?.decode(as: [Entry].self) ?? []
         let rows = errors.map { entry -> [OutputValue] in
             [.text(entry.at), .integer(Int64(entry.attempt)), .text(entry.error)]
