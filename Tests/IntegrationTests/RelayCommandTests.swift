@@ -200,11 +200,12 @@ struct RelayCommandTests {
                     #expect(worker.status == 0, "\(worker.errors)")
                 }
                 let add = ["relay", "stream", "add", "news", "shop.test"] + MailZone.options
-                let dry = try await AccountctlProcess(add + ["--dry-run"], environment: variables).result()
-                #expect(dry.status == 0)
+                let json = ["--json", "outcome"]
+                let dry = try await AccountctlProcess(add + ["--dry-run"] + json, environment: variables).result()
+                #expect(dry.status == 0 && dry.output.contains(#""would_be_done""#), "\(dry)")
                 #expect(try await run("stream", "list", "--json").output == "[]\n")
-                let added = try await AccountctlProcess(add, environment: variables).result()
-                #expect(added.status == 0, "\(added.errors)")
+                let added = try await AccountctlProcess(add + json, environment: variables).result()
+                #expect(added.status == 0 && added.output.contains(#""done""#), "\(added)")
                 for again in [add, add + ["--dry-run"]] {
                     let twice = try await AccountctlProcess(again, environment: variables).result()
                     #expect(twice.status == 6 && twice.errors.contains("there is a stream news already"))
@@ -267,7 +268,10 @@ struct RelayCommandTests {
                 #expect(listed.output.contains(user) && !listed.output.contains("x1@"), "masked: \(listed.output)")
 
                 #expect(try await run("stream", "remove", "news").status == 2, "nobody to ask")
-                #expect(try await run("stream", "remove", "news", "--confirm=news").status == 0)
+                let rehearsed = try await run("stream", "remove", "news", "--dry-run", "--json", "outcome")
+                #expect(rehearsed.output.contains(#""would_be_done""#), "\(rehearsed)")
+                let removed = try await run("stream", "remove", "news", "--confirm=news", "--json", "outcome")
+                #expect(removed.status == 0 && removed.output.contains(#""done""#), "\(removed)")
                 #expect(try await run("stream", "show", "news").status == 3)
             }
         }

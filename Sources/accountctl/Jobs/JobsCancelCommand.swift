@@ -13,7 +13,7 @@ struct JobsCancelCommand: AccountctlCommand {
             Cancelling the job of a deletion does not cancel the deletion: accountctl deletion cancel does.
 
             EXAMPLES
-              accountctl jobs cancel 42 --reason "asked for twice"
+              accountctl jobs cancel 42 --reason "asked for twice" --yes
               accountctl jobs cancel --unique-key mail.schedule
             """
     )

@@ -13,7 +13,7 @@ struct JobsCommand: ParsableCommand {
               accountctl jobs show 42                     everything about one job
               accountctl jobs watch                       follow along
               accountctl jobs retry 42                    run a discarded job again
-              accountctl jobs pause apple --reason "incident 7"
+              accountctl jobs pause apple --reason "incident 7" --yes
               accountctl jobs limit --kind mail.check --running 2
             """,
         subcommands: [

@@ -13,7 +13,7 @@ struct JobsDiscardCommand: AccountctlCommand {
             Giving up the job of a deletion does not end the deletion: accountctl deletion cancel does.
 
             EXAMPLES
-              accountctl jobs discard 42 --reason "the campaign is over"
+              accountctl jobs discard 42 --reason "the campaign is over" --yes
               accountctl jobs discard --unique-key mail.schedule --reason "no mail is sent"
             """
     )

@@ -10,10 +10,11 @@ struct JobsPauseCommand: AccountctlCommand {
         commandName: "pause",
         abstract: "Let no more jobs of a queue begin; what runs goes on.",
         discussion: """
-            The reason is shown while it is paused; another one replaces it. jobs pause deletions stops every erasure.
+            The reason is shown while it is paused; another one replaces it. jobs pause deletions stops every erasure. It asks first;
+            --yes answers, as a script has to.
 
             EXAMPLES
-              accountctl jobs pause apple --reason "incident 7"
+              accountctl jobs pause apple --reason "incident 7" --yes
             """
     )
 

@@ -22,7 +22,7 @@ struct RelayStreamAddCommand: AccountctlCommand {
             """
     )
 
-    static let outputFields = ["id", "name", "from_domain", "envelope_domain", "dry_run"]
+    static let outputFields = ["id", "name", "from_domain", "envelope_domain", ActOutcome.field]
 
     @OptionGroup
     var global: GlobalOptions
@@ -74,7 +74,7 @@ struct RelayStreamAddCommand: AccountctlCommand {
                         Sheet.Fact("name", "Stream", .text(name)),
                         Sheet.Fact("from_domain", "From domain", .text(declared.fromDomain.description)),
                         Sheet.Fact("envelope_domain", "Envelope domain", .text(declared.envelopeDomain.description)),
-                        Sheet.Fact("dry_run", "Dry run", write.dryRun ? .bool(true) : .null),
+                        (write.dryRun ? ActOutcome.wouldBeDone : .done).fact,
                     ])
                 )
             ])

@@ -17,7 +17,7 @@ struct RelayStreamRemoveCommand: AccountctlCommand {
             """
     )
 
-    static let outputFields = ["name", "removed", "dry_run"]
+    static let outputFields = ["name", ActOutcome.field]
 
     @OptionGroup
     var global: GlobalOptions
@@ -37,7 +37,7 @@ struct RelayStreamRemoveCommand: AccountctlCommand {
             try MailStreamStore.find(named: name, on: connection) != nil
         }
         guard exists else { throw CommandError(.notFound, "there is no stream \"\(SafeText.line(name))\"") }
-        var removed = false
+        var outcome = ActOutcome.wouldBeDone
         if !confirmation.dryRun {
             try context.confirmIrreversible(
                 "Remove the stream \(name) and its history for good?",
@@ -45,21 +45,22 @@ struct RelayStreamRemoveCommand: AccountctlCommand {
                 confirmation
             )
             let signature = try context.signature(acting)
-            removed = try await context.withConnection { connection in
+            let isRemoved = try await context.withConnection { connection in
                 try await connection.transaction { connection in
                     let removed = try MailStreamStore.remove(named: name, on: connection)
                     if removed { try signature.log("mail.remove_stream", facts: ["stream": name], on: connection) }
                     return removed
                 }
             }
+            // Somebody else may have been first.
+            outcome = isRemoved ? .done : .unchanged
         }
         try context.output.show(
             Sheet([
                 Sheet.Section(
                     .facts([
                         Sheet.Fact("name", "Stream", .text(name)),
-                        Sheet.Fact("removed", "Removed", .bool(removed)),
-                        Sheet.Fact("dry_run", "Dry run", confirmation.dryRun ? .bool(true) : .null),
+                        outcome.fact,
                     ])
                 )
             ])
