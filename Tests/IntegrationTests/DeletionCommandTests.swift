@@ -261,6 +261,7 @@ struct DeletionCommandTests {
                 ("blocked", "other_account", 6, "deletion cancel"),
                 ("blocked", "sealing_key_missing", 6, "apple vault forget-key KEY"),
                 ("waiting_for_apple", "apple_misconfigured", 0, "proceed --without-apple"),
+                ("waiting_for_apple", "apple_unreachable", 0, "after apple.give_up it goes on"),
                 ("running", nil, 0, "the steps that are left"), ("settling", nil, 0, "the last access token"),
                 ("residue", "residue", 5, "deletion accept COLUMN"),
             ]

@@ -40,6 +40,28 @@ struct StandingRequestTests {
         }
     }
 
+    @Test("A request without a job says so, for as long as it is open")
+    func withoutJob() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            func run(_ words: String...) async throws -> AccountctlProcess.Result {
+                let result = try await stage.run(words)
+                #expect(result.status == 0, "\(words): \(result)")
+                return result
+            }
+            _ = try await run("deletion", "request", id, "--confirm=\(id)")
+            let said = "no job carries it out just now"
+            #expect(try await !run("deletion", "show", id).errors.contains(said))
+            let job = try await stage.database.psql("select id from accountctl.jobs where kind = 'account.delete'")
+            _ = try await run("jobs", "discard", job, "--reason", "a mistake", "--yes")
+            let shown = try await run("deletion", "show", id)
+            #expect(shown.errors.contains(said), "\(shown)")
+            _ = try await run("deletion", "cancel", id)
+            #expect(try await !run("deletion", "show", id).errors.contains(said))
+        }
+    }
+
     @Test("A pause of one request says since when, by whom and why; another reason is logged, the same is not")
     func reasons() async throws {
         try await OperatorStage.with { stage in

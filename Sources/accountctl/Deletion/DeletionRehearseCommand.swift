@@ -91,7 +91,8 @@ struct DeletionRehearseCommand: AccountctlCommand {
                 }
                 let details = try await pool.withConnection { try DeletionDetails.read(request, on: $0) }
                 guard let details else { throw CommandError(.notFound, "the request has just gone") }
-                try context.output.show(DeletionSheet(details: details, naming: .typed(in: context)).sheet)
+                let sheet = DeletionSheet(details: details, naming: .typed(in: context), showsJob: false).sheet
+                try context.output.show(sheet)
                 return ExitStatus(details.summary.state)
             }
         }

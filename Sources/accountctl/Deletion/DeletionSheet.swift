@@ -9,6 +9,8 @@ struct DeletionSheet {
     let naming: CommandNaming
     /// Whether a dry run opened the request: then nothing has its id.
     var isForeseen = false
+    /// Whether it says where the job stands; after a rehearsal that is the business of workers, as in its dry run.
+    var showsJob = true
 
     var sheet: Sheet {
         Sheet([facts, .blockers(details.summary.situation?.blockers ?? []), findings, accepted, steps, job])
@@ -106,16 +108,17 @@ struct DeletionSheet {
 
     /// The job that drives it.
     private var job: Sheet.Section {
-        Sheet.Section(
+        let job = showsJob ? details.job : nil
+        return Sheet.Section(
             "job",
             title: "Job",
             .facts([
-                .init("job_id", "Id", .integer(details.job?.id)),
-                .init("job_state", "State", .text(details.job?.state.rawValue)),
-                .init("job_run_at", "Runs at", .date(details.job?.runAt)),
-                .init("job_attempt", "Attempt", .integer(details.job?.attempt)),
-                .init("job_error", "Last failure", .text(details.job?.lastError)),
-                .init("job_error_at", "Failed at", .date(details.job?.lastErrorAt)),
+                .init("job_id", "Id", .integer(job?.id)),
+                .init("job_state", "State", .text(job?.state.rawValue)),
+                .init("job_run_at", "Runs at", .date(job?.runAt)),
+                .init("job_attempt", "Attempt", .integer(job?.attempt)),
+                .init("job_error", "Last failure", .text(job?.lastError)),
+                .init("job_error_at", "Failed at", .date(job?.lastErrorAt)),
             ])
         )
     }

@@ -48,6 +48,9 @@ struct DeletionShowCommand: AccountctlCommand {
             return try DeletionDetails.read(id, on: connection)
         }
         guard let details else { throw CommandError(.notFound, "the request has just gone") }
+        if details.job == nil, details.summary.finishedAt == nil {
+            context.messages.note("no job carries it out just now; a worker that is alive gives it one within a minute")
+        }
         try context.output.show(DeletionSheet(details: details, naming: .typed(in: context)).sheet)
         return ExitStatus(details.summary.state)
     }

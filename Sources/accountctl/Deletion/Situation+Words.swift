@@ -13,7 +13,9 @@ extension Situation {
     func endedBy(_ command: CommandNaming, of request: UUID) -> String {
         let retry = command("deletion retry", on: request)
         let thenGoesOn = "; it then goes on within five minutes, or at once by \(retry)"
-        let proceed = command("deletion proceed --without-apple", on: request)
+        let withoutApple =
+            command("deletion proceed --without-apple", on: request)
+            + "; or time: after apple.give_up it goes on by itself, without revoking"
         return switch code {
         // Everything is: a pause of this one is told by the request itself.
         case .paused: command("deletion resume --all")
@@ -30,8 +32,8 @@ extension Situation {
         case .sealingKeyMissing:
             "adding the named sealing key to its file again; where it is lost for good, "
                 + command("apple vault forget-key \(subject ?? "KEY")")
-        case .appleMisconfigured: "correcting the Apple configuration, see \(command("doctor")); or \(proceed)"
-        case .appleUnreachable: "Apple answering again; or \(proceed)"
+        case .appleMisconfigured: "correcting the Apple configuration, see \(command("doctor")); or \(withoutApple)"
+        case .appleUnreachable: "Apple answering again; or \(withoutApple)"
         case .codeUnderWay: "the answer of Apple, within seconds, or the end of the code, five minutes after it came in"
         case .otherAccount: "\(command("deletion cancel", on: request)): the account that was meant no longer exists"
         case .residue:

@@ -22,11 +22,18 @@ struct SettingsDoctor {
             )
         }
         if problems.isEmpty { findings.append(.ok("settings", "the settings are right")) }
-        for (key, path) in [
-            ("keys.sealing_file", settings.keys.sealingKeyFile), ("keys.hash_file", settings.keys.hashKeyFile),
-        ] {
-            findings.append(keyFile(key, path))
-        }
+        findings += [
+            keyFile(
+                "keys.sealing_file",
+                settings.keys.sealingKeyFile,
+                risk: "Whoever has the key can open what it seals."
+            ),
+            keyFile(
+                "keys.hash_file",
+                settings.keys.hashKeyFile,
+                risk: "Whoever has the key can forge receipts, and tell whether a user id is in evidence and the log."
+            ),
+        ]
         if !settings.apple.isConfigured {
             findings.append(
                 DoctorFinding(
@@ -52,7 +59,8 @@ struct SettingsDoctor {
         return findings
     }
 
-    private func keyFile(_ key: String, _ path: String?) -> DoctorFinding {
+    /// Whether the file of a key is there for us alone; `risk` says what comes of it otherwise.
+    private func keyFile(_ key: String, _ path: String?, risk: String) -> DoctorFinding {
         guard let path else {
             return DoctorFinding(
                 .error,
@@ -69,7 +77,7 @@ struct SettingsDoctor {
                 .warning,
                 key,
                 "\(path) can be read by others",
-                why: "Whoever has the key can open what it seals.",
+                why: risk,
                 todo: "chmod 600 \(path)"
             )
         } catch {

@@ -99,6 +99,12 @@ struct DoctorKeyTests {
                 everything: true
             )
             #expect(open.contains(readable))
+            // The one that hashes seals nothing.
+            let hash = try deployment.file("hash", try await AccountctlProcess.run("keys", "new", "hash").output)
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: hash)
+            let (_, findings) = try await deployment.examine(["ACCOUNTCTL_KEYS_HASH_FILE": hash], everything: true)
+            let readableHash = findings.first { $0.code == "keys.hash_file" }
+            #expect(readableHash?.why?.contains("forge receipts") == true, "\(findings)")
             let wrong = try await deployment.find(
                 "settings",
                 "error",

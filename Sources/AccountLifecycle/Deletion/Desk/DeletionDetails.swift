@@ -56,7 +56,9 @@ package struct DeletionDetails: Sendable {
         ).map {
             Step(step: $0, runs: Int($1), startedAt: $2, finishedAt: $3, outcome: $4, facts: $5?.value)
         }
-        let job = try JobQueue().find(keys: [DeletionJobs.key(of: request)], on: connection).first
+        // A worker only takes the job of one that has ended to be rid of it.
+        let key = DeletionJobs.key(of: request)
+        let job = summary.finishedAt == nil ? try JobQueue().find(keys: [key], on: connection).first : nil
         let found =
             (summary.situation?.findings ?? []) + steps.flatMap { $0.facts?.accepted ?? [] }
         return DeletionDetails(
