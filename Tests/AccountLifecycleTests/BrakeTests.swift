@@ -233,13 +233,13 @@ import Testing
             #expect(try await stage.count("select from auth.users where banned_until is not null") == 0)
             #expect(try await stage.drive(request) == .ended(.cancelled))
             let second = try await stage.request(person)
-            try await stage.driveToCrash(second, SimulatedCrash.once(at: .begun(.revokeApple)))
+            try await stage.driveToCrash(second, SimulatedCrash.once(at: .after(.revokeApple)))
             guard
                 case .refused = try await stage.pool.withConnection({
                     try await desk.cancel(second, reason: nil, on: $0)
                 })
             else {
-                Issue.record("cancelled after revoking began")
+                Issue.record("cancelled after Apple was asked")
                 return
             }
         }
