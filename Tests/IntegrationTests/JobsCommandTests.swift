@@ -81,7 +81,7 @@ struct JobsCommandTests {
                 (["retry", "--unique-key", "k", "--queue", "mail"], "--unique-key alone"),
                 (["retry", "--unique-key", ""], "error: --unique-key must"),
                 (["show", "\(id)", "--unique-key", "k"], "name an id, or a job by --unique-key"),
-                (["show", "--unique-key="], "error: --unique-key must"),
+                (["show", "--unique-key", ""], "error: --unique-key must"),
                 (["cancel", "\(id)", "--unique-key", "k", "--yes"], "name ids, or one job by --unique-key"),
                 (["cancel", "--unique-key", "", "--yes"], "error: --unique-key must"),
                 (["snooze", "--for", "1h"], "name ids, or one job by --unique-key"),
