@@ -18,8 +18,10 @@ struct OperatorHoldTests {
                     values ('\(late)', 'app', 'running', now(), now() + interval '1 month', now())
                     returning id
                 )
-                insert into accountctl.deletion_steps (request_id, step, runs, started_at)
-                select id, step, 1, now() from request, unnest(array['lock_out', 'revoke_apple', 'delete_avatars']) as step;
+                -- The step at Apple has committed itself.
+                insert into accountctl.deletion_steps (request_id, step, runs, started_at, facts)
+                select id, step, 1, now(), case step when 'revoke_apple' then '{}'::jsonb end
+                from request, unnest(array['lock_out', 'revoke_apple', 'delete_avatars']) as step;
                 """
             )
             let tooLate = try await stage.run(["user", "hold", late, "--reason", "court", "--yes"])
