@@ -45,7 +45,11 @@ extension JobQueue {
                 from \(tables.workers) w
                 where \(Self.isAlive("w"))
                 and code.kind = any(w.kinds)
-                and (\(Self.release("w")), w.started_at, w.id) > (\(Self.release("own")), own.started_at, own.id)
+                and case
+                    -- Nobody is to claim before there is a limit, and workers of one release say the same.
+                    when old.kind is null then \(Self.release("w")) > \(Self.release("own"))
+                    else (\(Self.release("w")), w.started_at, w.id) > (\(Self.release("own")), own.started_at, own.id)
+                end
             )
             and \(Self.waits(atMost: patience))
             -- In the order in which claims lock them, which is that of the table.
