@@ -32,7 +32,7 @@ import Testing
                 scope: scope,
                 request: .init(worker: id, limit: limit),
                 limitedBounds: nil,
-                number: worker.core.withLock { $0.book.claimSent(now: now) },
+                number: worker.core.withLock { $0.book.claimSent() },
                 generation: 0,
                 plainGoesFirst: plainGoesFirst,
                 sentAt: now
@@ -62,7 +62,7 @@ import Testing
             let now = ContinuousClock.now
             let number = worker.core.withLock { core in
                 core.plan.claimSent(from: .all)
-                return core.book.claimSent(now: now)
+                return core.book.claimSent()
             }
             let exchange = Worker.Exchange(
                 batch: batch,
@@ -123,7 +123,7 @@ import Testing
                 scope: .urgent,
                 request: .init(worker: 1, limit: 1),
                 limitedBounds: nil,
-                number: worker.core.withLock { $0.book.claimSent(now: now) },
+                number: worker.core.withLock { $0.book.claimSent() },
                 generation: 0,
                 plainGoesFirst: false,
                 sentAt: now

@@ -24,7 +24,7 @@ import Testing
                 scope: .all,
                 request: .init(worker: id, limit: 1),
                 limitedBounds: nil,
-                number: worker.core.withLock { $0.book.claimSent(now: now) },
+                number: worker.core.withLock { $0.book.claimSent() },
                 generation: 0,
                 plainGoesFirst: false,
                 sentAt: now

@@ -12,7 +12,7 @@ import Testing
     private func book() -> LeaseBook {
         var book = LeaseBook(lifetime: .seconds(60), now: start)
         book.registered(sentAt: start)
-        let number = book.claimSent(now: start)
+        let number = book.claimSent()
         let jobs = (11...13).map { (job: job($0), deadline: start.advanced(by: .seconds(50))) }
         _ = book.claimReturned(number, jobs, sentIn: book.generation, now: start)
         _ = book.handlerDone(job(13))
@@ -23,13 +23,13 @@ import Testing
     @Test func whatIsNoLongerHeldIsStopped() {
         var book = book()
         let beat = book.beat(now: start)
-        let stops = book.answered(beat, held: [job(12)], cancelled: [], now: start)
+        let stops = book.answered(beat, held: [job(12)], cancelled: [])
         #expect(stops == [.init(job: job(11), reason: .leaseLost)])
         // What was written meanwhile has left the table by that.
         #expect(Set(book.entries.keys) == [job(12), job(13)])
         #expect(book.handlerDone(job(11)) == nil)
         // Told once.
-        #expect(book.answered(book.beat(now: start), held: [job(12)], cancelled: [], now: start) == [])
+        #expect(book.answered(book.beat(now: start), held: [job(12)], cancelled: []) == [])
     }
 
     @Test func whatIsToBeCancelledIsToldOnce() {
@@ -38,15 +38,13 @@ import Testing
         let stops = book.answered(
             beat,
             held: [job(11), job(12), job(13)],
-            cancelled: [job(12), job(13)],
-            now: start
+            cancelled: [job(12), job(13)]
         )
         #expect(stops == [.init(job: job(12), reason: .cancelRequested)])
         let again = book.answered(
             beat,
             held: [job(11), job(12), job(13)],
-            cancelled: [job(12), job(13)],
-            now: start
+            cancelled: [job(12), job(13)]
         )
         #expect(again == [])
     }
@@ -80,7 +78,7 @@ import Testing
         var core = WorkerCore(WorkerConfiguration(name: "test"), reserve: 0, now: start)
         core.book.registered(sentAt: start)
         for job in [old, new] {
-            let number = core.book.claimSent(now: start)
+            let number = core.book.claimSent()
             _ = core.book.claimReturned(number, [(job, start)], sentIn: core.book.generation, now: start)
             core.jobs[job] = running(job)
             core.plan.running += 1
@@ -89,8 +87,7 @@ import Testing
         let stops = core.book.answered(
             core.book.beat(now: start),
             held: [new],
-            cancelled: [],
-            now: start
+            cancelled: []
         )
         #expect(stops == [.init(job: old, reason: .leaseLost)])
         // Its end, whatever becomes of it, leaves the new one in the books.

@@ -50,6 +50,32 @@ import Testing
         }
     }
 
+    /// Of workers that begin together, the one that decides may not have come so far yet.
+    @Test func nobodyOfAReleaseClaimsBeforeThereIsALimit() async throws {
+        try await JobHarness.with { harness in
+            let queue = harness.queue
+            try await harness.pool.withConnection { connection in
+                var workers: [Int64] = []
+                for version in ["1", "1", "0.9"] {
+                    let registration = JobQueue.Registration(
+                        name: "t",
+                        version: version,
+                        slots: 9,
+                        lanes: Self.lanes,
+                        lifetime: .seconds(600)
+                    )
+                    workers.append(try queue.register(registration, on: connection).id)
+                }
+                // What an older release limits the newer one does not.
+                for (worker, kind) in [(workers[0], "test.both"), (workers[2], "test.old")] {
+                    let limit = JobQueue.KindLimit(kind: kind, running: 1, runningPerKey: nil)
+                    try queue.syncLimits([limit], of: [kind], by: worker, patience: .seconds(60), on: connection)
+                }
+            }
+            #expect(try await limits(harness) == ["test.both": 1])
+        }
+    }
+
     private func end(_ worker: Int64, _ harness: JobHarness) async throws {
         try await harness.pool.withConnection { try harness.queue.deregister(worker: worker, on: $0) }
     }

@@ -277,8 +277,7 @@ struct Simulation {
                 processes[index].book.answered(
                     sent,
                     held: answer.held,
-                    cancelled: answer.cancelled,
-                    now: instant(now)
+                    cancelled: answer.cancelled
                 )
             )
         case .written(let job):
@@ -334,7 +333,7 @@ struct Simulation {
         switch Int.random(in: 0..<10, using: &random) {
         case 0..<3:
             guard processes[index].book.mayClaim(now: instant(now)) else { break }
-            let number = processes[index].book.claimSent(now: instant(now))
+            let number = processes[index].book.claimSent()
             let generation = processes[index].book.generation
             let limit = Int.random(in: 1...3, using: &random)
             wire.append((true, index, .claim(number: number, generation: generation, limit: limit, sentAt: now)))

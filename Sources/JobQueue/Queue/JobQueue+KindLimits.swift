@@ -9,7 +9,8 @@ extension JobQueue {
     }
 
     /// Makes the limits of kinds what a worker's code says, where this worker is the one to decide them: of the live ones
-    /// that have the kind, that of the newest release, and of several the one that began last.
+    /// that have the kind, that of the newest release, and of several the one that began last; any of these where there
+    /// is no limit yet.
     ///
     /// Does nothing for a worker whose lease ran out. Done again and again it makes good what a worker of an older
     /// release said that had not seen this one yet; so nobody has to hold a lock from one statement to the next, with

@@ -45,10 +45,10 @@ struct LeaseBook: Sendable {
     let lifetime: Duration
     private(set) var entries: [JobLease: Entry] = [:]
     private(set) var trustedUntil: Instant
-    private var claimsUnderWay: [Int: Instant] = [:]
+    private var claimsUnderWay: Set<Int> = []
     private var claimSerial = 0
-    /// When the last answer to a heartbeat came in.
-    private var lastAnswer: Instant?
+    /// The last claim that was sent before the last answer to a heartbeat came in; nil before the first answer.
+    private var lastBeforeAnswer: Int?
     /// Raised when everything held was lost at once; what was sent before says nothing any more.
     private(set) var generation = 0
 
@@ -61,7 +61,7 @@ struct LeaseBook: Sendable {
     /// The worker got an id by a statement sent at `sentAt`.
     mutating func registered(sentAt: Instant) {
         trustedUntil = sentAt.advanced(by: lifetime)
-        lastAnswer = nil
+        lastBeforeAnswer = nil
     }
 
     /// Whether a claim may be sent.
@@ -78,9 +78,9 @@ struct LeaseBook: Sendable {
     mutating func endTrust(now: Instant) { trustedUntil = min(trustedUntil, now) }
 
     /// A claim is about to be sent; the number belongs to ``claimReturned(_:_:sentIn:now:)``.
-    mutating func claimSent(now: Instant) -> Int {
+    mutating func claimSent() -> Int {
         claimSerial += 1
-        claimsUnderWay[claimSerial] = now
+        claimsUnderWay.insert(claimSerial)
         return claimSerial
     }
 
@@ -93,7 +93,7 @@ struct LeaseBook: Sendable {
         sentIn generation: Int,
         now: Instant
     ) -> Bool {
-        claimsUnderWay[number] = nil
+        claimsUnderWay.remove(number)
         guard generation == self.generation, trusts(now: now) else { return false }
         for (job, deadline) in jobs { entries[job] = Entry(deadline: deadline) }
         return true
@@ -126,9 +126,9 @@ struct LeaseBook: Sendable {
 
     /// What a heartbeat sent now carries.
     func beat(now: Instant) -> SentBeat {
-        // A claim sent after an answer came in was made after the server's time in that answer. One sent before, though
-        // after the heartbeat was sent, may have been made earlier: found by simulation.
-        let isSettled = lastAnswer.map { last in claimsUnderWay.values.allSatisfy { $0 >= last } } ?? false
+        // A claim sent after an answer came in got later leases than the last one in that answer. One sent before, though
+        // after the heartbeat was sent, may have got earlier ones: found by simulation.
+        let isSettled = lastBeforeAnswer.map { last in claimsUnderWay.allSatisfy { $0 > last } } ?? false
         return SentBeat(
             at: now,
             jobs: Array(entries.keys),
@@ -143,12 +143,11 @@ struct LeaseBook: Sendable {
     mutating func answered(
         _ beat: SentBeat,
         held: Set<JobLease>,
-        cancelled: Set<JobLease>,
-        now: Instant
+        cancelled: Set<JobLease>
     ) -> [Stop] {
         guard beat.generation == generation else { return [] }
         trustedUntil = max(trustedUntil, beat.at.advanced(by: lifetime))
-        lastAnswer = now
+        lastBeforeAnswer = claimSerial
         var stops: [Stop] = []
         for job in beat.jobs {
             guard let entry = entries[job] else { continue }

@@ -88,7 +88,7 @@ extension Worker {
             let remembers = configuration.remembersBounds
             let bounds = remembers && scope == .all ? core.bounds.bounds(now: sentAt) : nil
             let limitedBounds = remembers && scope != .suspects ? core.limitedBounds.bounds(now: sentAt) : nil
-            let number = limit > 0 ? core.book.claimSent(now: sentAt) : nil
+            let number = limit > 0 ? core.book.claimSent() : nil
             if limit > 0 { core.plan.claimSent(from: scope) }
             let request = core.worker.map {
                 JobQueue.ClaimRequest(worker: $0, limit: limit, suspects: scope == .suspects, bounds: bounds)

@@ -96,7 +96,7 @@ extension Worker {
                 core.serverClock = (answer.serverTime, .now)
                 core.lastLease = answer.lastLease
                 let hasChanged = core.learn(answer.restrictions)
-                let stops = core.book.answered(sent, held: answer.held, cancelled: answer.cancelled, now: .now)
+                let stops = core.book.answered(sent, held: answer.held, cancelled: answer.cancelled)
                 return (stops, hasChanged || (!couldClaim && core.book.mayClaim(now: .now)), failedBefore)
             }
             carryOut(stops)
