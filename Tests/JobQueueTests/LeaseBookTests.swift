@@ -63,8 +63,7 @@ import Testing
         _ = book.answered(
             book.beat(now: sent),
             held: [job(11), job(12)],
-            cancelled: [],
-            now: start.advanced(by: .seconds(45))
+            cancelled: []
         )
         #expect(book.trustedUntil == sent.advanced(by: .seconds(60)))
         #expect(book.tick(now: start.advanced(by: .seconds(89))).allSatisfy { $0.reason == .deadline })
