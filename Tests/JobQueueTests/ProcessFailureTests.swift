@@ -187,7 +187,8 @@ import Testing
                 worker.kill(SIGTERM)
                 let began = ContinuousClock.now
                 #expect(try await worker.ended() == 0)
-                #expect(ContinuousClock.now - began < .seconds(30))
+                // Before its grace is over: what is lost with the network takes its time besides.
+                #expect(ContinuousClock.now - began < .seconds(60))
             }
         }
     }

@@ -92,7 +92,7 @@ struct ExampleTests {
         } else if line.hasPrefix("accountctl keys new") {
             // Another example may have made it.
             try? FileManager.default.removeItem(at: stage.folder.appendingPathComponent("etc/sealing.keys"))
-        } else if line.hasPrefix("accountctl jobs list --state discarded") {
+        } else if line.hasPrefix("accountctl jobs list --state") {
             try await stage.database.psql(
                 ExampleStage.discarded + "; update accountctl.job_history set kind = 'account.delete'"
             )
@@ -127,7 +127,7 @@ struct ExampleTests {
             )
         } else if line.contains("ids.txt.results.ndjson"), (try? stage.text("ids.txt.results.ndjson")) == nil {
             // As the run over the list leaves it, which may be another part's example.
-            try stage.write("ids.txt.results.ndjson", #"{"outcome":"requested","request":"\(UUID())"}"# + "\n")
+            try stage.write("ids.txt.results.ndjson", #"{"outcome":"requested","request":"\#(UUID())"}"# + "\n")
         } else if line.hasPrefix("accountctl deletion list --paused") {
             try await stage.database.psql("update accountctl.deletion_requests set paused_at = now()")
         } else if line.contains("--without-apple") {
