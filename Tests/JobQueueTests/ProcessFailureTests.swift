@@ -170,7 +170,8 @@ import Testing
             try await TCPProxy.with(to: harness.database.cluster.port) { proxy in
                 let conninfo = harness.database.conninfo(port: proxy.port)
                 let worker = try WorkerProcess(harness, conninfo: conninfo, lease: 60_000, grace: 60_000)
-                try await harness.until { try await harness.count("select count(*) from accountctl.workers") == 1 }
+                try await harness.enqueue(try jobs("test.exact", 1, milliseconds: 0))
+                try await harness.until { try await harness.finished("completed") == 1 }
                 let claims: Statement = """
                     select count(*)
                     from pg_stat_activity
