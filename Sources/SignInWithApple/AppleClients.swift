@@ -105,6 +105,11 @@ package struct AppleClients: Sendable {
         }
     }
 
+    /// Whether the next call for a client id begins with a test of it, since its pause is over.
+    package func isUntested(_ clientID: String) -> Bool {
+        if case .open = health(of: clientID).state { !isPaused(clientID) } else { false }
+    }
+
     /// Why calls for a client id are not sent now; nil where they are not paused.
     package func pause(of clientID: String) -> AppleDelay? {
         guard isPaused(clientID) else { return nil }

@@ -123,7 +123,25 @@ import Testing
         }
     }
 
-    /// The client id is configured nowhere, or Apple rejects it and calls are paused.
+    /// A pause that is over ends with a test of the client, which is no call about this account.
+    @Test func whereTheTestAfterAPauseFailsItHasNotBegun() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+            stage.sandbox.faults.set(.appleError("invalid_client"), for: .appleToken)
+            stage.apple.pause(Stage.clientID, until: .distantPast, refusal: "invalid_client")
+            guard case .failed(_, let situation) = try await stage.drive(request) else {
+                Issue.record("went on")
+                return
+            }
+            #expect(situation.code == .appleMisconfigured)
+            #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
+            #expect(try await cancel(request, on: stage) == .done)
+        }
+    }
+
+    /// The client id is configured nowhere.
     @Test(arguments: [true, false]) func whereNothingIsSentItHasNotBegun(_ cancels: Bool) async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

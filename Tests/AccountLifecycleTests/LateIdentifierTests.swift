@@ -35,6 +35,31 @@ import Testing
         }
     }
 
+    /// What was lost with the key is not known again: what the account shows by now is not all of it.
+    @Test func whatWasGivenUpWithItsKeyStaysGivenUp() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp(apple: false)
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.deleteRows)))
+            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
+            let strange = stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey))
+            _ = try await DeletionDriver(strange).drive(request)
+            #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
+            let desk = stage.desk
+            _ = try await stage.pool.withConnection { connection in
+                try await desk.proceed(
+                    request,
+                    withoutApple: false,
+                    withoutIdentifiers: true,
+                    reason: "lost",
+                    on: connection
+                )
+            }
+            #expect(try await DeletionDriver(strange).drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.verify, request) == "not_verifiable")
+        }
+    }
+
     /// It could not add to what it cannot open, and would leave the account's last address behind unsought.
     @Test func aWorkerWithoutTheKeyLeavesTheAccount() async throws {
         try await Stage.with { stage in

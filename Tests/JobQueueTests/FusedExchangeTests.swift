@@ -14,20 +14,11 @@ import Testing
             try await harness.enqueue(try (0..<3).map { _ in try JobHarness.plain.job(Note()) })
             let id = try await harness.host()
             let held = try await harness.claim(id, 2)
-            let now = ContinuousClock.now
-            let exchange = Worker.Exchange(
-                batch: [
-                    FinishedJob(job: held[0], verdict: .end(.completed)),
-                    FinishedJob(job: held[1], verdict: .giveBack(.init(wait: .seconds(9)))),
-                ],
-                limit: 1,
-                scope: .all,
-                request: .init(worker: id, limit: 1),
-                limitedBounds: nil,
-                number: worker.core.withLock { $0.book.claimSent() },
-                generation: 0,
-                plainGoesFirst: false,
-                sentAt: now
+            let exchange = exchange(
+                [.end(.completed), .giveBack(.init(wait: .seconds(9)))],
+                of: held,
+                for: id,
+                by: worker
             )
             let progress = ExchangeProgress()
             try await harness.pool.withConnection { connection in
@@ -44,5 +35,52 @@ import Testing
                 """
             #expect(try await harness.count(together) == 1)
         }
+    }
+
+    /// A retry whose row somebody has locked keeps its slot, which the shared claim must not fill.
+    @Test func whatCannotBeWrittenKeepsItsSlot() async throws {
+        try await JobHarness.with { harness in
+            let worker = try harness.worker(JobRegistry())
+            try await harness.enqueue(try (0..<4).map { _ in try JobHarness.plain.job(Note()) })
+            let id = try await harness.host()
+            let held = try await harness.claim(id, 2)
+            let exchange = exchange(
+                [.end(.completed), .giveBack(.init(wait: .seconds(9)))],
+                of: held,
+                for: id,
+                by: worker
+            )
+            let progress = ExchangeProgress()
+            try await harness.database.withConnection { other in
+                try await other.transaction { other in
+                    try other.execute("select from accountctl.jobs where id = \(held[1].id) for update")
+                    try await harness.pool.withConnection { connection in
+                        try await worker.carryOut(exchange, JobHarness.plainLanes, [], progress, on: connection)
+                    }
+                }
+            }
+            #expect(progress.written.locked == [held[1].leased])
+            #expect(progress.claims.plain?.jobs.count == 1)
+        }
+    }
+
+    /// What a worker with as many free slots as it has outcomes writes, and claims.
+    private func exchange(
+        _ verdicts: [Verdict],
+        of held: [ClaimedJob],
+        for id: Int64,
+        by worker: Worker
+    ) -> Worker.Exchange {
+        Worker.Exchange(
+            batch: zip(held, verdicts).map { FinishedJob(job: $0, verdict: $1) },
+            limit: verdicts.count,
+            scope: .all,
+            request: .init(worker: id, limit: verdicts.count),
+            limitedBounds: nil,
+            number: worker.core.withLock { $0.book.claimSent() },
+            generation: 0,
+            plainGoesFirst: false,
+            sentAt: .now
+        )
     }
 }

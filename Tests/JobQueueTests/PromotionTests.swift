@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// Nobody but the worker itself looks at everything.
+    /// Its loop looks at everything now and then, and not only the worker's beginning.
     @Test func aWorkerFindsWhatIsLate() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
@@ -55,10 +55,14 @@ import Testing
                 return .completed()
             }
             try await harness.withWorker(registry) {
+                // The loop has gone round.
+                let soon = try JobHarness.plain.job(Note(), runAt: Date(timeIntervalSinceNow: 0.5))
+                try await harness.enqueue([soon])
+                try await harness.until { try await harness.effects() == 1 }
                 let jobs = [try JobHarness.plain.job(Note(), runAt: Date(timeIntervalSinceNow: 3600))]
                 try await harness.enqueue(jobs)
                 try await harness.execute("update accountctl.jobs set run_at = now() - interval '1 hour'")
-                try await harness.until { try await harness.effects() == 1 }
+                try await harness.until { try await harness.effects() == 2 }
             }
         }
     }

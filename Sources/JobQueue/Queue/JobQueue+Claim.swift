@@ -52,9 +52,8 @@ extension JobQueue {
     func claimPlain(_ lanes: [Lane], _ request: ClaimRequest, on connection: isolated Connection) throws -> PlainClaim {
         guard !lanes.isEmpty, request.limit > 0 else { return PlainClaim(worker: request.worker) }
         var claim = PlainClaim(worker: request.worker)
-        let sentAt = ContinuousClock.now
         for row in try connection.query(claimStatement(lanes, request), as: ClaimRow.self) { claim.add(row) }
-        claim.took = .now - sentAt
+        claim.took = .now - claim.sentAt
         return claim
     }
 

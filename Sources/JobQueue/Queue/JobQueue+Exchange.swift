@@ -12,6 +12,7 @@ extension JobQueue {
         _ request: ClaimRequest,
         on connection: isolated Connection
     ) throws -> (landed: Set<JobLease>, claimed: PlainClaim) {
+        var claimed = PlainClaim(worker: request.worker)
         let rows = try connection.query(
             exchangeStatement(ending, lanes, request),
             as: (
@@ -20,7 +21,6 @@ extension JobQueue {
             ).self
         )
         var landed: Set<JobLease> = []
-        var claimed = PlainClaim(worker: request.worker)
         for row in rows {
             if let ids = row.13, let leases = row.14, let workers = row.15 {
                 landed = Set(zip(ids, zip(leases, workers)).map { JobLease(id: $0, lease: $1.0, worker: $1.1) })

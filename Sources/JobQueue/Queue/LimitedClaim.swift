@@ -1,5 +1,7 @@
 /// What a claim from lanes under limits did.
 struct LimitedClaim: Sendable {
+    /// When its first statement was sent, behind the locks of the limits.
+    let sentAt = ContinuousClock.now
     var jobs: [ClaimedJob] = []
     /// Whether it ended although there was room, and may be more to take.
     var isCut = false

@@ -8,7 +8,6 @@ final class ExchangeProgress: Sendable {
         var plain: PlainClaim?
         var limited: LimitedClaim?
         var limitFailure: PostgresError?
-        var startedAt: ContinuousClock.Instant?
         var kept = 0
     }
 
@@ -22,15 +21,8 @@ final class ExchangeProgress: Sendable {
     /// Why lanes under limits were not claimed from.
     var limitFailure: PostgresError? { state.withLock { $0.limitFailure } }
 
-    /// When there was a connection; nil where there was none.
-    var startedAt: ContinuousClock.Instant? { state.withLock { $0.startedAt } }
-
     /// How many slots that a claim was to fill stayed taken.
     var kept: Int { state.withLock { $0.kept } }
-
-    func begins(at instant: ContinuousClock.Instant) {
-        state.withLock { $0.startedAt = instant }
-    }
 
     func keptSlots(_ count: Int) {
         state.withLock { $0.kept = count }

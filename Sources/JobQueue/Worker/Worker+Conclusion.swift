@@ -135,14 +135,9 @@ extension Worker {
         // Full in either part: there may be more. Half of the slots is what lanes under limits get at once.
         let asked = exchange.limit - progress.kept
         let isFull = claimed.count >= asked || (claimed.count - plainJobs.count) * 2 >= asked
-        // The server counts from the claim, which may have waited long for a connection.
-        let startedAt = progress.startedAt ?? exchange.sentAt
-        var jobs: [RunningJob] = []
-        jobs.reserveCapacity(claimed.count)
-        for job in claimed {
-            let timeout = registry.entries[job.kind]?.timeout ?? .seconds(60)
-            jobs.append(RunningJob(job: job, startedAt: startedAt, timeout: timeout))
-        }
+        let jobs =
+            (limited.map { running($0.jobs, since: $0.sentAt) } ?? [])
+            + (plain.map { running($0.jobs, since: $0.sentAt) } ?? [])
         let wasBounded = exchange.request?.bounds != nil
         let mayRun = core.withLock { core in
             switch exchange.scope {
@@ -196,5 +191,13 @@ extension Worker {
             job.start { await self.perform(job) }
         }
         return []
+    }
+
+    /// The jobs of a claim, whose time began when it was sent: before that it may have waited long for a connection, or
+    /// behind outcomes.
+    private func running(_ jobs: [ClaimedJob], since sentAt: ContinuousClock.Instant) -> [RunningJob] {
+        jobs.map { job in
+            RunningJob(job: job, startedAt: sentAt, timeout: registry.entries[job.kind]?.timeout ?? .seconds(60))
+        }
     }
 }

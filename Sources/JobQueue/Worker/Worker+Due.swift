@@ -73,23 +73,18 @@ extension Worker {
     /// Jobs that become due one after the other are promoted together: a statement and a commit for each is too many.
     private static let promotionPause = Duration.milliseconds(20)
 
-    /// Makes due jobs available, and has this worker and others begin them.
-    ///
-    /// Suspects are looked for where there may be new ones, and while ordinary work is held up for one.
+    /// Makes due jobs available, and has this worker and others begin them; looks for suspects.
     @discardableResult
     func promoteDue(lookingAtAll: Bool = true) async throws -> JobQueue.Promotion {
         let queue = self.queue
         let all = lanes
-        let looksForSuspects = lookingAtAll || core.withLock { !$0.suspects.allowsOrdinary }
-        let (result, suspects) = try await control.withConnection { connection -> (JobQueue.Promotion, Bool?) in
-            let result = try queue.promote(lookingAtAll: lookingAtAll, on: connection)
-            guard looksForSuspects || result.promoted > 0 else { return (result, nil) }
-            return (result, try queue.hasSuspects(all, on: connection))
+        let (result, suspects) = try await control.withConnection { connection in
+            (try queue.promote(lookingAtAll: lookingAtAll, on: connection), try queue.hasSuspects(all, on: connection))
         }
-        if suspects == true {
+        if suspects {
             _ = core.withLock { $0.suspects.found(now: .now) }
             signal.set()
-        } else if suspects == false, core.withLock({ $0.suspects.vanished() }) {
+        } else if core.withLock({ $0.suspects.vanished() }) {
             signal.set()
         }
         if result.promoted > 0 {

@@ -64,7 +64,6 @@ extension Worker {
         let unused: [ClaimedJob]
         do {
             unused = try await control.withConnection { connection in
-                progress.begins(at: .now)
                 var failure: (any Error)?
                 do {
                     try await self.carryOut(exchange, plain, limited, progress, on: connection)
@@ -135,12 +134,20 @@ extension Worker {
                 on: connection
             )
         }
-        if configuration.fusesClaims, let request, request.limit > 0, !unwritten.isEmpty, !plain.isEmpty {
-            let others = unwritten.filter { !$0.verdict.isCompletion }
-            if !others.isEmpty, others.count < unwritten.count {
-                try settlement.write(others, progress, on: connection)
-                unwritten.removeAll { !$0.verdict.isCompletion }
-            }
+        // What could not be written keeps its slots, which were counted as free.
+        func keepSlots() {
+            let kept = batch.count { !$0.wasLocked && progress.written.locked.contains($0.job.leased) }
+            request?.limit -= kept - progress.kept
+            progress.keptSlots(kept)
+        }
+        let others = unwritten.filter { !$0.verdict.isCompletion }
+        if fuses(request, plain), !others.isEmpty, others.count < unwritten.count {
+            // What completed shares the claim's statement all the same.
+            try settlement.write(others, progress, on: connection)
+            unwritten.removeAll { !$0.verdict.isCompletion }
+            keepSlots()
+        }
+        if fuses(request, plain), let request, !unwritten.isEmpty {
             do {
                 if let fused = try fused(unwritten, request, plain, on: connection) {
                     unwritten = []
@@ -152,9 +159,7 @@ extension Worker {
             }
         }
         if !unwritten.isEmpty { try settlement.write(unwritten, progress, on: connection) }
-        // What could not be written keeps its slots, which were counted as free.
-        progress.keptSlots(batch.count { !$0.wasLocked && progress.written.locked.contains($0.job.leased) })
-        request?.limit -= progress.kept
+        keepSlots()
         if let request, request.limit > 0, progress.claims.plain == nil, !plain.isEmpty {
             progress.claimed(try queue.claimPlain(plain, request, on: connection))
         }
@@ -162,6 +167,11 @@ extension Worker {
             request?.limit -= progress.claims.plain?.jobs.count ?? 0
             try await claimLimited(limited, of: exchange, &request, atMost: { $0 }, progress, on: connection)
         }
+    }
+
+    /// Whether a claim of these lanes shares a statement with outcomes.
+    private func fuses(_ request: JobQueue.ClaimRequest?, _ plain: [Lane]) -> Bool {
+        configuration.fusesClaims && !plain.isEmpty && (request?.limit ?? 0) > 0
     }
 
     /// Claims from the lanes under limits, a share of what is wanted, and lessens the request by what it got.

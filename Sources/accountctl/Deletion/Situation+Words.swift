@@ -15,7 +15,8 @@ extension Situation {
         let thenGoesOn = "; it then goes on within five minutes, or at once by \(retry)"
         let withoutApple =
             command("deletion proceed --without-apple", on: request)
-            + "; or time: after apple.give_up it goes on by itself, without revoking"
+            + "; or time: after apple.give_up it goes on by itself, once the account is locked out after some tries; "
+            + "revoking is then tried apart from it"
         return switch code {
         // Everything is: a pause of this one is told by the request itself.
         case .paused: command("deletion resume --all")

@@ -39,23 +39,18 @@ package struct AppleGateway: Sendable {
     /// - Parameter clients: nil where nothing is configured; credentials that are held all the same wait for it.
     package init(_ clients: AppleClients?) {
         self.clients = clients
-        selfTests = RecentlyGood { clientID in
-            guard let client = clients?[clientID] else { return Self.unconfigured(clientID) }
-            return switch try await client.selfTest() {
-            case .good: nil
-            case .misconfigured(let reason): Self.situation(reason)
-            case .later(let delay): Self.situation(delay, clientID)
-            }
-        }
+        selfTests = RecentlyGood { try await Self.test($0, of: clients) }
     }
 
     /// The longest that one call may take, its repeats included.
     var longestCall: Duration { clients?.longestCall ?? .zero }
 
-    /// Why a call for this client id would not be sent now, as far as that is known without sending any.
-    func pause(of clientID: String) -> Situation? {
+    /// Why a call for this client id would not be sent now, found out without sending any token.
+    func pause(of clientID: String) async throws -> Situation? {
         guard let clients, clients[clientID] != nil else { return Self.unconfigured(clientID) }
-        return clients.pause(of: clientID).map { Self.situation($0, clientID) }
+        if let delay = clients.pause(of: clientID) { return Self.situation(delay, clientID) }
+        // The call would begin with a test, and not be sent where that fails.
+        return clients.isUntested(clientID) ? try await Self.test(clientID, of: clients) : nil
     }
 
     /// Waits until a call could be sent at once, and has `body` make it: a call's time does not pass while others have
@@ -121,6 +116,15 @@ package struct AppleGateway: Sendable {
     var onlyClientID: String? {
         guard let ids = clients?.clientIDs, ids.count == 1 else { return nil }
         return ids.first
+    }
+
+    private static func test(_ clientID: String, of clients: AppleClients?) async throws -> Situation? {
+        guard let client = clients?[clientID] else { return unconfigured(clientID) }
+        return switch try await client.selfTest() {
+        case .good: nil
+        case .misconfigured(let reason): situation(reason)
+        case .later(let delay): situation(delay, clientID)
+        }
     }
 
     private static func unconfigured(_ clientID: String) -> Situation {

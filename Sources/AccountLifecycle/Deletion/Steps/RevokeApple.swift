@@ -60,7 +60,9 @@ extension DeletionRun {
         }
         let asked = try await services.apple.inTurn { () -> (answer: AppleGateway.Revocation, at: Date?)? in
             // Where nothing is going to be sent, nothing has begun.
-            if !canGoOnWithoutApple(isAsked: false), let situation = services.apple.pause(of: credential.clientID) {
+            if !canGoOnWithoutApple(isAsked: false),
+                let situation = try await services.apple.pause(of: credential.clientID)
+            {
                 return (AppleGateway.Revocation.unasked(situation), nil)
             }
             try lease?(services.apple.longestCall)

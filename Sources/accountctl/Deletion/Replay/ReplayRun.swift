@@ -51,7 +51,9 @@ struct ReplayRun {
         }
         tellOfList(database, life)
         tellBefore(replay, besideWorker: isWorked && !isPaused)
-        if replay.steps.isEmpty, !confirmation.dryRun { try await skipReceipts() }
+        // Nobody is asked where nothing is to be repeated: then the list has to be this database's own.
+        let isOwn = file.lives.allSatisfy { $0.database == database.description }
+        if replay.steps.isEmpty, !confirmation.dryRun, isOwn { try await skipReceipts() }
         if confirmation.dryRun || replay.steps.isEmpty {
             let outcome: ActOutcome = replay.steps.isEmpty ? .unchanged : .wouldBeDone
             try context.output.show(sheet(replay, held, outcome))
