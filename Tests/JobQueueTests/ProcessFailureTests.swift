@@ -177,7 +177,7 @@ import Testing
                     from pg_stat_activity
                     where datname = current_database()
                     and wait_event_type = 'Lock'
-                    and query like '%attempt = least(attempt%'
+                    and query like '%chosen (queue, kind%'
                     """
                 // With a claim on its way, whose answer never comes.
                 try await harness.pool.withTransaction { connection in
