@@ -59,11 +59,11 @@ import Testing
 
     /// Its time begins when it was claimed, not when the worker began to wait for a connection.
     @Test func aJobHasItsWholeTimeHoweverLongItsClaimWaited() async throws {
-        let short = JobKind<Note>("test.short", timeout: .milliseconds(500))
+        let short = JobKind<Note>("test.short", timeout: .seconds(2))
         try await JobHarness.with { harness in
             var registry = JobRegistry()
             try registry.register(short) { _, _ in
-                try await Task.sleep(for: .milliseconds(50))
+                try await Task.sleep(for: .seconds(1))
                 return .completed()
             }
             let registered = registry
@@ -76,7 +76,7 @@ import Testing
                         let id = try await harness.enqueue([short.job(Note())])[0].id
                         worker.wake()
                         // So long waits its claim.
-                        try await Task.sleep(for: .seconds(1))
+                        try await Task.sleep(for: .seconds(2.5))
                         return id
                     }
                     try await harness.until { try await harness.unfinished() == 0 }
