@@ -1,4 +1,5 @@
-/// Where claims from lanes without limits may begin, per lane and priority, so that they do not walk over the dead rows of jobs taken long ago.
+/// Where claims from lanes without limits may begin, per lane and priority, so that they do not walk over the dead rows
+/// of jobs taken long ago.
 ///
 /// While some session holds an old snapshot, no vacuum can remove those, and a claim that begins at the start of the
 /// index walks over all of them. A job may appear below a bound (its transaction began early and committed late, or it
