@@ -194,16 +194,16 @@ import Testing
             var registry = JobRegistry()
             try registry.register(Self.kind) { _, _ in .completed() }
             try registry.schedule(PeriodicJob(name: "nightly", schedule: "@daily", job: try Self.kind.job(Note())))
-            // The first instant ever seen would only be remembered.
+            // The first instant ever seen would only be remembered; one older than a week may be forgotten meanwhile.
             try await harness.execute(
-                "insert into accountctl.periodic_slots (name, slot) values ('nightly', now() - interval '9 days')"
+                "insert into accountctl.periodic_slots (name, slot) values ('nightly', now() - interval '3 days')"
             )
             try await harness.withWorker(registry, { $0.leaseLifetime = .seconds(1) }) {
                 try await harness.until { try await harness.finished("completed") == 1 }
                 try await harness.execute(
                     """
                     with gone as (
-                        delete from accountctl.periodic_slots where slot > now() - interval '5 days'
+                        delete from accountctl.periodic_slots where slot > now() - interval '2 days'
                     )
                     update accountctl.workers set life = 'an earlier one'
                     """
