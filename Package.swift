@@ -255,6 +255,7 @@ let package = Package(
             dependencies: [
                 "JobQueue", "JobQueueTestWorker", "Postgres", "Telemetry", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
         .testTarget(

@@ -164,31 +164,6 @@ import Testing
         }
     }
 
-    /// Whoever has nothing to write waits for no answer.
-    @Test func aWorkerThatHoldsNothingStopsWithoutTheDatabase() async throws {
-        try await JobHarness.with { harness in
-            let worker = try await TCPProxy.with(to: harness.database.cluster.port) { proxy in
-                let conninfo = harness.database.conninfo(port: proxy.port)
-                let worker = try WorkerProcess(harness, conninfo: conninfo, lease: 60_000, grace: 60_000)
-                try await harness.enqueue(try jobs("test.exact", 1))
-                try await harness.until { try await harness.finished("completed") == 1 }
-                return worker
-            }
-            let sessions: Statement = """
-                select count(*)
-                from pg_stat_activity
-                where datname = current_database()
-                and client_addr is not null
-                """
-            // Nobody listens any more: whatever it does next waits half a minute for a connection.
-            try await harness.until { try await harness.count(sessions) == 0 }
-            worker.kill(SIGTERM)
-            let began = ContinuousClock.now
-            #expect(try await worker.ended() == 0)
-            #expect(ContinuousClock.now - began < .seconds(20))
-        }
-    }
-
     /// The network swallows everything from the moment the worker is to stop: it ends all the same, and tells that it
     /// lost something.
     @Test func aBlackHoleDoesNotHoldUpTheStop() async throws {
