@@ -26,14 +26,10 @@ import Testing
                 )
             }
             let now = ContinuousClock.now
-            let exchange = Worker.Exchange(
-                batch: [],
-                limit: limit,
-                scope: scope,
-                request: .init(worker: id, limit: limit),
-                limitedBounds: nil,
-                number: worker.core.withLock { $0.book.claimSent() },
-                generation: 0,
+            let exchange = worker.madeExchange(
+                claiming: limit,
+                from: scope,
+                as: id,
                 plainGoesFirst: plainGoesFirst,
                 sentAt: now
             )
@@ -59,22 +55,8 @@ import Testing
             var batch = held.map { FinishedJob(job: $0, verdict: .release) }
             // Its slot was taken before, too.
             batch[1].wasLocked = true
-            let now = ContinuousClock.now
-            let number = worker.core.withLock { core in
-                core.plan.claimSent(from: .all)
-                return core.book.claimSent()
-            }
-            let exchange = Worker.Exchange(
-                batch: batch,
-                limit: 2,
-                scope: .all,
-                request: .init(worker: id, limit: 2),
-                limitedBounds: nil,
-                number: number,
-                generation: 0,
-                plainGoesFirst: false,
-                sentAt: now
-            )
+            worker.core.withLock { $0.plan.claimSent(from: .all) }
+            let exchange = worker.madeExchange(batch, claiming: 2, as: id)
             let progress = ExchangeProgress()
             try await harness.database.withConnection { other in
                 try await other.transaction { other in
@@ -117,17 +99,7 @@ import Testing
         try await JobHarness.with { harness in
             let worker = try harness.worker(JobRegistry())
             let now = ContinuousClock.now
-            let exchange = Worker.Exchange(
-                batch: [],
-                limit: 1,
-                scope: .urgent,
-                request: .init(worker: 1, limit: 1),
-                limitedBounds: nil,
-                number: worker.core.withLock { $0.book.claimSent() },
-                generation: 0,
-                plainGoesFirst: false,
-                sentAt: now
-            )
+            let exchange = worker.madeExchange(claiming: 1, from: .urgent, as: 1, sentAt: now)
             let key = ClaimBounds.Key(lane: Self.lanes[1].name, priority: 1)
             let progress = ExchangeProgress()
             var claim = LimitedClaim()

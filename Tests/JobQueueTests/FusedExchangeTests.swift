@@ -1,5 +1,4 @@
 import Postgres
-import Synchronization
 import TestSupport
 import Testing
 
@@ -10,16 +9,7 @@ import Testing
     /// One retry among them does not cost the others the statement that they share with the next claim.
     @Test func whatCompletedIsExchangedThoughOthersAreRetried() async throws {
         try await JobHarness.with { harness in
-            let worker = try harness.worker(JobRegistry())
-            try await harness.enqueue(try (0..<3).map { _ in try JobHarness.plain.job(Note()) })
-            let id = try await harness.host()
-            let held = try await harness.claim(id, 2)
-            let exchange = exchange(
-                [.end(.completed), .giveBack(.init(wait: .seconds(9)))],
-                of: held,
-                for: id,
-                by: worker
-            )
+            let (worker, held, exchange) = try await oneDoneAndOneRetried(of: 3, harness)
             let progress = ExchangeProgress()
             try await harness.pool.withConnection { connection in
                 try await worker.carryOut(exchange, JobHarness.plainLanes, [], progress, on: connection)
@@ -40,16 +30,7 @@ import Testing
     /// A retry whose row somebody has locked keeps its slot, which the shared claim must not fill.
     @Test func whatCannotBeWrittenKeepsItsSlot() async throws {
         try await JobHarness.with { harness in
-            let worker = try harness.worker(JobRegistry())
-            try await harness.enqueue(try (0..<4).map { _ in try JobHarness.plain.job(Note()) })
-            let id = try await harness.host()
-            let held = try await harness.claim(id, 2)
-            let exchange = exchange(
-                [.end(.completed), .giveBack(.init(wait: .seconds(9)))],
-                of: held,
-                for: id,
-                by: worker
-            )
+            let (worker, held, exchange) = try await oneDoneAndOneRetried(of: 4, harness)
             let progress = ExchangeProgress()
             try await harness.database.withConnection { other in
                 try await other.transaction { other in
@@ -64,23 +45,18 @@ import Testing
         }
     }
 
-    /// What a worker with as many free slots as it has outcomes writes, and claims.
-    private func exchange(
-        _ verdicts: [Verdict],
-        of held: [ClaimedJob],
-        for id: Int64,
-        by worker: Worker
-    ) -> Worker.Exchange {
-        Worker.Exchange(
-            batch: zip(held, verdicts).map { FinishedJob(job: $0, verdict: $1) },
-            limit: verdicts.count,
-            scope: .all,
-            request: .init(worker: id, limit: verdicts.count),
-            limitedBounds: nil,
-            number: worker.core.withLock { $0.book.claimSent() },
-            generation: 0,
-            plainGoesFirst: false,
-            sentAt: .now
-        )
+    /// A worker with two of so many jobs in its hands, and what it writes of them: the first is done and the second is to
+    /// be retried; it claims as many.
+    private func oneDoneAndOneRetried(
+        of count: Int,
+        _ harness: JobHarness
+    ) async throws -> (Worker, [ClaimedJob], Worker.Exchange) {
+        let worker = try harness.worker(JobRegistry())
+        try await harness.enqueue(try (0..<count).map { _ in try JobHarness.plain.job(Note()) })
+        let id = try await harness.host()
+        let held = try await harness.claim(id, 2)
+        let verdicts: [Verdict] = [.end(.completed), .giveBack(.init(wait: .seconds(9)))]
+        let batch = zip(held, verdicts).map { FinishedJob(job: $0, verdict: $1) }
+        return (worker, held, worker.madeExchange(batch, claiming: 2, as: id))
     }
 }
