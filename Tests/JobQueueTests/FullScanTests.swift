@@ -30,12 +30,13 @@ import Testing
                 claiming: limit,
                 from: scope,
                 as: id,
+                limited: [Self.lanes[1]],
                 plainGoesFirst: plainGoesFirst,
                 sentAt: now
             )
             let progress = ExchangeProgress()
             try await harness.pool.withConnection { connection in
-                try await worker.carryOut(exchange, [Self.lanes[0]], [Self.lanes[1]], progress, on: connection)
+                try await worker.carryOut(exchange, progress, on: connection)
             }
             #expect(progress.claims.plain?.jobs.count == 1)
             // No lease was registered: the job is not run.
@@ -62,7 +63,7 @@ import Testing
                 try await other.transaction { other in
                     try other.execute("select from accountctl.jobs where state = 'running' for update")
                     try await harness.pool.withConnection { connection in
-                        try await worker.carryOut(exchange, [Self.lanes[0]], [], progress, on: connection)
+                        try await worker.carryOut(exchange, progress, on: connection)
                     }
                 }
             }

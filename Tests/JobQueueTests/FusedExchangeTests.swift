@@ -12,7 +12,7 @@ import Testing
             let (worker, held, exchange) = try await oneDoneAndOneRetried(of: 3, harness)
             let progress = ExchangeProgress()
             try await harness.pool.withConnection { connection in
-                try await worker.carryOut(exchange, JobHarness.plainLanes, [], progress, on: connection)
+                try await worker.carryOut(exchange, progress, on: connection)
             }
             #expect(progress.written.landed == Set(held.map(\.leased)))
             #expect(progress.claims.plain?.jobs.count == 1)
@@ -36,7 +36,7 @@ import Testing
                 try await other.transaction { other in
                     try other.execute("select from accountctl.jobs where id = \(held[1].id) for update")
                     try await harness.pool.withConnection { connection in
-                        try await worker.carryOut(exchange, JobHarness.plainLanes, [], progress, on: connection)
+                        try await worker.carryOut(exchange, progress, on: connection)
                     }
                 }
             }

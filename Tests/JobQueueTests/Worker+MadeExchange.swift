@@ -11,6 +11,8 @@ extension Worker {
         claiming limit: Int,
         from scope: ClaimScope = .all,
         as id: Int64,
+        plain: [Lane] = JobHarness.plainLanes,
+        limited: [Lane] = [],
         plainGoesFirst: Bool = false,
         sentAt: ContinuousClock.Instant = .now
     ) -> Exchange {
@@ -19,6 +21,8 @@ extension Worker {
             limit: limit,
             scope: scope,
             request: .init(worker: id, limit: limit),
+            plain: plain,
+            limited: limited,
             limitedBounds: nil,
             number: core.withLock { $0.book.claimSent() },
             generation: 0,

@@ -8,7 +8,6 @@ final class ExchangeProgress: Sendable {
         var plain: PlainClaim?
         var limited: LimitedClaim?
         var limitFailure: PostgresError?
-        var kept = 0
     }
 
     private let state = Mutex(State())
@@ -20,13 +19,6 @@ final class ExchangeProgress: Sendable {
 
     /// Why lanes under limits were not claimed from.
     var limitFailure: PostgresError? { state.withLock { $0.limitFailure } }
-
-    /// How many slots that a claim was to fill stayed taken.
-    var kept: Int { state.withLock { $0.kept } }
-
-    func keptSlots(_ count: Int) {
-        state.withLock { $0.kept = count }
-    }
 
     func wrote(_ part: Settlement.Written) {
         state.withLock { $0.written.add(part) }

@@ -19,12 +19,6 @@ struct OutcomeBatch: Sendable {
         for finished in jobs { try add(finished) }
     }
 
-    /// The ended jobs, where all of them completed; nil otherwise.
-    var allCompleted: JobQueue.Ending? {
-        let isRest = cancelled.jobs.isEmpty && discarded.jobs.isEmpty && returned.isEmpty && released.isEmpty
-        return isRest && silent.isEmpty ? completed : nil
-    }
-
     private mutating func add(_ finished: FinishedJob) throws {
         let job = finished.job.leased
         switch finished.verdict {

@@ -5,21 +5,6 @@ import Synchronization
 
 /// The end of an exchange with the table.
 extension Worker {
-    /// What one exchange writes and asks for, settled before a connection is waited for.
-    struct Exchange {
-        let batch: [FinishedJob]
-        let limit: Int
-        let scope: ClaimScope
-        let request: JobQueue.ClaimRequest?
-        /// Where lanes under limits are claimed from.
-        let limitedBounds: ClaimBounds.Start?
-        /// Of the claim, in the book of leases; nil where nothing is claimed.
-        let number: Int?
-        let generation: Int
-        let plainGoesFirst: Bool
-        let sentAt: ContinuousClock.Instant
-    }
-
     /// Takes leave of what was written, and starts the handlers of what was claimed.
     ///
     /// Returns the jobs that came too late to be run.
@@ -133,7 +118,7 @@ extension Worker {
         let plainJobs = plain?.jobs ?? []
         let claimed = (limited?.jobs ?? []) + plainJobs
         // Full in either part: there may be more. Half of the slots is what lanes under limits get at once.
-        let asked = exchange.limit - progress.kept
+        let asked = exchange.wanted(after: progress.written)
         let isFull = claimed.count >= asked || (claimed.count - plainJobs.count) * 2 >= asked
         let jobs =
             (limited.map { running($0.jobs, since: $0.sentAt) } ?? [])

@@ -59,14 +59,13 @@ extension Worker {
     /// Writes what is finished and claims; in one transaction where both are plain and the configuration wants it.
     private func exchange(claim limit: Int, from scope: ClaimScope) async {
         let exchange = beginExchange(claim: limit, from: scope)
-        let (plain, limited) = splitLanes(of: scope)
         let progress = ExchangeProgress()
         let unused: [ClaimedJob]
         do {
             unused = try await control.withConnection { connection in
                 var failure: (any Error)?
                 do {
-                    try await self.carryOut(exchange, plain, limited, progress, on: connection)
+                    try await self.carryOut(exchange, progress, on: connection)
                 } catch {
                     failure = error
                 }
@@ -82,6 +81,7 @@ extension Worker {
 
     private func beginExchange(claim limit: Int, from scope: ClaimScope) -> Exchange {
         let sentAt = ContinuousClock.now
+        let (plain, limited) = splitLanes(of: scope)
         return core.withLock { core in
             let batch = core.takeFinished(now: sentAt)
             let remembers = configuration.remembersBounds
@@ -97,6 +97,8 @@ extension Worker {
                 limit: limit,
                 scope: scope,
                 request: number == nil ? nil : request,
+                plain: plain,
+                limited: limited,
                 limitedBounds: limitedBounds,
                 number: number,
                 generation: core.book.generation,
@@ -106,95 +108,45 @@ extension Worker {
         }
     }
 
-    func carryOut(
-        _ exchange: Exchange,
-        _ plain: [Lane],
-        _ limited: [Lane],
-        _ progress: ExchangeProgress,
-        on connection: isolated Connection
-    ) async throws {
-        let batch = exchange.batch
-        var request = exchange.request
-        var unwritten = try settlement.unwritten(of: batch, progress, on: connection)
-        // A job that ends makes room under its limit: written first, or the claim would still count it and come back
-        // short.
-        if unwritten.contains(where: { finished in limited.contains { $0.kind == finished.job.kind } }) {
+    /// Writes, and claims.
+    func carryOut(_ exchange: Exchange, _ progress: ExchangeProgress, on connection: isolated Connection) async throws {
+        var unwritten = try settlement.unwritten(of: exchange.batch, progress, on: connection)
+        // Written first, or the claim would still count what makes room under a limit, and come back short.
+        if unwritten.contains(where: exchange.makesRoom) {
             try settlement.write(unwritten, progress, on: connection)
             unwritten = []
         }
         if !exchange.plainGoesFirst {
             // Before the others and for half of the slots: behind a full queue without limits they would never have
             // their turn. A job of theirs that ends makes the worker look again.
-            try await claimLimited(
-                limited,
-                of: exchange,
-                &request,
-                atMost: { ($0 + 1) / 2 },
-                progress,
-                on: connection
-            )
+            try await claimLimited(of: exchange, atMost: { ($0 + 1) / 2 }, progress, on: connection)
         }
-        // What could not be written keeps its slots, which were counted as free.
-        func keepSlots() {
-            let kept = batch.count { !$0.wasLocked && progress.written.locked.contains($0.job.leased) }
-            request?.limit -= kept - progress.kept
-            progress.keptSlots(kept)
-        }
-        let others = unwritten.filter { !$0.verdict.isCompletion }
-        if fuses(request, plain), !others.isEmpty, others.count < unwritten.count {
-            // What completed shares the claim's statement all the same.
-            try settlement.write(others, progress, on: connection)
-            unwritten.removeAll { !$0.verdict.isCompletion }
-            keepSlots()
-        }
-        if fuses(request, plain), let request, !unwritten.isEmpty {
-            do {
-                if let fused = try fused(unwritten, request, plain, on: connection) {
-                    unwritten = []
-                    progress.wrote(fused.written)
-                    progress.claimed(fused.claimed)
-                }
-            } catch let error as PostgresError where Settlement.isHeldUp(error) {
-                unwritten = try settlement.withoutLocked(unwritten, progress, on: connection)
-            }
-        }
+        unwritten = try fused(unwritten, of: exchange, progress, on: connection)
         if !unwritten.isEmpty { try settlement.write(unwritten, progress, on: connection) }
-        keepSlots()
-        if let request, request.limit > 0, progress.claims.plain == nil, !plain.isEmpty {
-            progress.claimed(try queue.claimPlain(plain, request, on: connection))
+        if progress.claims.plain == nil, !exchange.plain.isEmpty, let request = exchange.request(after: progress) {
+            progress.claimed(try queue.claimPlain(exchange.plain, request, on: connection))
         }
         if exchange.plainGoesFirst {
-            request?.limit -= progress.claims.plain?.jobs.count ?? 0
-            try await claimLimited(limited, of: exchange, &request, atMost: { $0 }, progress, on: connection)
+            try await claimLimited(of: exchange, atMost: { $0 }, progress, on: connection)
         }
     }
 
-    /// Whether a claim of these lanes shares a statement with outcomes.
-    private func fuses(_ request: JobQueue.ClaimRequest?, _ plain: [Lane]) -> Bool {
-        configuration.fusesClaims && !plain.isEmpty && (request?.limit ?? 0) > 0
-    }
-
-    /// Claims from the lanes under limits, a share of what is wanted, and lessens the request by what it got.
+    /// Claims from the lanes under limits, a share of what is wanted.
     ///
     /// Where the connection is still of use, `progress` is told of an error: whoever holds the lock of a limit must keep
     /// neither outcomes from being written nor other lanes from being claimed.
     private func claimLimited(
-        _ lanes: [Lane],
         of exchange: Exchange,
-        _ request: inout JobQueue.ClaimRequest?,
         atMost share: (Int) -> Int,
         _ progress: ExchangeProgress,
         on connection: isolated Connection
     ) async throws {
-        guard var part = request, !lanes.isEmpty else { return }
-        part.limit = share(part.limit)
-        guard part.limit > 0 else { return }
-        part.bounds = exchange.limitedBounds
-        part.waiting = core.withLock { $0.limitedBounds.waiting }
+        guard !exchange.limited.isEmpty, var request = exchange.request(after: progress) else { return }
+        request.limit = share(request.limit)
+        request.bounds = exchange.limitedBounds
+        request.waiting = core.withLock { $0.limitedBounds.waiting }
         do {
-            let claimed = try await queue.claimLimited(lanes, part, on: connection)
-            progress.claimed(claimed)
-            request?.limit -= claimed.jobs.count
+            progress.claimed(try await queue.claimLimited(exchange.limited, request, on: connection))
         } catch let error as PostgresError where error.connectionUsable && error.outcomeKnown {
             progress.limitsFailed(error)
         }

@@ -1,23 +1,37 @@
 import Postgres
 
 extension Worker {
-    /// Ends a batch and claims the next in one statement.
+    /// Ends what completed and claims the next in one statement, where the configuration wants that and something is to
+    /// be claimed.
     ///
-    /// Nil when not all of the batch completed, or when the server refused a value: then the plain way is taken,
-    /// where each part stands for itself.
+    /// Returns what is still to be written: one retry among them does not cost the others their part in the statement.
     func fused(
-        _ batch: [FinishedJob],
-        _ request: JobQueue.ClaimRequest,
-        _ lanes: [Lane],
+        _ unwritten: [FinishedJob],
+        of exchange: Exchange,
+        _ progress: ExchangeProgress,
         on connection: isolated Connection
-    ) throws -> (written: Settlement.Written, claimed: PlainClaim)? {
-        guard let completed = try OutcomeBatch(batch).allCompleted else { return nil }
+    ) throws -> [FinishedJob] {
+        guard configuration.fusesClaims, !exchange.plain.isEmpty, exchange.request(after: progress) != nil else {
+            return unwritten
+        }
+        let completed = unwritten.filter(\.verdict.isCompletion)
+        guard !completed.isEmpty else { return unwritten }
+        if completed.count < unwritten.count {
+            try settlement.write(unwritten.filter { !$0.verdict.isCompletion }, progress, on: connection)
+        }
+        // What could not be written keeps its slot: perhaps nothing is left to be claimed.
+        guard let request = exchange.request(after: progress) else { return completed }
         do {
-            let (landed, claimed) = try queue.exchange(completed, lanes, request, on: connection)
-            let lost = Set(completed.jobs).subtracting(landed)
-            return (Settlement.Written(landed: landed, lost: lost), claimed)
+            let ending = try OutcomeBatch(completed).completed
+            let (landed, claimed) = try queue.exchange(ending, exchange.plain, request, on: connection)
+            progress.wrote(Settlement.Written(landed: landed, lost: Set(ending.jobs).subtracting(landed)))
+            progress.claimed(claimed)
+            return []
         } catch let error as PostgresError where Settlement.isRefusal(error) {
-            return nil
+            // The plain way, where each part stands for itself.
+            return completed
+        } catch let error as PostgresError where Settlement.isHeldUp(error) {
+            return try settlement.withoutLocked(completed, progress, on: connection)
         }
     }
 }
