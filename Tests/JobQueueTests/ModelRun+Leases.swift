@@ -62,7 +62,7 @@ extension ModelRun {
     }
 
     mutating func rescue(on connection: isolated Connection) throws {
-        guard let worker = workers.randomElement(using: &random) else { return }
+        guard let worker = (workers + formerWorkers).randomElement(using: &random) else { return }
         try connection.execute(
             "update accountctl.workers set expires_at = now() - interval '1 second' where id = \(worker)"
         )
@@ -71,10 +71,11 @@ extension ModelRun {
         let wanted = model.rescue(now: 0)
         #expect(real == wanted)
         workers.removeAll { $0 == worker }
+        formerWorkers.removeAll { $0 == worker }
     }
 
     mutating func beat(on connection: isolated Connection) throws {
-        guard let worker = workers.randomElement(using: &random) else { return }
+        guard let worker = (workers + formerWorkers).randomElement(using: &random) else { return }
         var beaten: [(model: JobLease, real: JobLease)] = []
         for claim in claims where Bool.random(using: &random) { beaten.append(claim) }
         let answer = try queue.beat(

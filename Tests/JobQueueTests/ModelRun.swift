@@ -17,7 +17,12 @@ struct ModelRun {
     var leases: [Int64: Int64] = [:]
     var claims: [(model: JobLease, real: JobLease)] = []
     var workers: [Int64] = []
+    /// Those of an earlier life of the database, which claim nothing before a heartbeat has told them.
+    var formerWorkers: [Int64] = []
     var keys: [Int64: String] = [:]
+    /// As far as a standby has come, and its sequences by name.
+    var standby: ModelTable?
+    var numbers: [String: Int64] = [:]
 
     init(queue: JobQueue, seed: UInt64) {
         self.queue = queue
@@ -27,7 +32,7 @@ struct ModelRun {
 
     /// Takes one step of any kind, where there is something to take it on.
     mutating func take(_ step: Int, on connection: isolated Connection) throws {
-        switch Int.random(in: 0..<18, using: &random) {
+        switch Int.random(in: 0..<20, using: &random) {
         case 0, 1: try enqueue(at: step, on: connection)
         case 2: try addWorker(on: connection)
         case 3, 4, 5: try claim(at: step, on: connection)
@@ -41,6 +46,8 @@ struct ModelRun {
         case 14: try promote(on: connection)
         case 15: try discard(at: step, on: connection)
         case 16: try retry(at: step, on: connection)
+        case 17: try replicate(on: connection)
+        case 18: try failOver(on: connection)
         default: try beat(on: connection)
         }
     }
