@@ -38,7 +38,7 @@ struct Simulation {
         case claim(number: Int, generation: Int, limit: Int, sentAt: Int)
         case claimed(number: Int, generation: Int, deadline: Int, jobs: [JobLease])
         case claimFailed(number: Int)
-        case beat(LeaseBook.SentBeat, releasesUpTo: Int64?)
+        case beat(LeaseBook.SentBeat)
         case beaten(LeaseBook.SentBeat, ModelTable.BeatAnswer?)
         case finish(JobLease, claim: Int, verdict: String)
         case written(JobLease)
@@ -59,7 +59,6 @@ struct Simulation {
         var isFrozen = false
         var isDead = false
         var isRegistered = true
-        var lastLease: Int64?
         /// By which claim it got them.
         var claims: [JobLease: Int] = [:]
         /// Verdicts that wait to be written.
@@ -200,11 +199,11 @@ struct Simulation {
                         )
                 )
             )
-        case .beat(let sent, let before):
+        case .beat(let sent):
             let answer = table.beat(
                 worker: worker,
                 jobs: sent.jobs,
-                releasesUpTo: before,
+                releasesUpTo: sent.releasesUpTo,
                 now: now,
                 lifetime: lifetime
             )
@@ -271,13 +270,13 @@ struct Simulation {
                 carryOut(index, processes[index].book.disowned(sent))
                 return nil
             }
-            processes[index].lastLease = answer.lastLease
             carryOut(
                 index,
                 processes[index].book.answered(
                     sent,
                     held: answer.held,
-                    cancelled: answer.cancelled
+                    cancelled: answer.cancelled,
+                    lastLease: answer.lastLease
                 )
             )
         case .written(let job):
@@ -323,7 +322,6 @@ struct Simulation {
             processes[index].id = nextHost
             processes[index].life = table.life
             processes[index].isRegistered = true
-            processes[index].lastLease = nil
             table.register(nextHost, now: now, lifetime: lifetime)
             processes[index].book.registered(sentAt: instant(now))
             // What the old name said is said to nobody now.
@@ -341,9 +339,7 @@ struct Simulation {
             guard !processes[index].isBeating else { break }
             let sent = processes[index].book.beat(now: instant(now))
             processes[index].isBeating = true
-            wire.append(
-                (true, index, .beat(sent, releasesUpTo: sent.mayRelease ? processes[index].lastLease : nil))
-            )
+            wire.append((true, index, .beat(sent)))
         default:
             let running = processes[index].book.entries.filter(\.value.isRunning).keys
                 .sorted { $0.lease < $1.lease }

@@ -10,8 +10,8 @@ extension Worker {
             // then on, unless a claim was sent before.
             var book = core.book
             let beat = book.beat(now: .now)
-            _ = book.answered(beat, held: Set(beat.jobs), cancelled: [])
-            return !book.beat(now: .now).mayRelease
+            _ = book.answered(beat, held: Set(beat.jobs), cancelled: [], lastLease: 0)
+            return book.beat(now: .now).releasesUpTo == nil
         }
     }
 }

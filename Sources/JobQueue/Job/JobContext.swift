@@ -15,7 +15,7 @@ package import Postgres
 package struct JobContext: Sendable {
     let running: RunningJob
     let queue: JobQueue
-    let trust: @Sendable () -> ContinuousClock.Instant
+    let trust: @Sendable () -> ContinuousClock.Instant?
     let serverTime: @Sendable () -> Date
 
     /// The worker's connections.
@@ -48,18 +48,21 @@ package struct JobContext: Sendable {
     /// When the attempt is over.
     var deadline: ContinuousClock.Instant { running.deadline }
 
-    /// Until when nobody else can be given the job; each heartbeat moves it on.
-    var leaseExpires: ContinuousClock.Instant { min(trust(), running.deadline) }
+    /// Until when nobody else can be given the job, which each heartbeat moves on; nil when it is lost already.
+    var leaseExpires: ContinuousClock.Instant? { trust().map { min($0, running.deadline) } }
 
     /// Whether an operator asked for the job to be cancelled; its task is cancelled then too.
     var isCancelRequested: Bool { running.stopReason == .cancelRequested }
 
     /// Checks that nobody else can have the job before `duration` from now, by a clock that counts suspension.
     ///
+    /// Unless the worker is made to stop meanwhile: then it hands the job back moments after it has cancelled the task,
+    /// and a call that does not heed that may be in its last moments when another worker begins.
+    ///
     /// - Throws: ``JobQueueError`` `leaseTooShort`, which a handler lets through: the job runs again soon, its attempt
     ///   not counted; `leaseLost` when it is lost already.
     package func requireLease(outlasting duration: Duration) throws {
-        guard running.stopReason != .leaseLost else {
+        guard let leaseExpires, running.stopReason != .leaseLost else {
             throw JobQueueError(.leaseLost, "the lease of job \(id) is lost")
         }
         guard ContinuousClock.now.advanced(by: duration) < leaseExpires else {

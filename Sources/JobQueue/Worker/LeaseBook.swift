@@ -36,10 +36,18 @@ struct LeaseBook: Sendable {
     struct SentBeat: Sendable {
         let at: Instant
         let jobs: [JobLease]
-        /// Whether jobs unknown here may be taken for ones whose claim was lost: no claim has been on its way since
-        /// before the last answer came in.
-        let mayRelease: Bool
+        /// Jobs unknown here under leases up to this one are ones whose claim was lost; nil while a claim is on its way
+        /// since before the last answer came in.
+        let releasesUpTo: Int64?
         let generation: Int
+    }
+
+    /// What was the last of its kind when the last heartbeat was answered.
+    private struct Answered {
+        /// The newest lease of all.
+        let lease: Int64
+        /// The last claim that had been sent before the answer came in.
+        let claim: Int
     }
 
     let lifetime: Duration
@@ -47,8 +55,8 @@ struct LeaseBook: Sendable {
     private(set) var trustedUntil: Instant
     private var claimsUnderWay: Set<Int> = []
     private var claimSerial = 0
-    /// The last claim that was sent before the last answer to a heartbeat came in; nil before the first answer.
-    private var lastBeforeAnswer: Int?
+    /// Nil before the first answer.
+    private var lastAnswer: Answered?
     /// Raised when everything held was lost at once; what was sent before says nothing any more.
     private(set) var generation = 0
 
@@ -61,7 +69,7 @@ struct LeaseBook: Sendable {
     /// The worker got an id by a statement sent at `sentAt`.
     mutating func registered(sentAt: Instant) {
         trustedUntil = sentAt.advanced(by: lifetime)
-        lastBeforeAnswer = nil
+        lastAnswer = nil
     }
 
     /// Whether a claim may be sent.
@@ -72,6 +80,11 @@ struct LeaseBook: Sendable {
     }
 
     func trusts(now: Instant) -> Bool { now < trustedUntil }
+
+    /// Until when nobody else can be given the job, its deadline aside; nil when it is lost already.
+    ///
+    /// The trust of others that were claimed later is none in this one.
+    func trust(in job: JobLease) -> Instant? { entries[job] == nil ? nil : trustedUntil }
 
     /// Ends the trust in all leases: they are about to be handed back, and a handler left behind must begin nothing
     /// more.
@@ -128,26 +141,24 @@ struct LeaseBook: Sendable {
     func beat(now: Instant) -> SentBeat {
         // A claim sent after an answer came in got later leases than the last one in that answer. One sent before, though
         // after the heartbeat was sent, may have got earlier ones: found by simulation.
-        let isSettled = lastBeforeAnswer.map { last in claimsUnderWay.allSatisfy { $0 > last } } ?? false
-        return SentBeat(
-            at: now,
-            jobs: Array(entries.keys),
-            mayRelease: isSettled,
-            generation: generation
-        )
+        let settled = lastAnswer.flatMap { last in
+            claimsUnderWay.allSatisfy { $0 > last.claim } ? last.lease : nil
+        }
+        return SentBeat(at: now, jobs: Array(entries.keys), releasesUpTo: settled, generation: generation)
     }
 
-    /// A heartbeat was answered.
+    /// A heartbeat was answered, when `lastLease` was the newest lease of all.
     ///
     /// Returns the handlers to stop.
     mutating func answered(
         _ beat: SentBeat,
         held: Set<JobLease>,
-        cancelled: Set<JobLease>
+        cancelled: Set<JobLease>,
+        lastLease: Int64
     ) -> [Stop] {
         guard beat.generation == generation else { return [] }
         trustedUntil = max(trustedUntil, beat.at.advanced(by: lifetime))
-        lastBeforeAnswer = claimSerial
+        lastAnswer = Answered(lease: lastLease, claim: claimSerial)
         var stops: [Stop] = []
         for job in beat.jobs {
             guard let entry = entries[job] else { continue }
@@ -174,7 +185,10 @@ struct LeaseBook: Sendable {
     ///
     /// Returns the handlers to stop: all when the trust is over, else those past their deadline.
     mutating func tick(now: Instant) -> [Stop] {
-        guard trusts(now: now) else { return entries.isEmpty ? [] : loseAll() }
+        guard trusts(now: now) else {
+            // Once: outcomes that still wait to be written must not make each answer to a heartbeat one of before.
+            return entries.values.contains(where: \.isRunning) ? loseAll() : []
+        }
         var stops: [Stop] = []
         for (job, entry) in entries where entry.isRunning && entry.deadline <= now && entry.stop == nil {
             if stop(job, .deadline) { stops.append(Stop(job: job, reason: .deadline)) }

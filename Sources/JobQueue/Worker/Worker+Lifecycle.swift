@@ -69,8 +69,8 @@ extension Worker {
     @discardableResult
     func beat() async -> Bool {
         let now = ContinuousClock.now
-        let (sent, worker, lastLease, isStopping) = core.withLock { core in
-            (core.book.beat(now: now), core.worker, core.lastLease, core.plan.isStopping)
+        let (sent, worker, isStopping) = core.withLock { core in
+            (core.book.beat(now: now), core.worker, core.plan.isStopping)
         }
         guard let worker else { return await registerAgain() }
         let beat = JobQueue.Beat(
@@ -78,7 +78,7 @@ extension Worker {
             lifetime: configuration.leaseLifetime,
             jobs: sent.jobs,
             isStopping: isStopping,
-            releasesUpTo: sent.mayRelease ? lastLease : nil
+            releasesUpTo: sent.releasesUpTo
         )
         let queue = self.queue
         do {
@@ -94,9 +94,13 @@ extension Worker {
                     return (core.book.disowned(sent), false, failedBefore)
                 }
                 core.serverClock = (answer.serverTime, .now)
-                core.lastLease = answer.lastLease
                 let hasChanged = core.learn(answer.restrictions)
-                let stops = core.book.answered(sent, held: answer.held, cancelled: answer.cancelled)
+                let stops = core.book.answered(
+                    sent,
+                    held: answer.held,
+                    cancelled: answer.cancelled,
+                    lastLease: answer.lastLease
+                )
                 return (stops, hasChanged || (!couldClaim && core.book.mayClaim(now: .now)), failedBefore)
             }
             carryOut(stops)
@@ -182,15 +186,14 @@ extension Worker {
         let running = core.withLock { core in
             stops.compactMap { stop in core.jobs[stop.job].map { ($0, stop.reason) } }
         }
-        for (job, reason) in running {
-            job.stop(reason)
-            if reason == .leaseLost {
-                metrics.leasesLost.increment()
-                logger.warning(
-                    "lost the lease of a job",
-                    metadata: ["job": "\(job.job.id)", "kind": "\(job.job.kind)"]
-                )
-            }
+        // All of them before the first is told of: a log may take its time.
+        for (job, reason) in running { job.stop(reason) }
+        for (job, reason) in running where reason == .leaseLost {
+            metrics.leasesLost.increment()
+            logger.warning(
+                "lost the lease of a job",
+                metadata: ["job": "\(job.job.id)", "kind": "\(job.job.kind)"]
+            )
         }
     }
 

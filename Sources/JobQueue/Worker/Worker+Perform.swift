@@ -25,7 +25,7 @@ extension Worker {
         let context = JobContext(
             running: running,
             queue: queue,
-            trust: { [self] in core.withLock { $0.book.trustedUntil } },
+            trust: { [self] in core.withLock { $0.book.trust(in: job.leased) } },
             serverTime: { [self] in core.withLock { $0.serverTime(now: .now) } ?? .distantPast },
             pool: pool,
             logger: logger

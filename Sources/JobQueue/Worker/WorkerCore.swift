@@ -42,8 +42,6 @@ struct WorkerCore: Sendable {
     ///
     /// The only wall clock that counts: that of this machine may be off by hours.
     var serverClock: (time: Int64, at: Instant)?
-    /// The newest lease of all when the last heartbeat was answered.
-    var lastLease: Int64?
     /// How many heartbeats in a row failed.
     var failedBeats = 0
 
