@@ -9,26 +9,47 @@ import Testing
 @Suite struct RegisteredJobsTests {
     @Test func aWorkerWithEverythingRunsEachKindInItsQueue() async throws {
         try await Stage.with { stage in
-            let credentials = CredentialServices(
-                pool: stage.pool,
-                apple: stage.apple,
-                keys: stage.vault.keys,
-                policy: CredentialPolicy(),
-                logger: .silent
-            )
-            var registry = JobRegistry()
-            try AccountLifecycle.registerJobs(
-                in: &registry,
-                deletions: stage.services(),
-                credentials: credentials,
-                webSecret: WebSecretCopy { throw CancellationError() },
-                mail: MailCheckJob { _ in throw CancellationError() }
-            )
+            let registry = try everything(stage)
             #expect(registry.entries.mapValues(\.queue) == AccountLifecycle.queues)
             #expect(registry.entries.mapValues(\.version) == AccountLifecycle.versions)
             let schedules = try AccountLifecycle.periodic().map(\.name)
             #expect(registry.periodic.map(\.name).sorted() == schedules.sorted())
         }
+    }
+
+    /// An instant of a schedule whose job waits for its next attempt adds none: that one must not wait for longer than
+    /// the next instant.
+    @Test func whatFailedIsBackWithItsSchedule() async throws {
+        try await Stage.with { stage in
+            let registry = try everything(stage)
+            let keyed = registry.periodic.filter { $0.job.uniqueKey != nil }
+            #expect(keyed.count >= 5)
+            for periodic in keyed {
+                let instants = periodic.schedule.instants(after: 0, through: 3 * 86_400, in: .utc)
+                let period = try #require(zip(instants.dropFirst(), instants).map { $0 - $1 }.min())
+                let retry = try #require(registry.entries[periodic.job.kind]?.retry)
+                #expect(retry.cap * (1 + retry.jitter) <= .seconds(period), "\(periodic.name)")
+            }
+        }
+    }
+
+    private func everything(_ stage: Stage) throws -> JobRegistry {
+        let credentials = CredentialServices(
+            pool: stage.pool,
+            apple: stage.apple,
+            keys: stage.vault.keys,
+            policy: CredentialPolicy(),
+            logger: .silent
+        )
+        var registry = JobRegistry()
+        try AccountLifecycle.registerJobs(
+            in: &registry,
+            deletions: stage.services(),
+            credentials: credentials,
+            webSecret: WebSecretCopy { throw CancellationError() },
+            mail: MailCheckJob { _ in throw CancellationError() }
+        )
+        return registry
     }
 
     /// What a job's state is, and who is told of it, is the engine's to know.

@@ -22,6 +22,7 @@ enum CredentialJobs {
         "apple.sweep_events",
         queue: "apple",
         priority: 3,
+        retry: .periodic(every: .seconds(60)),
         timeout: .seconds(600)
     )
 
@@ -30,11 +31,18 @@ enum CredentialJobs {
         "apple.check_credentials",
         queue: "apple",
         priority: 7,
+        retry: .periodic(every: .seconds(60)),
         timeout: .seconds(3600)
     )
 
     /// Verifies what lies in the inbox.
-    static let inbox = JobKind<NoArguments>("apple.read_inbox", queue: "apple", priority: 2, timeout: .seconds(300))
+    static let inbox = JobKind<NoArguments>(
+        "apple.read_inbox",
+        queue: "apple",
+        priority: 2,
+        retry: .periodic(every: .seconds(60)),
+        timeout: .seconds(300)
+    )
 
     /// Registers every handler and the periodic jobs.
     ///

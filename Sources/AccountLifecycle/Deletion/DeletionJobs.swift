@@ -47,11 +47,21 @@ package enum DeletionJobs {
     )
 
     /// Tries again to revoke what could not be revoked while its account was there.
-    static let revocations = JobKind<NoArguments>("apple.retry_revocations", queue: "apple", timeout: .seconds(600))
+    static let revocations = JobKind<NoArguments>(
+        "apple.retry_revocations",
+        queue: "apple",
+        retry: .periodic(every: .seconds(600)),
+        timeout: .seconds(600)
+    )
 
     /// Keeps the books: wipes codes, gives each open request its job, forgets the ids of accounts that went another
     /// way.
-    static let upkeep = JobKind<NoArguments>("deletion.upkeep", queue: "deletions", timeout: .seconds(300))
+    static let upkeep = JobKind<NoArguments>(
+        "deletion.upkeep",
+        queue: "deletions",
+        retry: .periodic(every: .seconds(60)),
+        timeout: .seconds(300)
+    )
 
     /// The key by which a request has one live job.
     static func key(of request: UUID) -> String { keyPrefix + request.text }
