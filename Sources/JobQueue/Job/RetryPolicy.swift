@@ -53,9 +53,8 @@ package struct RetryPolicy: Sendable, Hashable {
         )
     }
 
-    /// For a periodic job of which one is unfinished at a time: it is back no later than the next would come.
-    ///
-    /// - Parameter period: the time between two instants of its schedule.
+    /// For a periodic job of which one is unfinished at a time: it is back no later than the next would come, where
+    /// `period` is the time between two instants of its schedule.
     package static func periodic(every period: Duration) -> RetryPolicy {
         .exponential(cap: min(period, .seconds(3600)), jitter: 0)
     }

@@ -33,6 +33,14 @@ extension Worker {
             return request.limit > 0 ? request : nil
         }
 
+        /// How many of those that are wanted are asked of the lanes under limits.
+        ///
+        /// Half of them where they are asked first: behind a full queue without limits they would never have their turn,
+        /// and a job of theirs that ends makes the worker look again.
+        func share(of wanted: Int) -> Int {
+            plainGoesFirst || plain.isEmpty ? wanted : (wanted + 1) / 2
+        }
+
         /// Whether a job that ends makes room for others of this exchange.
         func makesRoom(_ finished: FinishedJob) -> Bool {
             limited.contains { $0.kind == finished.job.kind }

@@ -69,10 +69,10 @@ struct ExchangePlan: Sendable {
             if finished >= worthAStatement || running == 0 || due <= now {
                 return claim(leaving: min(finished, batch)) ?? .exchange(claim: 0, from: .all)
             }
+            // A few free slots among many are not worth a claim of their own while others are about to join them.
             if running + finished < slots / 2, let claim = claim(leaving: 0) { return claim }
             return .wait(until: due)
         }
-        // A few free slots among many are not worth a claim of their own while others are about to join them.
         if let claim = claim(leaving: 0) { return claim }
         if let lockedUntil, lockedUntil <= now { return .exchange(claim: 0, from: .all) }
         let isIdle = endsWhenIdle && !isHungry && nextLook == nil

@@ -17,7 +17,7 @@ extension Worker {
         if let failure = failure as? PostgresError { isInDoubt = !failure.outcomeKnown }
         settled(exchange.batch, progress.written, isInDoubt: isInDoubt)
         let (plain, limited) = progress.claims
-        let unused = began(plain, limited: limited, of: exchange, progress)
+        let unused = began(plain, limited, of: exchange, wanted: exchange.wanted(after: progress.written))
         if let failure {
             failed(failure)
         } else {
@@ -110,67 +110,21 @@ extension Worker {
     /// Starts the handlers of claimed jobs, and returns those that came too late to be run.
     private func began(
         _ plain: PlainClaim?,
-        limited: LimitedClaim?,
+        _ limited: LimitedClaim?,
         of exchange: Exchange,
-        _ progress: ExchangeProgress
+        wanted: Int
     ) -> [ClaimedJob] {
         guard let number = exchange.number else { return [] }
-        let plainJobs = plain?.jobs ?? []
-        let claimed = (limited?.jobs ?? []) + plainJobs
-        // Full in either part: there may be more. Half of the slots is what lanes under limits get at once.
-        let asked = exchange.wanted(after: progress.written)
-        let isFull = claimed.count >= asked || (claimed.count - plainJobs.count) * 2 >= asked
         let jobs =
             (limited.map { running($0.jobs, since: $0.sentAt) } ?? [])
             + (plain.map { running($0.jobs, since: $0.sentAt) } ?? [])
-        let wasBounded = exchange.request?.bounds != nil
+        let now = ContinuousClock.now
         let mayRun = core.withLock { core in
-            switch exchange.scope {
-            case .suspects:
-                if let suspect = claimed.first {
-                    core.suspects.took(suspect.leased)
-                } else {
-                    core.suspects.noneLeft(now: exchange.sentAt)
-                }
-            case .all, .urgent:
-                // A claim of urgent jobs says nothing about where the others begin.
-                if exchange.scope == .all, let plain {
-                    core.bounds.claimed(
-                        plainJobs,
-                        isFull: isFull,
-                        wasBounded: wasBounded,
-                        took: plain.took,
-                        now: exchange.sentAt
-                    )
-                }
-                // Nor is it the full look that is due; but where it was cut short, the next one continues from it.
-                let limitedWasBounded = exchange.limitedBounds != nil
-                if let limited, exchange.scope == .all || limitedWasBounded || limited.isCut {
-                    core.limitedBounds.claimed(
-                        limited,
-                        wasBounded: limitedWasBounded,
-                        now: exchange.sentAt,
-                        endedAt: .now
-                    )
-                }
-                if isFull || limited?.isCut == true { core.plan.leftSome(of: exchange.scope) }
-                core.plan.claimed(plainJobs.count, isCut: plain?.isCut ?? false, now: .now)
-                // A bounded claim that came back short has not looked at everything.
-                if wasBounded, !isFull { core.plan.looks(at: core.bounds.nextFullScan ?? .now) }
-            }
-            let mayRun = core.book.claimReturned(
-                number,
-                jobs.map { (job: $0.job.leased, deadline: $0.deadline) },
-                sentIn: exchange.generation,
-                now: .now
-            )
-            guard mayRun else { return false }
-            for job in jobs { core.jobs[job.job.leased] = job }
-            core.plan.running += jobs.count
-            return true
+            core.claimed(plain, limited, of: exchange, wanted: wanted, now: now)
+            return core.begins(jobs, under: number, sentIn: exchange.generation, now: now)
         }
         // The next heartbeat, or the rescue, would hand them back too.
-        guard mayRun else { return claimed }
+        guard mayRun else { return jobs.map(\.job) }
         for job in jobs {
             if let kind = metrics.kinds[job.job.kind] { kind.wait.recordMicroseconds(job.job.waited) }
             job.start { await self.perform(job) }

@@ -116,33 +116,26 @@ extension Worker {
             try settlement.write(unwritten, progress, on: connection)
             unwritten = []
         }
-        if !exchange.plainGoesFirst {
-            // Before the others and for half of the slots: behind a full queue without limits they would never have
-            // their turn. A job of theirs that ends makes the worker look again.
-            try await claimLimited(of: exchange, atMost: { ($0 + 1) / 2 }, progress, on: connection)
-        }
+        if !exchange.plainGoesFirst { try await claimLimited(of: exchange, progress, on: connection) }
         unwritten = try fused(unwritten, of: exchange, progress, on: connection)
         if !unwritten.isEmpty { try settlement.write(unwritten, progress, on: connection) }
         if progress.claims.plain == nil, !exchange.plain.isEmpty, let request = exchange.request(after: progress) {
             progress.claimed(try queue.claimPlain(exchange.plain, request, on: connection))
         }
-        if exchange.plainGoesFirst {
-            try await claimLimited(of: exchange, atMost: { $0 }, progress, on: connection)
-        }
+        if exchange.plainGoesFirst { try await claimLimited(of: exchange, progress, on: connection) }
     }
 
-    /// Claims from the lanes under limits, a share of what is wanted.
+    /// Claims from the lanes under limits their share of what is wanted.
     ///
     /// Where the connection is still of use, `progress` is told of an error: whoever holds the lock of a limit must keep
     /// neither outcomes from being written nor other lanes from being claimed.
     private func claimLimited(
         of exchange: Exchange,
-        atMost share: (Int) -> Int,
         _ progress: ExchangeProgress,
         on connection: isolated Connection
     ) async throws {
         guard !exchange.limited.isEmpty, var request = exchange.request(after: progress) else { return }
-        request.limit = share(request.limit)
+        request.limit = exchange.share(of: request.limit)
         request.bounds = exchange.limitedBounds
         request.waiting = core.withLock { $0.limitedBounds.waiting }
         do {

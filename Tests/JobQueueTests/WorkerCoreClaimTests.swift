@@ -1,0 +1,51 @@
+import Testing
+
+@testable import JobQueue
+
+/// What a worker makes of its claims.
+@Suite struct WorkerCoreClaimTests {
+    private let now = ContinuousClock.now
+
+    /// Where a costly look at everything is avoided goes by what lanes without limits brought, however many there were
+    /// under limits.
+    @Test(arguments: [(limited: 1, plain: 0, isPlainFull: false), (1, 1, true), (0, 1, false)])
+    func lanesWithoutLimitsComeShortByThemselves(_ limited: Int, plain: Int, isPlainFull: Bool) {
+        var core = core()
+        var (plainClaim, limitedClaim) = (PlainClaim(worker: 1), LimitedClaim())
+        for id in 0..<plain { plainClaim.add(row(id)) }
+        limitedClaim.jobs = (0..<limited).map { ClaimedJob(row(10 + $0), of: 1) }
+        core.plan.claimSent(from: .all)
+        core.claimed(plainClaim, limitedClaim, of: exchange(), wanted: 2, now: now)
+        // After one that came short, at no cost to speak of, the next looks at everything.
+        #expect((core.bounds.bounds(now: now) != nil) == isPlainFull)
+        #expect(core.plan.isHungry == (limited == 1 || isPlainFull))
+    }
+
+    /// Nobody else wants the slots.
+    @Test func lanesUnderLimitsAloneGetAllSlots() {
+        #expect(exchange(plain: []).share(of: 9) == 9)
+        #expect(exchange().share(of: 9) == 5)
+    }
+
+    private func core() -> WorkerCore { WorkerCore(WorkerConfiguration(name: "test"), reserve: 0, now: now) }
+
+    private func row(_ id: Int) -> JobQueue.ClaimRow {
+        (Int64(id + 1), Int64(id + 1), "default", "test.plain", 1, 0, nil, 1, 5, 0, 0, false, "{}")
+    }
+
+    private func exchange(plain: [Lane] = JobHarness.plainLanes) -> Worker.Exchange {
+        Worker.Exchange(
+            batch: [],
+            limit: 2,
+            scope: .all,
+            request: .init(worker: 1, limit: 2),
+            plain: plain,
+            limited: [Lane(queue: "default", kind: "test.limited", timeout: .seconds(60))],
+            limitedBounds: nil,
+            number: 1,
+            generation: 0,
+            plainGoesFirst: false,
+            sentAt: now
+        )
+    }
+}
