@@ -8,7 +8,7 @@ import Testing
 
     /// Where a costly look at everything is avoided goes by what lanes without limits brought, however many there were
     /// under limits.
-    @Test(arguments: [(limited: 1, plain: 0, isPlainFull: false), (1, 1, true), (0, 1, false)])
+    @Test(arguments: [(1, 0, false), (1, 1, true), (0, 1, false)])
     func lanesWithoutLimitsComeShortByThemselves(_ limited: Int, plain: Int, isPlainFull: Bool) {
         var core = core()
         var (plainClaim, limitedClaim) = (PlainClaim(worker: 1), LimitedClaim())

@@ -66,6 +66,39 @@ extension JobQueue {
         )
     }
 
+    /// Whether these lanes have anything that a claim under limits may bring about: a job that is available, or one that
+    /// waits for room.
+    ///
+    /// Looks where the bounds say that jobs are before it looks everywhere.
+    func mayHaveSome(_ lanes: [Lane], _ request: ClaimRequest) -> Statement {
+        let everywhere: Statement = """
+            exists (
+                select
+                from unnest(\(lanes.map(\.queue))::text[], \(lanes.map(\.kind))::text[]) as lane(queue, kind),
+                \(anyAvailable(request.crashed))
+            )
+            """
+        let aboveBounds: Statement = """
+            exists (
+                select
+                from \(Self.probes(of: lanes, from: request.bounds ?? [:])) as lane(n, queue, kind, priority, floor),
+                \(anyAvailable("\(request.crashed) and \(Self.isAboveBound)"))
+            )
+            """
+        let waitsForRoom: Statement = """
+            exists (
+                select
+                from \(tables.jobs) j
+                where j.state = 'parked'
+                and j.parked_for = 'limit'
+                and j.kind = any(\(lanes.map(\.kind))::text[])
+            )
+            """
+        return request.isBounded
+            ? "select \(aboveBounds) or \(waitsForRoom) or \(everywhere)"
+            : "select \(everywhere) or \(waitsForRoom)"
+    }
+
     /// One probe per lane; an `exists` may be planned as a join over all that is available.
     private func anyAvailable(_ crashed: Statement) -> Statement {
         """
