@@ -7,7 +7,7 @@ import Testing
 /// Claims under limits that have nothing to take.
 @Suite(.timeLimit(.minutes(5))) struct IdleLimitTests {
     /// They lock nothing: somebody else has the row, and they do not wait for it.
-    @Test(arguments: [nil, ClaimBounds.Start(bounds: [:], floor: 1_000_000)])
+    @Test(arguments: [ClaimBounds.Start?.none, ClaimBounds.Start(bounds: [:], floor: 1_000_000)])
     func nothingIsLockedForNothing(_ bounds: ClaimBounds.Start?) async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
@@ -31,7 +31,7 @@ import Testing
             }
             // Below the bound as well, and one that waits for room.
             try await harness.enqueue(try [JobHarness.plain.job(Note(), limitKey: "a")])
-            try await harness.execute("update accountctl.jobs set run_at = '1970-01-01'")
+            try await harness.execute("update accountctl.jobs set run_at = 'epoch'")
             let first = try await harness.pool.withConnection { connection in
                 try await queue.claimLimited(lanes, request, on: connection).jobs
             }

@@ -50,4 +50,26 @@ import Testing
             }
         }
     }
+
+    /// Stopped after it has registered and before it works: it is no worker to others.
+    @Test func aWorkerThatCannotBeginSaysGoodbye() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(JobKind<Note>("test.limited", limits: .init(running: 1))) { _, _ in .completed() }
+            let worker = try harness.worker(registry)
+            try await harness.database.withConnection { other in
+                try await other.transaction { other in
+                    // Its limits are what it writes before it begins.
+                    try other.execute("lock table accountctl.job_limits in exclusive mode")
+                    let run = Task { try await worker.run() }
+                    try await harness.database.waitUntilBlocked(sessions: 1)
+                    run.cancel()
+                    await #expect(throws: (any Error).self) { try await run.value }
+                }
+            }
+            let stops: Statement = "select count(*) from accountctl.workers where stop_reason = 'shutdown'"
+            #expect(try await harness.count(stops) == 1)
+            #expect(try await harness.count("select count(*) from accountctl.workers") == 1)
+        }
+    }
 }

@@ -26,7 +26,9 @@ extension Worker {
         let queues = Set(lanes.map(\.queue))
         var zones: [String: ZoneRules] = [:]
         var zonesReadAt: ContinuousClock.Instant?
-        var nextRescue = clock.now
+        // A worker that ends when it is idle has looked before it began.
+        let hasLooked = core.withLock { $0.plan.endsWhenIdle }
+        var nextRescue = hasLooked ? clock.now.advanced(by: rescueInterval) : clock.now
         var promotion = JobQueue.Promotion()
         while !Task.isCancelled {
             let now = clock.now

@@ -13,11 +13,23 @@ extension Worker {
             for zone in zones { _ = try queue.zoneRules(zone, on: connection) }
         }
         try await register()
-        // Before the first claim, or it would run more than the code allows.
+        do {
+            try await prepare()
+        } catch {
+            // Others would take it for one that works until its lease ends.
+            await uncancelled { await self.leave() }
+            throw error
+        }
+    }
+
+    /// What comes before the first claim.
+    private func prepare() async throws {
+        let queue = self.queue
+        // It would run more than the code allows.
         try await syncKindLimits(patience: JobQueue.longestSilence * 2)
         _ = try await control.withConnection { connection in try queue.promote(on: connection) }
         guard core.withLock({ $0.plan.endsWhenIdle }) else { return }
-        // It could be idle, and gone, before its upkeep has looked once.
+        // It could be idle, and gone, before its upkeep has looked once; that looks again when its time has come.
         try await rescueLost()
         try await takeOverdue()
         while core.withLock({ $0.parked.isDue(now: .now) }) {

@@ -88,6 +88,11 @@ extension Worker {
         error is CancellationError ? "the database did not answer within \(patience)" : Verdict.describe(error)
     }
 
+    /// Says goodbye before anything was claimed.
+    func leave() async {
+        if let worker = core.withLock({ $0.worker }) { _ = await leave(as: worker) }
+    }
+
     /// Hands back what is held, whatever became of the outcomes: it is not counted as a crash.
     ///
     /// Returns whether that went well.
