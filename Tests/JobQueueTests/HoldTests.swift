@@ -44,6 +44,7 @@ import Testing
                 case .paused(let queue): "paused for \(queue.pauseReason ?? "-")"
                 case .running(let name): "run by \(name ?? "-")"
                 case .parked(_, let reason): "parked for \(reason ?? "-")"
+                case .cancelled(let job): "to cancel \(job)"
                 case .absent: "absent"
                 }
             }
@@ -61,8 +62,15 @@ import Testing
             )
             #expect(try await told() == "parked for newer")
             try await harness.execute(
-                "update accountctl.jobs set state = 'available', parked_for = null where id = \(job)"
+                """
+                update accountctl.jobs
+                set state = 'available', parked_for = null, cancel_requested_at = now()
+                where id = \(job)
+                """
             )
+            // As a worker left it that died.
+            #expect(try await told() == "to cancel \(job)")
+            try await harness.execute("update accountctl.jobs set cancel_requested_at = null where id = \(job)")
             #expect(try await told() == "held")
             // A worker that writes under its lease has the row: whoever asks meanwhile does not wait for it.
             try await harness.pool.withTransaction { connection in

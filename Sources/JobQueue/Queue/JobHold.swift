@@ -167,6 +167,8 @@ extension JobQueue {
         case running(by: String?)
         /// It is set aside, for a reason.
         case parked(Int64, for: String?)
+        /// It was to be cancelled while it ran, and its process died: a worker ends it.
+        case cancelled(Int64)
         /// No unfinished job has the key.
         case absent
     }
@@ -186,15 +188,16 @@ extension JobQueue {
     ) throws -> Holding {
         let found = try connection.first(
             """
-            select id, queue, state = 'parked', parked_for
+            select id, queue, state = 'parked', parked_for, state <> 'running' and cancel_requested_at is not null
             from \(tables.jobs)
             where unique_key = \(key)
             """,
-            as: (Int64, String, Bool, String?).self
+            as: (Int64, String, Bool, String?, Bool).self
         )
-        guard let (id, name, isParked, reason) = found else { return .absent }
+        guard let (id, name, isParked, reason, isCancelled) = found else { return .absent }
         if let pause = try pauses(of: [name], on: connection).first { return .paused(pause) }
         if isParked { return .parked(id, for: reason) }
+        if isCancelled { return .cancelled(id) }
         // One that runs is not waited for: its worker may have the row for as long as a step takes. It goes back to be
         // run at once, though it was scheduled: what is available became so by now.
         let free = try connection.first(

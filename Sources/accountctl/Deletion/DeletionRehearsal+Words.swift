@@ -28,6 +28,13 @@ extension DeletionRehearsal.Beginning {
                 "the job of the request \(request.text) of this account is set aside",
                 hint: "See why: accountctl jobs show \(job)"
             )
+        case .cancelled(let request, let job):
+            throw CommandError(
+                .blocked,
+                "the job of the request \(request.text) of this account is to be cancelled",
+                hint: "A worker does that, and gives the request another; to take the cancellation back: "
+                    + "accountctl jobs retry \(job)"
+            )
         case .queuePaused(let reason):
             throw CommandError(.blocked, StandingBrakes.words(ofQueue: StandingBrakes.queueName, reason))
         case .unknownUser: throw CommandError(.notFound, "the account has just gone")

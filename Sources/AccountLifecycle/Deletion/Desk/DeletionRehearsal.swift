@@ -16,6 +16,8 @@ package struct DeletionRehearsal: Sendable {
         case driven(UUID, by: String?)
         /// The job of the request is set aside.
         case setAside(UUID, job: Int64)
+        /// The job of the request is to be cancelled, which a worker does.
+        case cancelled(UUID, job: Int64)
         /// Deletions are not driven: their queue is paused.
         case queuePaused(reason: String?)
         case unknownUser
@@ -58,6 +60,7 @@ package struct DeletionRehearsal: Sendable {
         case .held(let hold): .begun(DeletionRehearsal(request: request, isNew: isNew, hold: hold))
         case .paused(let queue): .queuePaused(reason: queue.pauseReason)
         case .parked(let job, _): .setAside(request, job: job)
+        case .cancelled(let job): .cancelled(request, job: job)
         case .running(let holder): .driven(request, by: holder)
         case .absent: .driven(request, by: nil)
         }
