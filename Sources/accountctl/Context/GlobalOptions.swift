@@ -141,6 +141,11 @@ extension GlobalOptions {
     /// The options that may name fields.
     static let fieldOptions: Set<String> = ["--json", "--csv", "--tsv"]
 
+    /// Whether a normalised word is such an option that names none.
+    static func isWithoutFields(_ word: String) -> Bool {
+        word.hasSuffix("=" + FieldSelection.all) && fieldOptions.contains(String(word.prefix { $0 != "=" }))
+    }
+
     /// The fields named after such an option; the rewritten command line says `all` when none are.
     struct FieldSelection: ExpressibleByArgument, Equatable {
         /// What a bare option stands for.

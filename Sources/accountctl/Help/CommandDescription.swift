@@ -68,8 +68,12 @@ struct CommandDescription: Decodable {
 
     /// The preferred names of the options of a command, or of a group of options.
     static func options(of type: any ParsableArguments.Type) throws -> Set<String> {
-        let described = try JSONDecoder().decode(Tool.self, from: Data(type._dumpHelp().utf8)).command
-        return Set((described.arguments ?? []).compactMap { $0.preferredName?.text })
+        Set(try arguments(of: type).compactMap { $0.preferredName?.text })
+    }
+
+    /// The arguments of a command, or of a group of options, those that the help does not show included.
+    static func arguments(of type: any ParsableArguments.Type) throws -> [Argument] {
+        try JSONDecoder().decode(Tool.self, from: Data(type._dumpHelp().utf8)).command.arguments ?? []
     }
 
     /// The command that the words below this one name; nil when they name none.

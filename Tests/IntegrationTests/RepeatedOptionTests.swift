@@ -1,0 +1,83 @@
+import ArgumentParser
+import Testing
+
+@testable import accountctl
+
+@Suite("An option that is given twice", .timeLimit(.minutes(5)))
+struct RepeatedOptionTests {
+    @Test("is refused where it takes one value, in every command and however it is spelt")
+    func everyCommand() throws {
+        var count = (single: 0, several: 0)
+        for description in try CommandDescription.root().all where description.children.isEmpty {
+            let path = Array(description.path.dropFirst())
+            let command = CommandPath(root: Accountctl.self, words: path).last
+            for option in description.arguments ?? [] where option.kind == .option {
+                let names = (option.names ?? []).map(\.text)
+                for (index, name) in names.enumerated() {
+                    let other = names[(index + 1) % names.count]
+                    let words = path + (index == 0 ? [name, "a", "b", "\(other)=a"] : ["\(name)=-1", other, "a"])
+                    let found = try RepeatedOption.name(in: words, of: command)
+                    #expect(found == (option.isRepeating ? nil : option.preferredName?.text), "\(words)")
+                    let behind = try RepeatedOption.name(in: path + [name, "a", "--", name], of: command)
+                    #expect(behind == nil, "\(words)")
+                }
+                // Who reads the help knows which is which.
+                let isToldSo = option.abstract?.contains("be repeated") == true
+                #expect(isToldSo == option.isRepeating, "\(path) \(names)")
+                if option.isRepeating { count.several += 1 } else { count.single += 1 }
+            }
+        }
+        #expect(count.single > 600 && count.several > 15, "\(count)")
+    }
+
+    @Test("is known by its dash: no option takes what begins so for its value")
+    func dashes() {
+        let strategies = Accountctl._dumpHelp().matches(of: #/"parsingStrategy"\s*:\s*"(\w+)"/#).map { String($0.1) }
+        #expect(Set(strategies) == ["default"])
+    }
+
+    @Test(
+        "is told by its name, and nothing is done",
+        arguments: [
+            (["deletion", "request", "anna@example.com", "--confirm", "a", "--confirm=b"], "--confirm"),
+            (["deletion", "request", "anna@example.com", "--reason", "a", "--by", "email", "--by=id"], "--by"),
+            (["user", "suspend", "anna", "--until", "2030-01-01", "--until", "2031-01-01"], "--until"),
+            (["user", "find", "anna", "--by", "email", "--by", "phone"], "--by"),
+            (["audit", "list", "--user", "anna", "--user=ben"], "--user"),
+            (["jobs", "list", "--limit", "5", "--queue", "mail", "--limit", "6"], "--limit"),
+            (["jobs", "snooze", "1", "--for", "-5m", "--for", "5m"], "--for"),
+            (["jobs", "list", "--json", "id", "--json", "state"], "--json"),
+            (["--config", "a", "config", "show", "--config", "b"], "--config"),
+            (["keys", "new", "k", "-o", "a", "--output", "b"], "--output"),
+        ]
+    )
+    func told(_ words: [String], _ name: String) async throws {
+        let result = try await AccountctlProcess(words).result()
+        #expect(result.status == 2 && result.output.isEmpty, "\(result)")
+        #expect(result.errors.contains("error: \(name) is given more than once, and takes one value"), "\(result)")
+        #expect(result.errors.contains("See: accountctl "), "\(result)")
+    }
+
+    @Test(
+        "is taken where it may be: one of several values, a flag, and what is none",
+        arguments: [
+            ["jobs", "list", "--state", "parked", "--state", "running", "--queue", "a", "--queue=b", "--kind", "c"],
+            ["jobs", "watch", "--kind", "a", "--kind", "b"], ["jobs", "list", "--json", "--json"],
+            ["jobs", "cancel", "1", "-y", "--yes", "-n", "-n", "--dry-run"],
+            ["user", "find", "--", "--by", "--by"], ["user", "find", "--reason", "why --ticket", "--ticket", "1", "a"],
+        ]
+    )
+    func taken(_ words: [String]) throws {
+        let command = try Launch.command(CommandWords.normalised(words, root: Accountctl.self))
+        let name = command.map { type(of: $0)._commandName }
+        #expect(name == words[1])
+    }
+
+    @Test("leaves help and other mistakes to be told first")
+    func others() async throws {
+        let help = try await AccountctlProcess.run("jobs", "list", "--limit", "5", "--limit", "6", "--help")
+        #expect(help.status == 0 && help.output.contains("USAGE: accountctl jobs list"), "\(help)")
+        let unknown = try await AccountctlProcess.run("jobs", "list", "--limit", "5", "--limit", "6", "--limt", "7")
+        #expect(unknown.status == 2 && unknown.errors.contains("--limt"), "\(unknown)")
+    }
+}
