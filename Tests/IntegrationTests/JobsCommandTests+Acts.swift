@@ -168,7 +168,7 @@ extension JobsCommandTests {
     @Test("Limits of queues and kinds are set, shown and lifted, and each change is logged once")
     func limit() async throws {
         try await TestDatabase.with(.migrated) { database in
-            #expect(try await jobs(database, ["limit", "mail", "--count", "5", "--seconds", "30"]).status == 0)
+            #expect(try await jobs(database, ["limit", "mail", "--count", "5", "--per", "30s"]).status == 0)
             #expect(
                 try await jobs(database, ["limit", "--kind", "test.kind", "--running", "2", "--per-key", "1"]).status
                     == 0
@@ -207,7 +207,7 @@ extension JobsCommandTests {
             let left = "select count(*) from pg_class where relname like 'job\\_history\\_2020%' and relkind = 'r'"
             let days = try await database.psql(left)
             #expect(try await jobs(database, ["prune", "--older-than-days", "30", "--yes"]).status == 2)
-            let confirmed = ["prune", "--older-than-days", "30", "--confirm=\(days)"]
+            let confirmed = ["prune", "--older-than", "30d", "--confirm=\(days)"]
             let production = database.variables.merging(["ACCOUNTCTL_PRODUCTION": "yes"]) { $1 }
             let unsaid = try await AccountctlProcess(["jobs"] + confirmed, environment: production).result()
             #expect(unsaid.status == 2 && unsaid.errors.contains("--production"), "\(unsaid)")

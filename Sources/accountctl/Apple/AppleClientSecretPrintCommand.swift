@@ -14,27 +14,22 @@ struct AppleClientSecretPrintCommand: AccountctlCommand {
 
             EXAMPLES
               accountctl apple client-secret print com.example.web
+              accountctl apple client-secret print com.example.web --life 30d
             """
     )
 
     @Argument(help: "The client id: the Services ID of the web sign-in.")
     var clientID: String
 
-    @Option(name: .long, help: ArgumentHelp("How many days it lives, at most 182.", valueName: "days"))
-    var days = 180
+    @OptionGroup
+    var life: SecretLifeOptions
 
     @OptionGroup
     var global: GlobalOptions
 
-    mutating func validate() throws {
-        if !(1...182).contains(days) {
-            throw ValidationError("--days must be from 1 to 182: Apple takes no longer life")
-        }
-    }
-
     func run(in context: CommandContext) async throws -> ExitStatus {
         let identity = try context.appleIdentity(of: clientID, context.settingsForApple().apple)
-        let now = context.now()
+        let (now, days) = (context.now(), try life.inDays())
         let secret = try ClientSecret.mint(for: identity, now: now, lifetime: .seconds(days * 86_400))
         try context.output.document(secret.reveal() + "\n")
         return .ok

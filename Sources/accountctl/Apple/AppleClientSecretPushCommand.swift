@@ -35,8 +35,8 @@ struct AppleClientSecretPushCommand: AccountctlCommand {
     @Argument(help: "The client id: the Services ID of the web sign-in.")
     var clientID: String
 
-    @Option(name: .long, help: ArgumentHelp("How many days it lives, at most 182.", valueName: "days"))
-    var days = 180
+    @OptionGroup
+    var life: SecretLifeOptions
 
     @Option(
         name: .long,
@@ -57,12 +57,6 @@ struct AppleClientSecretPushCommand: AccountctlCommand {
     @OptionGroup
     var global: GlobalOptions
 
-    mutating func validate() throws {
-        if !(1...182).contains(days) {
-            throw ValidationError("--days must be from 1 to 182: Apple takes no longer life")
-        }
-    }
-
     func run(in context: CommandContext) async throws -> ExitStatus {
         let settings = try context.settingsForProject()
         let identity = try context.appleIdentity(of: clientID, settings.apple)
@@ -76,6 +70,7 @@ struct AppleClientSecretPushCommand: AccountctlCommand {
         to project: ProjectAuthSettings,
         _ context: CommandContext
     ) async throws -> ExitStatus {
+        let days = try life.inDays()
         let copy = try copy.map { path throws(CommandError) in try SecretCopy(path: path) }
         let provider = try value(of: try await project.provider(), project)
         guard provider.isOn else {

@@ -47,7 +47,16 @@ struct DeletionRequestCommand: AccountctlCommand {
     @OptionGroup
     var bulk: BulkOptions
 
-    @Option(name: .long, help: "Seconds in which it can be cancelled. Default: the setting deletion.grace.")
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "How long it can be cancelled, such as 2h or 0; at most 30d. Default: the setting deletion.grace.",
+            valueName: "duration"
+        )
+    )
+    var grace: String?
+
+    @Option(name: .long, help: .hidden)
     var graceSeconds: Int?
 
     @OptionGroup
@@ -62,12 +71,17 @@ struct DeletionRequestCommand: AccountctlCommand {
     @OptionGroup
     var global: GlobalOptions
 
+    private static let graceOption = LengthOption(
+        name: "--grace",
+        plainName: "--grace-seconds",
+        unit: .second,
+        bounds: 0...2_592_000
+    )
+
     func validate() throws {
         if (user == nil) == (bulk.file == nil) { throw ValidationError("name an account, or a list with --file") }
         if bulk.file != nil, lookup.by != nil { throw ValidationError("--by goes with a term: a list has user ids") }
-        if let graceSeconds, !(0...2_592_000).contains(graceSeconds) {
-            throw ValidationError("--grace-seconds must lie between 0 and 2592000 (30 days)")
-        }
+        _ = try Self.graceOption.count(grace, plain: graceSeconds)
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
@@ -87,7 +101,7 @@ struct DeletionRequestCommand: AccountctlCommand {
             let named = AccountLabel.named(account.id, account)
             try context.confirmIrreversible("Delete the account \(named) for good?", id: id, confirmation)
         }
-        let grace = grace
+        let grace = try askedGrace()
         // A dry run does it, and undoes it: what it says is what would come of it.
         let opening = try await context.withConnection { connection in
             try await connection.transaction(rehearsed: isRehearsed) { connection in
@@ -112,12 +126,15 @@ struct DeletionRequestCommand: AccountctlCommand {
         return .ok
     }
 
-    private var grace: Duration? { graceSeconds.map { .seconds($0) } }
+    private func askedGrace() throws -> Duration? {
+        try Self.graceOption.count(grace, plain: graceSeconds).map { .seconds($0) }
+    }
 
     private func requestAll(in file: String, _ actor: Operator, _ context: CommandContext) async throws -> ExitStatus {
         let resultPath = try bulk.resultPath(for: file)
         let list = try IDList(path: file, of: .users)
         list.tellRepeated(in: context)
+        let grace = try askedGrace()
         // It tries again itself, and says so.
         return try await context.withDatabase(retriesConnecting: .never) { pool in
             try await BulkRequest(

@@ -60,7 +60,7 @@ struct DoctorCommand: AccountctlCommand {
         name: .long,
         help: ArgumentHelp(
             "How long no worker may be alive, such as 6h. Default: three times worker.lease.",
-            valueName: "time"
+            valueName: "duration"
         )
     )
     var expectWorkerWithin: String?

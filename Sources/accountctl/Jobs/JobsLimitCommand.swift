@@ -16,7 +16,7 @@ struct JobsLimitCommand: AccountctlCommand {
             Limits of a kind come with its code; what is set here counts instead until --none. accountctl jobs stats shows them.
 
             EXAMPLES
-              accountctl jobs limit apple --count 100 --seconds 60
+              accountctl jobs limit apple --count 100 --per 1m
               accountctl jobs limit apple --none
               accountctl jobs limit --kind mail.check --running 2 --per-key 1
               accountctl jobs limit --kind mail.check --none
@@ -37,7 +37,10 @@ struct JobsLimitCommand: AccountctlCommand {
     @Option(name: .long, help: ArgumentHelp("How many jobs of the queue begin.", valueName: "number"))
     var count: Int?
 
-    @Option(name: .long, help: ArgumentHelp("In how many seconds; 60 when not given.", valueName: "number"))
+    @Option(name: .long, help: ArgumentHelp("In how long, up to 1d. Default: 1m.", valueName: "duration"))
+    var per: String?
+
+    @Option(name: .long, help: .hidden)
     var seconds: Int?
 
     @Option(name: .long, help: ArgumentHelp("Limit this kind instead of a queue.", valueName: "name"))
@@ -55,6 +58,17 @@ struct JobsLimitCommand: AccountctlCommand {
     @Argument(help: "The queue.")
     var queue: String?
 
+    private static let period = LengthOption(
+        name: "--per",
+        plainName: "--seconds",
+        unit: .second,
+        bounds: 1...86_400
+    )
+
+    func validate() throws {
+        _ = try Self.period.count(per, plain: seconds)
+    }
+
     func run(in context: CommandContext) async throws -> ExitStatus {
         switch (queue, kind) {
         case (let queue?, nil): try await limit(queue: queue, in: context)
@@ -67,23 +81,21 @@ struct JobsLimitCommand: AccountctlCommand {
         guard running == nil, perKey == nil else {
             throw CommandError(.usage, "--running and --per-key limit a kind: give --kind")
         }
+        let seconds = try Self.period.count(per, plain: seconds)
         guard none != (count != nil), !none || seconds == nil else {
             throw CommandError(.usage, "give either --count or --none")
         }
-        let seconds = seconds ?? 60
-        guard (1...86_400).contains(seconds) else {
-            throw CommandError(.usage, "--seconds must lie between 1 and 86400")
-        }
-        let limit = count.map { (count: $0, period: Duration.seconds(seconds)) }
-        let told = limit.map { "\(queue): \($0.count) in \(seconds) s" } ?? "\(queue) has no limit"
+        let period = seconds ?? 60
+        let limit = count.map { (count: $0, period: Duration.seconds(period)) }
+        let told = limit.map { "\(queue): \($0.count) in \(period) s" } ?? "\(queue) has no limit"
         return try await act(onQueue: queue, told, in: context) { connection in
             try JobQueue().limitRate(queue: queue, to: limit, on: connection)
         }
     }
 
     private func limit(kind: String, in context: CommandContext) async throws -> ExitStatus {
-        guard count == nil, seconds == nil else {
-            throw CommandError(.usage, "--count and --seconds limit a queue: give its name instead of --kind")
+        guard count == nil, per == nil, seconds == nil else {
+            throw CommandError(.usage, "--count and --per limit a queue: give its name instead of --kind")
         }
         guard none != (running != nil || perKey != nil) else {
             throw CommandError(.usage, "give either --running, --per-key or both, or --none")

@@ -14,7 +14,7 @@ struct JobsPruneCommand: AccountctlCommand {
             for good: so how many they are has to be typed, or given with --confirm.
 
             EXAMPLES
-              accountctl jobs prune --older-than-days 30
+              accountctl jobs prune --older-than 30d
             """
     )
 
@@ -27,17 +27,31 @@ struct JobsPruneCommand: AccountctlCommand {
     @OptionGroup
     var confirmation: ConfirmOptions
 
-    @Option(name: .long, help: ArgumentHelp("Days that ended before so many days.", valueName: "number"))
-    var olderThanDays: Int
+    @Option(name: .long, help: ArgumentHelp("Days that ended so many days ago, such as 30d.", valueName: "duration"))
+    var olderThan: String?
+
+    @Option(name: .long, help: .hidden)
+    var olderThanDays: Int?
 
     static let outputFields = ["partition"]
 
-    func run(in context: CommandContext) async throws -> ExitStatus {
-        guard (0...3650).contains(olderThanDays) else {
-            throw CommandError(.usage, "--older-than-days must lie between 0 and 3650")
+    private static let age = LengthOption(
+        name: "--older-than",
+        plainName: "--older-than-days",
+        unit: .day,
+        bounds: 0...3650
+    )
+
+    func validate() throws {
+        if try Self.age.count(olderThan, plain: olderThanDays) == nil {
+            throw ValidationError("say which days, such as --older-than 30d")
         }
+    }
+
+    func run(in context: CommandContext) async throws -> ExitStatus {
         let signature = try context.signature(acting)
-        let age = Duration.seconds(olderThanDays * 86_400)
+        let ageInDays = try Self.age.count(olderThan, plain: olderThanDays) ?? 0
+        let age = Duration.seconds(ageInDays * 86_400)
         let days = try await context.withConnection { try JobQueue().oldDays(olderThan: age, on: $0) }
         if confirmation.dryRun {
             let field = Field<String>("partition", "Would be dropped") { .text($0) }
@@ -53,7 +67,7 @@ struct JobsPruneCommand: AccountctlCommand {
         }
         let dropped = try await context.withConnection { connection in
             // Before it: a line for a run that then fails is better than a run without one.
-            try signature.log("jobs.prune", facts: ["older_than_days": olderThanDays], on: connection)
+            try signature.log("jobs.prune", facts: ["older_than_days": ageInDays], on: connection)
             return try await JobQueue().prune(days, on: connection)
         }
         try context.output.list(dropped, [Field("partition", "Dropped") { .text($0) }], whenEmpty: "nothing to drop")

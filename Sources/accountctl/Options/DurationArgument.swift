@@ -9,15 +9,13 @@ import Terminal
 
 /// Lengths of time and moments on the command line.
 enum DurationArgument {
-    /// `90s`, `12h`, `30d`.
-    static func read(_ text: String) -> Duration? {
-        DurationText.read(text)
-    }
+    /// What is said of an option with another text.
+    static let form = "must be a length of time such as 90s, 15m, 24h or 7d"
 
-    /// The same, with the option named when it is something else.
+    /// `90s`, `12h`, `30d`, with the option named when it is something else.
     static func required(_ text: String, _ option: String) throws -> Duration {
         guard let duration = DurationText.read(text) else {
-            throw CommandError(.usage, "\(option) must be a length of time such as 90s, 15m, 24h or 7d")
+            throw CommandError(.usage, "\(option) \(form)")
         }
         return duration
     }

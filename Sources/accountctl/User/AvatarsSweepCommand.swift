@@ -39,7 +39,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
 
     static let outputFields = ["objects", "bytes", "accounts", "deleted", "stayed", "confirm", "examples"]
 
-    @Option(name: .long, help: ArgumentHelp("How old they are at least, such as 30d.", valueName: "time"))
+    @Option(name: .long, help: ArgumentHelp("How old they are at least, such as 30d.", valueName: "duration"))
     var olderThan = "30d"
 
     @OptionGroup
@@ -52,8 +52,12 @@ struct AvatarsSweepCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        guard let age = DurationArgument.read(olderThan), age >= .seconds(3600) else {
-            throw CommandError(.usage, "--older-than must be a time of at least 1h: an upload is named a little later")
+        let age = try DurationArgument.required(olderThan, "--older-than")
+        guard age >= .seconds(3600), age <= .seconds(36500 * 86400) else {
+            throw CommandError(
+                .usage,
+                "--older-than must lie between 1h and 36500d: an upload is named by its account a little later"
+            )
         }
         let actor = try context.actor(acting)
         let settings = try context.settings()

@@ -25,7 +25,7 @@ struct UserSuspendCommand: ActCommand {
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("How long, such as 12h or 30d; at most 36500d. Default: 3650d.", valueName: "time")
+        help: ArgumentHelp("How long, such as 12h or 30d; at most 36500d. Default: 3650d.", valueName: "duration")
     )
     var length: String?
 

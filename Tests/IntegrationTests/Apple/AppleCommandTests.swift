@@ -157,7 +157,7 @@ struct AppleCommandTests {
             for part in ["com.example.web", developer.teamID, developer.keyID, "179"] {
                 #expect(good.output.contains(part), "\(good.output)")
             }
-            let short = try await program.run("apple", "client-secret", "print", "com.example.web", "--days", "10")
+            let short = try await program.run("apple", "client-secret", "print", "com.example.web", "--life", "10d")
             let token = short.output.trimmingCharacters(in: .whitespacesAndNewlines)
             for (text, status) in [
                 (short.output, Int32(1)), (developer.privateKey, 5), ("sesame", 2), ("", 2),

@@ -1,0 +1,26 @@
+import ArgumentParser
+
+/// How long a new client secret lives.
+struct SecretLifeOptions: ParsableArguments {
+    @Option(
+        name: .long,
+        help: ArgumentHelp("How long it lives; Apple takes 182d at most. Default: 180d.", valueName: "duration")
+    )
+    var life: String?
+
+    @Option(name: .long, help: .hidden)
+    var days: Int?
+
+    private static let option = LengthOption(name: "--life", plainName: "--days", unit: .day, bounds: 1...182)
+
+    func validate() throws {
+        _ = try inDays()
+    }
+
+    /// The whole days of it.
+    ///
+    /// - Throws: `ValidationError` that names the option.
+    func inDays() throws -> Int {
+        try Self.option.count(life, plain: days) ?? 180
+    }
+}
