@@ -6,8 +6,11 @@ package struct LateKind: Sendable, Hashable {
     package let kind: String
     /// Seconds that the oldest has waited.
     package let oldest: Double
+    /// The queues of the workers that are alive and know the kind, by name.
+    package let servedQueues: [String]
+
     /// Whether a worker that is alive serves the queue and knows the kind.
-    package let isKnown: Bool
+    package var isKnown: Bool { servedQueues.contains(queue) }
 }
 
 extension JobQueue {
@@ -34,20 +37,21 @@ extension JobQueue {
                 group by queue, kind
             )
             select late.queue, late.kind, late.seconds,
-                exists (
-                    select
+                array(
+                    select distinct served.queue
                     from \(tables.workers) w
                     join \(tables.schema).worker_status s using (id)
+                    cross join unnest(w.queues) as served(queue)
                     where s.status in ('alive', 'stopping')
-                    and late.queue = any(w.queues)
                     and late.kind = any(w.kinds)
+                    order by served.queue
                 )
             from late
             where late.seconds > \(limit)
             order by late.queue, late.kind
             """,
-            as: (String, String, Double, Bool).self
+            as: (String, String, Double, [String]).self
         )
-        .map { LateKind(queue: $0.0, kind: $0.1, oldest: $0.2, isKnown: $0.3) }
+        .map { LateKind(queue: $0.0, kind: $0.1, oldest: $0.2, servedQueues: $0.3) }
     }
 }

@@ -1,3 +1,4 @@
+import AccountLifecycle
 import JobQueue
 import Postgres
 import Terminal
@@ -18,59 +19,88 @@ extension DatabaseDoctor {
         guard isAnyoneAlive else { return late.map { Self.lateQueue($0.key, oldest: $0.value) } }
         let served = try JobQueue().servedQueues(on: connection)
         let kinds = try JobQueue().lateKinds(waiting: limit, on: connection)
-        var findings: [DoctorFinding] = []
-        for (queue, oldest) in late {
-            guard served.contains(queue) else {
-                findings.append(Self.unservedQueue(queue, oldest: oldest, served))
-                continue
-            }
-            let unknown = kinds.filter { $0.queue == queue && !$0.isKnown }
-            guard !unknown.isEmpty else {
-                findings.append(Self.lateQueue(queue, oldest: oldest))
-                continue
-            }
-            findings.append(Self.unknownKinds(unknown, in: queue))
-            if let known = kinds.filter({ $0.queue == queue && $0.isKnown }).map(\.oldest).max() {
-                findings.append(Self.lateQueue(queue, oldest: known))
-            }
+        return late.flatMap { queue, oldest -> [DoctorFinding] in
+            let waiting = kinds.filter { $0.queue == queue }
+            return served.contains(queue)
+                ? Self.servedQueue(queue, oldest: oldest, waiting)
+                : [Self.unservedQueue(queue, oldest: oldest, served, waiting)]
         }
-        return findings
+    }
+
+    /// A finding for each cause by which jobs of a queue wait; last the one that more workers would end.
+    private static func servedQueue(_ queue: String, oldest seconds: Double, _ kinds: [LateKind]) -> [DoctorFinding] {
+        // They may have been taken since they were counted.
+        guard !kinds.isEmpty else { return [lateQueue(queue, oldest: seconds)] }
+        var causes: [LateCause] = []
+        for cause in kinds.map({ LateCause($0) }) where !causes.contains(cause) { causes.append(cause) }
+        let ordered = causes.filter { $0 != .behind } + causes.filter { $0 == .behind }
+        return ordered.map { cause in lateKinds(kinds.filter { LateCause($0) == cause }, for: cause, in: queue) }
     }
 
     private static func waiting(in queue: String, _ seconds: Double) -> String {
         "a job in the queue \(queue) has been waiting to run for \(Wording.length(.seconds(Int(seconds))))"
     }
 
+    private static func late(_ what: String, why: String, todo: String) -> DoctorFinding {
+        DoctorFinding(.warning, "jobs.age", what, why: why, todo: todo)
+    }
+
     private static func lateQueue(_ queue: String, oldest seconds: Double) -> DoctorFinding {
-        DoctorFinding(
-            .warning,
-            "jobs.age",
+        late(
             waiting(in: queue, seconds),
             why: "Work comes in faster than it is done, or nobody does it.",
             todo: "Start more workers, or see what they do: accountctl jobs list"
         )
     }
 
-    private static func unservedQueue(_ queue: String, oldest seconds: Double, _ served: Set<String>) -> DoctorFinding {
-        DoctorFinding(
-            .warning,
-            "jobs.age",
+    private static func unservedQueue(
+        _ queue: String,
+        oldest seconds: Double,
+        _ served: Set<String>,
+        _ kinds: [LateKind]
+    ) -> DoctorFinding {
+        let homes = kinds.compactMap { late in AccountLifecycle.queues[late.kind].map { "\(late.kind) in \($0)" } }
+        let place = homes.isEmpty ? "in one of those queues" : "where workers take them, \(Wording.list(homes))"
+        return late(
             "\(waiting(in: queue, seconds)), and no worker serves this queue",
             why: "Nobody takes its jobs; those that live serve \(served.sorted().joined(separator: ", ")).",
-            todo: "Add such jobs to one of those queues, and cancel what waits here: accountctl jobs list"
+            todo: "Add such jobs \(place), and cancel what waits here: accountctl jobs list --queue \(queue)"
         )
     }
 
-    private static func unknownKinds(_ kinds: [LateKind], in queue: String) -> DoctorFinding {
+    private static func lateKinds(_ kinds: [LateKind], for cause: LateCause, in queue: String) -> DoctorFinding {
+        let oldest = kinds.map(\.oldest).max() ?? 0
+        let waits = waiting(in: queue, oldest)
         let names = kinds.map { SafeText.line($0.kind) }
         let noun = names.count == 1 ? "kind" : "kinds"
-        return DoctorFinding(
-            .warning,
-            "jobs.age",
-            "\(waiting(in: queue, kinds.map(\.oldest).max() ?? 0)), and no worker knows the \(noun) \(Wording.list(names))",
-            why: "Nobody takes such jobs, however many workers of this release there are.",
-            todo: "Cancel them, or start the release that knows the \(noun): accountctl jobs list --queue \(queue)"
-                + names.map { " --kind \($0)" }.joined()
-        )
+        let those = "the \(noun) \(Wording.list(names))"
+        let list = "accountctl jobs list --queue \(queue)" + names.map { " --kind \($0)" }.joined()
+        return switch cause {
+        case .misplaced(let home):
+            late(
+                "\(waits), and workers take \(those) from the queue \(home) alone",
+                why: "Nobody takes such jobs from this queue, however many workers there are.",
+                todo: "Add them again in the queue \(home), and cancel these: \(list)"
+            )
+        case .elsewhere(let queues):
+            late(
+                "\(waits), and no worker that serves it knows \(those)",
+                why: "Workers that know the \(noun) serve \(Wording.list(queues)).",
+                todo: "Start one of those for this queue, or add the jobs again in theirs and cancel these: \(list)"
+            )
+        case .unprepared:
+            late(
+                "\(waits), and no worker knows \(those)",
+                why: "The workers that live are of another release, or run without the section [apple].",
+                todo: "Start workers of this release with all of its settings; what waits: \(list)"
+            )
+        case .unknown:
+            late(
+                "\(waits), and no worker knows \(those)",
+                why: "Nobody takes such jobs, however many workers of this release there are.",
+                todo: "Cancel them, or start the release that knows the \(noun): \(list)"
+            )
+        case .behind: lateQueue(queue, oldest: oldest)
+        }
     }
 }

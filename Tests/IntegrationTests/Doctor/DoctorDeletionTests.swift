@@ -21,7 +21,61 @@ struct DoctorDeletionTests {
                     == "a job in the queue default has been waiting to run for 1 h, and no worker serves this queue"
             )
             #expect(finding.why?.contains("mail") == true, "\(finding)")
-            #expect(finding.todo?.contains("Start more workers") == false, "\(finding)")
+            #expect(
+                finding.todo
+                    == "Add such jobs where workers take them, mail.schedule in mail, and cancel what waits here: "
+                    + "accountctl jobs list --queue default"
+            )
+        }
+    }
+
+    @Test("a job in a queue that is served, by nobody who takes its kind from there")
+    func wrongQueue() async throws {
+        try await DoctorStage.with { deployment in
+            func late(_ kind: String) async throws -> DoctorFinding {
+                try await deployment.database.psql(
+                    """
+                    delete from accountctl.jobs where queue = 'deletions';
+                    select accountctl.enqueue_job('\(kind)', queue => 'deletions', run_at => now() - interval '1 hour');
+                    """
+                )
+                let findings = try await deployment.examine().findings.filter { $0.code == "jobs.age" }
+                #expect(findings.count == 1, "\(findings)")
+                return try #require(findings.first)
+            }
+            let waiting = "a job in the queue deletions has been waiting to run for 1 h"
+            let list = "accountctl jobs list --queue deletions --kind "
+            // The worker serves this queue, and knows the kind, though in another.
+            let misplaced = try await late("mail.check")
+            #expect(misplaced.what == "\(waiting), and workers take the kind mail.check from the queue mail alone")
+            #expect(misplaced.todo == "Add them again in the queue mail, and cancel these: \(list)mail.check")
+            // Somebody else's worker.
+            try await deployment.database.psql(
+                """
+                insert into accountctl.workers (name, version, expires_at, slots, queues, kinds)
+                values ('other', '1', now() + interval '1 hour', 1, '{reports,exports}', '{reports.make}')
+                """
+            )
+            let elsewhere = try await late("reports.make")
+            #expect(elsewhere.what == "\(waiting), and no worker that serves it knows the kind reports.make")
+            #expect(elsewhere.why == "Workers that know the kind serve exports and reports.")
+            #expect(elsewhere.todo?.hasSuffix(list + "reports.make") == true, "\(elsewhere)")
+            let behind = try await late("account.delete")
+            #expect(behind.what == waiting && behind.todo?.contains("Start more workers") == true, "\(behind)")
+        }
+    }
+
+    @Test("jobs of this release that the workers have no settings for")
+    func unprepared() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.database.psql(
+                "select accountctl.enqueue_job('apple.read_inbox', queue => 'apple', run_at => now() - interval '1 hour')"
+            )
+            let (_, findings) = try await deployment.examine()
+            let finding = try #require(findings.first { $0.code == "jobs.age" }, "\(findings)")
+            #expect(finding.what.hasSuffix("and no worker knows the kind apple.read_inbox"), "\(finding)")
+            #expect(finding.why?.contains("[apple]") == true, "\(finding)")
+            #expect(finding.todo?.contains("Cancel them") == false, "\(finding)")
         }
     }
 
