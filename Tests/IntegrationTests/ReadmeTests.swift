@@ -28,6 +28,20 @@ struct ReadmeTests {
         #expect(try rows("| code | meaning |").map { $0[0] } == ExitStatus.allCases.map { String($0.rawValue) })
     }
 
+    @Test("mail to the relay: every reason of the function that the mailer asks, and no other")
+    func canSend() async throws {
+        let function = "'accountctl.can_send(text, uuid)'::regprocedure"
+        let source = try await TestDatabase.with(.migrated) { database in
+            try await database.psql("select prosrc from pg_proc where oid = \(function)")
+        }
+        // What stands for the paths is not compared.
+        let known = source.matches(of: #/(?:reason := |then |else |format\()'([^':]* [^':]*)/#).map { String($0.1) }
+        let told = try rows("| answer | reason | exit code of `relay can-send` |").map { row in
+            row[1].filter { $0 != "`" }.split(separator: ":").first.map { String($0) } ?? ""
+        }
+        #expect(Set(told) == Set(known) && told.count == Set(told).count, "\(known)")
+    }
+
     @Test("jobs in a list: one of a kind that needs no arguments")
     func jobLine() throws {
         let line = try #require(try readme().firstMatch(of: /`(\{"kind": .+\})`/)?.1)

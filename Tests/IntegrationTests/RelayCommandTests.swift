@@ -230,6 +230,15 @@ struct RelayCommandTests {
                 let yes = try await run("can-send", "--stream", "news", "--user", user, "--json")
                 #expect(yes.status == 0 && yes.output.contains(#""answer": "yes""#), "\(yes.output)")
 
+                // As where nothing is registered any more: the paths do not tell.
+                let answer = "update accountctl.mail_streams set reachable = 'no', standing = "
+                try await database.psql(answer + "jsonb_set(standing, '{known,reachable}', '\"no\"')")
+                let unregistered = try await run("can-send", "--stream", "news", "--user", user, "--tsv", "reason,todo")
+                #expect(unregistered.status == 8 && unregistered.output.contains("SPF ok, DKIM ok"), "\(unregistered)")
+                #expect(unregistered.output.contains("a path is open, and its name not registered"), "\(unregistered)")
+                let former = answer.replacing("'no'", with: "'yes'")
+                try await database.psql(former + "jsonb_set(standing, '{known,reachable}', '\"yes\"')")
+
                 // DNS is silent: what is known stays known, and ages.
                 try server.publish(
                     MailZone.changed(
@@ -250,7 +259,9 @@ struct RelayCommandTests {
                 #expect(typo.status == 3 && typo.errors.contains("there is no stream \"nwes\""), "\(typo.errors)")
                 let no = try await run("can-send", "--stream", "news", "--user", user)
                 #expect(no.status == 8 && no.output.contains("does not take mail of this stream"), "\(no.output)")
-                #expect(try await todo(user).output.contains("accountctl relay check news --explain"))
+                let mending = try await todo(user).output
+                #expect(mending.contains("no path is open: what to publish"), "\(mending)")
+                #expect(mending.contains("accountctl relay check news --explain"), "\(mending)")
                 // The stream is not why.
                 let nobody = try await todo(UUID().uuidString)
                 #expect(nobody.status == 8 && !nobody.output.contains("accountctl"), "\(nobody)")

@@ -15,7 +15,12 @@ struct RelayCanSendCommand: AccountctlCommand {
         commandName: "can-send",
         abstract: "Say whether mail of a stream may be sent to an account, why, and what to do about the stream.",
         discussion: """
-            The app's own mailer asks the same: select * from accountctl.can_send('news', user_id).
+            The app's own mailer asks the same: select * from accountctl.can_send('news', user_id). Answer and reason are that
+            function's, word for word.
+
+            SPF and DKIM in a reason are the two paths to the relay: ok, weak, broken or unknown, as relay stream show has them. One
+            that is ok or weak is enough where its name is registered with Apple and no policy of a domain has the mail refused. The
+            reason does not tell these two; where they are missing, the field todo does.
 
             EXIT CODES
               0 yes; 3 there is no such stream; 8 no; 75 it cannot be told
@@ -81,7 +86,7 @@ struct RelayCanSendCommand: AccountctlCommand {
 extension RelayDirectory.CanSend {
     /// What an operator does about the stream; nil where the answer is not for its sake.
     ///
-    /// The reason names the paths alone, which may both be well: a domain that is not registered with Apple, or whose own
+    /// The reason names the paths alone, which may both be open: a domain that is not registered with Apple, or whose own
     /// policy has the mail refused, is in no path.
     fileprivate func todo(about record: MailStreamRecord) -> String? {
         let check = "accountctl relay check \(record.stream.name)"
@@ -90,7 +95,13 @@ extension RelayDirectory.CanSend {
         case .no:
             // By the database's own words: the account is looked at before the stream.
             guard reason.hasPrefix("the relay does not take") else { return nil }
-            return "what to publish, or to register with Apple, says \(check) --explain"
+            let paths = record.standing.known.map { [$0.spf, $0.dkim] } ?? []
+            let isAnyOpen = paths.contains { $0 == .ok || $0 == .weak }
+            let cause =
+                isAnyOpen
+                ? "a path is open, and its name not registered with Apple, or the mail refused by a domain's policy: which"
+                : "no path is open: what to publish, or to register with Apple,"
+            return "\(cause) says \(check) --explain"
         case .unknown:
             guard let known = record.standing.known else {
                 return "let a worker run: two checks have to agree; what one would say now says \(check)"
