@@ -3,8 +3,8 @@ import HTTPService
 import JobQueue
 import Logging
 import Postgres
+import ServiceLifecycle
 import Settings
-import SignInWithApple
 import Telemetry
 
 extension WorkerProcess {
@@ -23,18 +23,23 @@ extension WorkerProcess {
         try await ConfiguredAddress.check([adminAddress, publicAddress].compactMap(\.self)[...])
     }
 
-    /// Serves health, metrics and the wake-up, where an address for them is set.
-    func adminListener(
-        _ health: Health,
-        _ metrics: MetricsRegistry,
-        _ queue: JobQueue,
-        _ pool: Pool,
-        _ logger: Logger
-    ) -> ConfiguredListener<AdminListener>? {
+    /// The listeners for which an address is set.
+    ///
+    /// - Throws: ``CommandError`` where Apple's notifications are to be taken, and nothing says for whom.
+    func listeners(_ parts: ProcessParts) throws -> [any Service] {
+        var listeners: [any Service] = []
+        if let admin = adminListener(parts) { listeners.append(admin) }
+        if let intake = try publicListener(parts) { listeners.append(intake) }
+        return listeners
+    }
+
+    /// Serves health, metrics and the wake-up.
+    private func adminListener(_ parts: ProcessParts) -> ConfiguredListener<AdminListener>? {
         guard let place = adminAddress else { return nil }
+        let (metrics, queue, pool, logger) = (parts.metrics, parts.queue, parts.pools.control, parts.logger)
         let listener = AdminListener(
             address: place.listened,
-            health: health,
+            health: parts.health,
             metrics: { metrics.text() },
             wake: { await Self.wake(queue, pool, logger) },
             logger: logger,
@@ -43,15 +48,11 @@ extension WorkerProcess {
         return ConfiguredListener(place: place, listener: listener)
     }
 
-    /// Takes Apple's notifications, where an address for them is set.
-    func publicListener(
-        _ pool: Pool,
-        _ parts: WorkerServices,
-        _ apple: AppleClients?,
-        _ logger: Logger
-    ) throws -> ConfiguredListener<PublicListener>? {
+    /// Takes Apple's notifications.
+    private func publicListener(_ parts: ProcessParts) throws -> ConfiguredListener<PublicListener>? {
         guard let place = publicAddress else { return nil }
-        guard let credentials = try parts.credentialServices(pool: pool, apple: apple) else {
+        let (pool, logger) = (parts.pools.intake, parts.logger)
+        guard let credentials = try parts.services.credentialServices(pool: pool, apple: parts.apple) else {
             throw CommandError(
                 .usage,
                 "listen.public is set, and Sign in with Apple is not configured",

@@ -5,7 +5,6 @@ import MailRelay
 import Migrations
 import Postgres
 import Settings
-import SignInWithApple
 
 extension WorkerProcess {
     /// The database has to have the schema of this version, or one that a deploy has already brought further.
@@ -26,29 +25,48 @@ extension WorkerProcess {
     }
 
     /// The worker with everything that its jobs need.
-    func makeWorker(
-        _ pools: WorkerPools,
-        _ parts: WorkerServices,
-        _ apple: AppleClients?,
-        _ queue: JobQueue,
-        _ logger: Logger
-    ) async throws -> Worker {
-        let services = try parts.deletionServices(pool: pools.work, codes: pools.intake, apple: apple)
-        let policy = parts.policy
+    ///
+    /// What the settings say of deletions holds in the database from here on.
+    func makeWorker(_ parts: ProcessParts) async throws -> Worker {
+        let registry = try makeRegistry(parts)
+        let (pools, policy) = (parts.pools, parts.services.policy)
         try await pools.work.withConnection { try policy.publish(on: $0) }
-        try await parts.checkKeys(pool: pools.work)
-        try await recordUse(pools.work, logger)
+        try await parts.services.checkKeys(pool: pools.work)
+        try await recordUse(pools.work, parts.logger)
+        return try Worker(
+            queue: parts.queue,
+            pool: pools.work,
+            control: pools.control,
+            // Notifications cannot be heard through a pooler in transaction mode: then polling alone finds work.
+            listener: settings.database.pooler == .transaction
+                ? nil : JobListener(context.connectionConfiguration(settings), logger: parts.logger),
+            registry: registry,
+            configuration: workerConfiguration,
+            logger: parts.logger,
+            figuresRead: FigureStamp("jobs").record
+        )
+    }
+
+    /// The kinds of jobs that it carries out, with what they use.
+    ///
+    /// - Throws: ``CommandError`` naming the setting that is missing or does not serve.
+    private func makeRegistry(_ parts: ProcessParts) throws -> JobRegistry {
+        let (pools, services) = (parts.pools, parts.services)
         var registry = JobRegistry()
         try AccountLifecycle.registerJobs(
             in: &registry,
-            deletions: services,
-            credentials: try parts.credentialServices(pool: pools.work, apple: apple),
-            webSecret: parts.webSecretCopy,
+            deletions: try services.deletionServices(pool: pools.work, codes: pools.intake, apple: parts.apple),
+            credentials: try services.credentialServices(pool: pools.work, apple: parts.apple),
+            webSecret: services.webSecretCopy,
             mail: MailCheckJob(
                 ResolverConfiguration(servers: settings.mail.resolvers.compactMap { NameServer($0) }),
                 relayDomains: settings.mail.relayDomains
             )
         )
+        return registry
+    }
+
+    private var workerConfiguration: WorkerConfiguration {
         var configuration = WorkerConfiguration(name: ProcessName.own)
         configuration.version = Version.number
         configuration.slots = settings.worker.concurrency
@@ -56,18 +74,7 @@ extension WorkerProcess {
         configuration.leaseLifetime = settings.worker.leaseDuration
         configuration.shutdownGrace = settings.worker.shutdownTimeout
         configuration.retention = settings.worker.retention
-        return try Worker(
-            queue: queue,
-            pool: pools.work,
-            control: pools.control,
-            // Notifications cannot be heard through a pooler in transaction mode: then polling alone finds work.
-            listener: settings.database.pooler == .transaction
-                ? nil : JobListener(context.connectionConfiguration(settings), logger: logger),
-            registry: registry,
-            configuration: configuration,
-            logger: logger,
-            figuresRead: FigureStamp("jobs").record
-        )
+        return configuration
     }
 
     /// Has the database remember with what it is worked on; in a clone every deletion is paused before anything is
