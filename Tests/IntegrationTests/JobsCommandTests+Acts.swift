@@ -158,6 +158,13 @@ extension JobsCommandTests {
                 let paused = try await jobs(database, ["pause", "mail", "--yes", "--json"] + reason)
                 #expect(paused.status == 0 && paused.output.contains(#""\#(outcome)""#), "\(paused)")
             }
+            // What a pause does not stop, or lets be lost, is told where it is.
+            let cautions: [String: String?] = ["deletions": "accountctl deletion pause --all", "apple": "never be revoked", "mail": nil]
+            for (queue, caution) in cautions {
+                let told = try await jobs(database, ["pause", queue, "--yes", "--dry-run"]).errors
+                #expect(told.contains("warning: ") == (caution != nil), "\(queue): \(told)")
+                if let caution { #expect(told.contains(caution), "\(queue): \(told)") }
+            }
             #expect(try await jobs(database, ["stats", "--json"]).output.contains("incident 7"))
             #expect(try await jobs(database, ["resume", "mail"]).errors.contains("goes on"))
             #expect(try await jobs(database, ["resume", "mail"]).errors.contains("was not paused"))

@@ -21,6 +21,9 @@ struct DeletionPauseCommand: AccountctlCommand {
 
             With --all a hash key that is new beside others becomes known, too: workers and other acts refuse it until then.
 
+            EXIT CODES
+              0 paused, or so already; 3 no such request; 6 it has ended, or a step of it is under way: try again
+
             EXAMPLES
               accountctl deletion pause --all --reason "looking into a complaint"
               accountctl deletion pause 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F

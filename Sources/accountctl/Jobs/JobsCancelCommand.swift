@@ -12,6 +12,9 @@ struct JobsCancelCommand: AccountctlCommand {
         discussion: """
             Cancelling the job of a deletion does not cancel the deletion: accountctl deletion cancel does.
 
+            EXIT CODES
+              0 cancelled, or told to stop; 3 no such job; 6 refused for its state; of several, that of the first that was not done
+
             EXAMPLES
               accountctl jobs cancel 42 --reason "asked for twice" --yes
               accountctl jobs cancel --unique-key mail.schedule

@@ -12,6 +12,9 @@ struct JobsDiscardCommand: AccountctlCommand {
         discussion: """
             Giving up the job of a deletion does not end the deletion: accountctl deletion cancel does.
 
+            EXIT CODES
+              0 given up; 3 no such job; 6 refused for its state; of several, that of the first that was not done
+
             EXAMPLES
               accountctl jobs discard 42 --reason "the campaign is over" --yes
               accountctl jobs discard --unique-key mail.schedule --reason "no mail is sent"

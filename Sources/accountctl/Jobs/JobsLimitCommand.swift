@@ -52,7 +52,7 @@ struct JobsLimitCommand: AccountctlCommand {
     @Option(name: .long, help: ArgumentHelp("How many of the kind and one limit key run at once.", valueName: "number"))
     var perKey: Int?
 
-    @Flag(name: .long, help: "Lift the limit.")
+    @Flag(name: .long, help: "Lift the limit; a kind has that of its code again.")
     var none = false
 
     @Argument(help: "The queue.")

@@ -10,8 +10,11 @@ struct JobsPauseCommand: AccountctlCommand {
         commandName: "pause",
         abstract: "Let no more jobs of a queue begin; what runs goes on.",
         discussion: """
-            The reason is shown while it is paused; another one replaces it. jobs pause deletions stops every erasure. It asks first;
-            --yes answers, as a script has to.
+            The reason is shown while it is paused; another one replaces it. It asks first; --yes answers, as a script has to.
+
+            With deletions paused no erasure begins, and none that waits goes on. One that runs goes on through its steps, though:
+            accountctl deletion pause --all stops that, too, before its next irreversible step. With apple paused the codes of
+            sign-ins expire, each after five minutes: what was never exchanged is never revoked at Apple.
 
             EXAMPLES
               accountctl jobs pause apple --reason "incident 7" --yes
@@ -37,7 +40,7 @@ struct JobsPauseCommand: AccountctlCommand {
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        try await context.act(
+        let status = try await context.act(
             onQueue: queue,
             as: "jobs.pause",
             facts: ["queue": queue],
@@ -47,6 +50,20 @@ struct JobsPauseCommand: AccountctlCommand {
             words: ("\(queue) is paused", "would pause \(queue)", "\(queue) was paused already")
         ) { signature, connection in
             try JobQueue().pause(queue: queue, reason: signature.reason, on: connection)
+        }
+        if let caution { context.messages.warning(caution) }
+        return status
+    }
+
+    /// What goes on in spite of the pause, or is lost by it; nil where there is nothing to say.
+    private var caution: String? {
+        switch queue {
+        case StandingBrakes.queueName:
+            "an erasure that runs goes on through its steps; to stop it before the next irreversible one: "
+                + "accountctl deletion pause --all"
+        case AccountLifecycle.queueOfCodes:
+            "codes of sign-ins expire after five minutes: accounts that sign up meanwhile can never be revoked at Apple"
+        default: nil
         }
     }
 }

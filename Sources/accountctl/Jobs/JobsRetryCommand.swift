@@ -14,6 +14,9 @@ struct JobsRetryCommand: AccountctlCommand {
             completed one does not. A unique key alone names one job: the unfinished one that has it, or else the only one that
             was discarded or cancelled.
 
+            EXIT CODES
+              0 run again; 3 no such job; 6 refused for its state; of several, that of the first that was not done
+
             EXAMPLES
               accountctl jobs retry 42 43
               accountctl jobs retry --unique-key mail.schedule

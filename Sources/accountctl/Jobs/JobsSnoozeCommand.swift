@@ -10,6 +10,9 @@ struct JobsSnoozeCommand: AccountctlCommand {
         commandName: "snooze",
         abstract: "Postpone waiting jobs, to so long from now.",
         discussion: """
+            EXIT CODES
+              0 postponed; 3 no such job; 6 refused for its state; of several, that of the first that was not done
+
             EXAMPLES
               accountctl jobs snooze 42 --for 2h
               accountctl jobs snooze --unique-key mail.schedule --for 1d

@@ -8,7 +8,11 @@ struct UserHoldCommand: ActCommand {
         commandName: "hold",
         abstract: "Put a legal hold on an account: it is not erased until released.",
         discussion: """
-            A deletion that is under way stops before its next step; what it had done by then is told.
+            A deletion that is under way stops before its next step; what it had done by then is told. A --reason is needed.
+
+            EXIT CODES
+              0 held, or for this reason already; 2 the term names several accounts; 3 no such account; 6 a step of its deletion is
+              under way, or somebody else is at work on it: try again
 
             EXAMPLES
               accountctl user hold anna@example.com --reason "court order 12/2026"

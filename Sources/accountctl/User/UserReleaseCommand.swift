@@ -18,6 +18,10 @@ struct UserReleaseCommand: ActCommand {
             Where a deletion waits for the release, the account is erased next, for good: then its id has to be typed, or given with
             --confirm. Of several holds none is released without a word: name one with --hold, or give --all-holds.
 
+            EXIT CODES
+              0 released, or there was none; 2 declined, or the term names several accounts; 3 no such account, or no hold of that
+              number on it; 6 there are several holds, and none is named
+
             EXAMPLES
               accountctl user release anna@example.com --reason "order lifted"
             """

@@ -8,6 +8,9 @@ struct UserRestoreCommand: ActCommand {
         commandName: "restore",
         abstract: "Let a suspended account sign in again.",
         discussion: """
+            EXIT CODES
+              0 restored, or not suspended; 2 the term names several accounts; 3 no such account; 6 it is being erased
+
             EXAMPLES
               accountctl user restore anna@example.com --reason "mistaken identity, ticket 4712"
             """

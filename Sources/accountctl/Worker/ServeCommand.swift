@@ -7,8 +7,8 @@ struct ServeCommand: AccountctlCommand {
         commandName: "serve",
         abstract: "Serve the listeners without carrying out work.",
         discussion: """
-            A node with listeners only: health, metrics and wake-up where listen.admin is set. Work is left to workers. SIGTERM,
-            SIGHUP or Ctrl-C ends it.
+            A node with listeners only: health, metrics and wake-up where listen.admin is set, Apple's notifications where
+            listen.public is. Work is left to workers: without one nothing is deleted. SIGTERM, SIGHUP or Ctrl-C ends it.
 
             EXAMPLES
               accountctl serve

@@ -6,8 +6,8 @@ struct WorkerCommand: AccountctlCommand {
         commandName: "worker",
         abstract: "Carry out the work that is due, until told to stop.",
         discussion: """
-            The service: deletions, Apple's credentials, periodic jobs. Serves health and metrics where listen.admin is set. Any
-            number may run at once; on one machine each with addresses of its own.
+            The service: deletions, Apple's credentials, periodic jobs. Serves health and metrics where listen.admin is set, and takes
+            Apple's notifications where listen.public is. Any number may run at once; on one machine each with addresses of its own.
 
             SIGTERM, SIGHUP or Ctrl-C: takes no new job and lets running ones end (worker.shutdown_timeout); what does not end is
             handed back. A second SIGTERM or Ctrl-C hands everything back at once. Without its database it ends a few seconds later
