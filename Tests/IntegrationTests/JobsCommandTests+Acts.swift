@@ -159,7 +159,9 @@ extension JobsCommandTests {
                 #expect(paused.status == 0 && paused.output.contains(#""\#(outcome)""#), "\(paused)")
             }
             // What a pause does not stop, or lets be lost, is told where it is.
-            let cautions: [String: String?] = ["deletions": "accountctl deletion pause --all", "apple": "never be revoked", "mail": nil]
+            let cautions: [String: String?] = [
+                "deletions": "accountctl deletion pause --all", "apple": "never be revoked", "mail": nil,
+            ]
             for (queue, caution) in cautions {
                 let told = try await jobs(database, ["pause", queue, "--yes", "--dry-run"]).errors
                 #expect(told.contains("warning: ") == (caution != nil), "\(queue): \(told)")

@@ -14,7 +14,7 @@ extension JobsCommandTests {
             #expect(try await database.psql("select queue from accountctl.jobs") == "deletions")
             let typo = try await jobs("enqueue", "deletion.upkep")
             #expect(typo.status == 0 && typo.errors.contains("did you mean deletion.upkeep?"), "\(typo.errors)")
-            let known = try await jobs("pause", "apple", "--yes")
+            let known = try await jobs("pause", "mail", "--yes")
             #expect(known.status == 0 && !known.errors.contains("warning"), "\(known.errors)")
             let unknown = try await jobs("pause", "aple", "--yes", "--dry-run")
             #expect(unknown.status == 0 && unknown.errors.contains("did you mean apple?"), "\(unknown.errors)")
@@ -30,6 +30,9 @@ extension JobsCommandTests {
             }
             let astray = try await jobs("enqueue", "mail.schedule", "--queue", "mial", "--dry-run")
             #expect(astray.status == 0 && astray.errors.contains("did you mean mail?"), "\(astray)")
+            let misplaced = try await jobs("enqueue", "mail.schedule", "--queue", "deletions", "--dry-run")
+            let alone = "workers take mail.schedule from the queue mail alone"
+            #expect(misplaced.status == 0 && misplaced.errors.contains(alone), "\(misplaced)")
             // Workers of one's own may take it; what is known is said, and once.
             let theirs = try await jobs("enqueue", "app.own", "--queue", "app")
             #expect(theirs.errors.split(separator: "\n").count(where: { $0.contains("warning") }) == 1, "\(theirs)")

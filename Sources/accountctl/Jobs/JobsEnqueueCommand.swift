@@ -96,6 +96,14 @@ struct JobsEnqueueCommand: AccountctlCommand {
         try context.warnOfUnknown(kinds: Set(jobs.map(\.kind)), on: connection)
         let ours = jobs.filter { AccountLifecycle.queues[$0.kind] != nil }
         try context.warnOfUnknown(queues: Set(ours.map(\.queue)), on: connection)
+        let queues = Set(AccountLifecycle.queues.values)
+        let misplaced = ours.compactMap { job -> String? in
+            guard let home = AccountLifecycle.queues[job.kind], home != job.queue, queues.contains(job.queue) else {
+                return nil
+            }
+            return "workers take \(job.kind) from the queue \(home) alone: nobody does it in \(job.queue)"
+        }
+        for words in Set(misplaced).sorted() { context.messages.warning(words) }
     }
 
     /// Adds the jobs, a thousand at a time; the result is in their order.
