@@ -8,7 +8,7 @@ import Terminal
 struct AppleClientSecretPrintCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "print",
-        abstract: "Print a new client secret, good for six months.",
+        abstract: "Print a new client secret, good for six months unless --life says less.",
         discussion: """
             For the field "Secret Key (for OAuth)" of the provider Apple in Supabase's settings. The output is a secret.
 
