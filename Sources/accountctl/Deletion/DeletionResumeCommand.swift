@@ -9,11 +9,12 @@ struct DeletionResumeCommand: AccountctlCommand {
         commandName: "resume",
         abstract: "Let one paused deletion, or all, go on.",
         discussion: """
-            After resume --all, what is paused by itself stays so: deletion list --paused names it. What goes on is erased next, for good: so the word all, or the id of
-            a request whose time of grace is over, has to be typed, or given with --confirm.
+            After resume --all, what is paused by itself stays so: deletion list --paused names it. What goes on is erased next, for
+            good: so the word all, or the id of a request whose time of grace is over, has to be typed, or given with --confirm.
 
             EXIT CODES
-              0 it goes on, or was not paused; 2 declined; 3 no such request; 6 it has ended, or a step of it is under way: try again
+              0 it goes on, or was not paused; 2 declined; 3 no such request; 6 it has ended, or a step of it is under way: try
+              again
 
             EXAMPLES
               accountctl deletion resume --all
