@@ -174,7 +174,7 @@ struct DeletionCommandTests {
             let again = try await site.deletion(["request", account, "--confirm=\(account)"])
             #expect(again.status == 0)
             #expect(again.errors.contains("an open request already"))
-            let rehearsed = try await site.deletion(["request", account, "--dry-run", "--grace-seconds", "0"])
+            let rehearsed = try await site.deletion(["request", account, "--dry-run", "--grace", "0"])
             #expect(rehearsed.status == 0 && rehearsed.errors.contains("grace stays as it was"), "\(rehearsed)")
             #expect(rehearsed.output.contains("found"), "\(rehearsed.output)")
             #expect(try await site.deletion(["list", "--state", "grace"]).output.contains("grace"))

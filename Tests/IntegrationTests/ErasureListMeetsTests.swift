@@ -70,10 +70,10 @@ struct ErasureListMeetsTests {
             }
             try await run(["deletion", "request", again, "--confirm=\(again)"])
             let backup = try await TableBackup(of: database)
-            try await run(["deletion", "request", held, "--confirm=\(held)", "--grace-seconds", "0"])
+            try await run(["deletion", "request", held, "--confirm=\(held)", "--grace", "0"])
             try await run(["user", "hold", held, "--reason", "court order"])
             try await run(["deletion", "cancel", again])
-            try await run(["deletion", "request", again, "--confirm=\(again)", "--grace-seconds", "777600"])
+            try await run(["deletion", "request", again, "--confirm=\(again)", "--grace", "777600s"])
             let list = try await stage.run(["deletion", "export"]).output
             let path = try stage.write(list, to: "list")
             try await backup.restore(to: database)

@@ -31,7 +31,7 @@ struct ErasureListTests {
                 site.variables
             )
             try await AccountctlProcess.must(
-                ["deletion", "request", lost, "--confirm=\(lost)", "--grace-seconds", "864000"],
+                ["deletion", "request", lost, "--confirm=\(lost)", "--grace", "864000s"],
                 site.variables
             )
             try await AccountctlProcess.must(["deletion", "cancel", cancelled], site.variables)

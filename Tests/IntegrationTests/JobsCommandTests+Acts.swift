@@ -210,12 +210,12 @@ extension JobsCommandTests {
     func prune() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql("select accountctl.prepare_job_history('2020-01-01', 2)")
-            let would = try await jobs(database, ["prune", "--older-than-days", "30", "--dry-run", "--json"])
+            let would = try await jobs(database, ["prune", "--older-than", "30d", "--dry-run", "--json"])
             #expect(would.output.contains("job_history_20200102"))
-            #expect(try await jobs(database, ["prune", "--older-than-days", "30"]).status == 2)
+            #expect(try await jobs(database, ["prune", "--older-than", "30d"]).status == 2)
             let left = "select count(*) from pg_class where relname like 'job\\_history\\_2020%' and relkind = 'r'"
             let days = try await database.psql(left)
-            #expect(try await jobs(database, ["prune", "--older-than-days", "30", "--yes"]).status == 2)
+            #expect(try await jobs(database, ["prune", "--older-than", "30d", "--yes"]).status == 2)
             let confirmed = ["prune", "--older-than", "30d", "--confirm=\(days)"]
             let production = database.variables.merging(["ACCOUNTCTL_PRODUCTION": "yes"]) { $1 }
             let unsaid = try await AccountctlProcess(["jobs"] + confirmed, environment: production).result()

@@ -153,7 +153,7 @@ extension JobsCommandTests {
     func pruneAsConfirmed() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql("select accountctl.prepare_job_history('2020-01-01', 1)")
-            let words = ["jobs", "prune", "--older-than-days", "30"]
+            let words = ["jobs", "prune", "--older-than", "30d"]
             let result = try await TerminalSession.live(words, environment: database.variables) { person in
                 #expect(try await person.waits(for: "Drop 1 day"), "\(person.screen)")
                 try await database.psql("select accountctl.prepare_job_history('2020-01-02', 1)")

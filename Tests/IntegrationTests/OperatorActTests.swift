@@ -56,7 +56,7 @@ struct OperatorActTests {
                 ("jobs.snooze", ["jobs", "snooze", job, "--for", "2h"], job),
                 ("jobs.retry", ["jobs", "retry", job], job),
                 ("jobs.discard", ["jobs", "discard", job, "--yes"], job),
-                ("jobs.prune", ["jobs", "prune", "--older-than-days", "30", "--confirm=1"], "30"),
+                ("jobs.prune", ["jobs", "prune", "--older-than", "30d", "--confirm=1"], "30"),
                 ("mail.add_stream", ["relay", "stream", "add", "news", "shop.test"], "news"),
                 ("mail.remove_stream", ["relay", "stream", "remove", "news", "--confirm=news"], "news"),
                 (

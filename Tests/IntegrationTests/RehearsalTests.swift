@@ -25,7 +25,7 @@ struct RehearsalTests {
                     #expect(try await person.waits(for: "preflight: nothing was touched"), "\(person.screen)")
                     // What came later the worker carries out meanwhile, to its end; and a lease has time to run out.
                     let asked = try await site.deletion([
-                        "request", other, "--confirm=\(other)", "--grace-seconds", "0",
+                        "request", other, "--confirm=\(other)", "--grace", "0",
                     ])
                     #expect(asked.status == 0, "\(asked.errors)")
                     try await site.database.waitUntil(

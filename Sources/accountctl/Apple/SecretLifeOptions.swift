@@ -8,10 +8,7 @@ struct SecretLifeOptions: ParsableArguments {
     )
     var life: String?
 
-    @Option(name: .long, help: .hidden)
-    var days: Int?
-
-    private static let option = LengthOption(name: "--life", plainName: "--days", unit: .day, bounds: 1...182)
+    private static let option = LengthOption(name: "--life", unit: .day, bounds: 1...182)
 
     func validate() throws {
         _ = try inDays()
@@ -21,6 +18,6 @@ struct SecretLifeOptions: ParsableArguments {
     ///
     /// - Throws: `ValidationError` that names the option.
     func inDays() throws -> Int {
-        try Self.option.count(life, plain: days) ?? 180
+        try life.map(Self.option.count) ?? 180
     }
 }

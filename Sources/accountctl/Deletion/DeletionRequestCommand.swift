@@ -56,9 +56,6 @@ struct DeletionRequestCommand: AccountctlCommand {
     )
     var grace: String?
 
-    @Option(name: .long, help: .hidden)
-    var graceSeconds: Int?
-
     @OptionGroup
     var lookup: LookupOptions
 
@@ -71,17 +68,12 @@ struct DeletionRequestCommand: AccountctlCommand {
     @OptionGroup
     var global: GlobalOptions
 
-    private static let graceOption = LengthOption(
-        name: "--grace",
-        plainName: "--grace-seconds",
-        unit: .second,
-        bounds: 0...2_592_000
-    )
+    private static let graceOption = LengthOption(name: "--grace", unit: .second, bounds: 0...2_592_000)
 
     func validate() throws {
         if (user == nil) == (bulk.file == nil) { throw ValidationError("name an account, or a list with --file") }
         if bulk.file != nil, lookup.by != nil { throw ValidationError("--by goes with a term: a list has user ids") }
-        _ = try Self.graceOption.count(grace, plain: graceSeconds)
+        _ = try grace.map(Self.graceOption.count)
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
@@ -127,7 +119,7 @@ struct DeletionRequestCommand: AccountctlCommand {
     }
 
     private func askedGrace() throws -> Duration? {
-        try Self.graceOption.count(grace, plain: graceSeconds).map { .seconds($0) }
+        try grace.map { .seconds(try Self.graceOption.count($0)) }
     }
 
     private func requestAll(in file: String, _ actor: Operator, _ context: CommandContext) async throws -> ExitStatus {

@@ -40,9 +40,6 @@ struct JobsLimitCommand: AccountctlCommand {
     @Option(name: .long, help: ArgumentHelp("In how long, up to 1d. Default: 1m.", valueName: "duration"))
     var per: String?
 
-    @Option(name: .long, help: .hidden)
-    var seconds: Int?
-
     @Option(name: .long, help: ArgumentHelp("Limit this kind instead of a queue.", valueName: "name"))
     var kind: String?
 
@@ -58,15 +55,10 @@ struct JobsLimitCommand: AccountctlCommand {
     @Argument(help: "The queue.")
     var queue: String?
 
-    private static let period = LengthOption(
-        name: "--per",
-        plainName: "--seconds",
-        unit: .second,
-        bounds: 1...86_400
-    )
+    private static let period = LengthOption(name: "--per", unit: .second, bounds: 1...86_400)
 
     func validate() throws {
-        _ = try Self.period.count(per, plain: seconds)
+        _ = try per.map(Self.period.count)
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
@@ -81,7 +73,7 @@ struct JobsLimitCommand: AccountctlCommand {
         guard running == nil, perKey == nil else {
             throw CommandError(.usage, "--running and --per-key limit a kind: give --kind")
         }
-        let seconds = try Self.period.count(per, plain: seconds)
+        let seconds = try per.map(Self.period.count)
         guard none != (count != nil), !none || seconds == nil else {
             throw CommandError(.usage, "give either --count or --none")
         }

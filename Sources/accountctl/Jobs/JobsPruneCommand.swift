@@ -28,29 +28,19 @@ struct JobsPruneCommand: AccountctlCommand {
     var confirmation: ConfirmOptions
 
     @Option(name: .long, help: ArgumentHelp("Days that ended so many days ago, such as 30d.", valueName: "duration"))
-    var olderThan: String?
-
-    @Option(name: .long, help: .hidden)
-    var olderThanDays: Int?
+    var olderThan: String
 
     static let outputFields = ["partition"]
 
-    private static let age = LengthOption(
-        name: "--older-than",
-        plainName: "--older-than-days",
-        unit: .day,
-        bounds: 0...3650
-    )
+    private static let age = LengthOption(name: "--older-than", unit: .day, bounds: 0...3650)
 
     func validate() throws {
-        if try Self.age.count(olderThan, plain: olderThanDays) == nil {
-            throw ValidationError("say which days, such as --older-than 30d")
-        }
+        _ = try Self.age.count(olderThan)
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let signature = try context.signature(acting)
-        let ageInDays = try Self.age.count(olderThan, plain: olderThanDays) ?? 0
+        let ageInDays = try Self.age.count(olderThan)
         let age = Duration.seconds(ageInDays * 86_400)
         let days = try await context.withConnection { try JobQueue().oldDays(olderThan: age, on: $0) }
         if confirmation.dryRun {

@@ -1,9 +1,7 @@
 import ArgumentParser
 import Settings
 
-/// An option that takes a length of time, with the one before it that takes a plain number of a unit.
-///
-/// The older one is still understood, since scripts say it, and no longer shown.
+/// An option that takes a length of time of whole seconds or days.
 struct LengthOption {
     /// What is counted, in seconds.
     enum Unit: Int64 {
@@ -12,24 +10,14 @@ struct LengthOption {
     }
 
     let name: String
-    /// What the older one is called.
-    let plainName: String
     let unit: Unit
     /// How many units it may be.
     let bounds: ClosedRange<Int>
 
-    /// Counts the units that were asked for, by the one or the other.
+    /// Counts the units that were asked for.
     ///
-    /// - Returns: Their number; nil where neither option was given.
     /// - Throws: `ValidationError` that names the option.
-    func count(_ text: String?, plain: Int?) throws -> Int? {
-        guard let text else {
-            if let plain, !bounds.contains(plain) {
-                throw ValidationError("\(plainName) must lie between \(bounds.lowerBound) and \(bounds.upperBound)")
-            }
-            return plain
-        }
-        if plain != nil { throw ValidationError("\(name) and \(plainName) exclude each other") }
+    func count(_ text: String) throws -> Int {
         guard let length = DurationText.read(text) else { throw ValidationError("\(name) \(DurationArgument.form)") }
         let (seconds, rest) = length.components
         let (units, part) = seconds.quotientAndRemainder(dividingBy: unit.rawValue)

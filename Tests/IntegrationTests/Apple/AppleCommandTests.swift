@@ -177,7 +177,7 @@ struct AppleCommandTests {
             let unknown = try await program.run("apple", "client-secret", "print", "com.example.other")
             #expect(unknown.status == 3)
             #expect(unknown.errors.contains("com.example.web"))
-            let long = try await program.run("apple", "client-secret", "print", "com.example.web", "--days", "183")
+            let long = try await program.run("apple", "client-secret", "print", "com.example.web", "--life", "183d")
             #expect(long.status == 2)
             #expect(long.output.isEmpty)
         }

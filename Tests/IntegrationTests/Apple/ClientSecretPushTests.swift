@@ -198,7 +198,7 @@ struct ClientSecretPushTests {
                 try await program.run("doctor", "--json", "severity,code,what", environment: settings).output
             }
             #expect(try await look().contains("lists the same client ids"))
-            let short = try await program.run("apple", "client-secret", "print", Self.web, "--days", "12")
+            let short = try await program.run("apple", "client-secret", "print", Self.web, "--life", "12d")
             let ending = short.output.trimmingCharacters(in: .whitespacesAndNewlines)
             project.change { settings in
                 settings.clientIDs = ["com.example.web", "com.example.forgotten"]
@@ -219,7 +219,7 @@ struct ClientSecretPushTests {
     @Test("A worker warns that the secret ends, on one day once")
     func reminder() async throws {
         try await AppleProgram.with { program in
-            let short = try await program.run("apple", "client-secret", "print", Self.web, "--days", "12")
+            let short = try await program.run("apple", "client-secret", "print", Self.web, "--life", "12d")
             let settings = ["ACCOUNTCTL_APPLE_WEB_CLIENT_SECRET_FILE": try program.secretFile("web", short.output)]
             // A schedule begins with the instant after the first one that was seen.
             try await program.database.psql(

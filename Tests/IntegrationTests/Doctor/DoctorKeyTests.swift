@@ -73,7 +73,7 @@ struct DoctorKeyTests {
     @Test("sealed values whose key is gone")
     func keys() async throws {
         try await DoctorStage.with { deployment in
-            try await deployment.requestDeletion("--grace-seconds", "0")
+            try await deployment.requestDeletion("--grace", "0")
             try await deployment.database.psql(
                 "update accountctl.deletion_requests set sealing_key_id = 'gone', sealed_identifiers = 'x'"
             )
