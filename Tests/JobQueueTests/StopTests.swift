@@ -30,7 +30,7 @@ import Testing
                 )
                 let hasEnded = Mutex(false)
                 try await withThrowingTaskGroup(of: Void.self) { group in
-                    group.addTask {
+                    group.addTask { @Sendable in
                         try await services.run()
                         hasEnded.withLock { $0 = true }
                     }
