@@ -59,29 +59,6 @@ extension DeletionDesk {
         }
     }
 
-    /// Keeps receipts from bearing a number up to this one, which the list of erasures names: a restored database would
-    /// give it to somebody else.
-    ///
-    /// Numbers are skipped, never given anew, and stay skipped if the transaction is rolled back.
-    ///
-    /// - Returns: Whether there were any to skip.
-    /// - Throws: `PostgresError`.
-    package static func skipReceipts(upTo number: Int64, on connection: isolated Connection) async throws -> Bool {
-        try await connection.transaction { connection in
-            // Whoever writes one now has its number before the sequence is read, or takes it afterwards.
-            try connection.execute("lock table accountctl.deletion_receipts in share row exclusive mode")
-            let skipped = try connection.first(
-                """
-                select setval('accountctl.deletion_receipts_number_seq', \(number))
-                from accountctl.deletion_receipts_number_seq as s
-                where s.last_value - case when s.is_called then 0 else 1 end < \(number)
-                """,
-                as: Int64.self
-            )
-            return skipped != nil
-        }
-    }
-
     /// When a request was to run; nil for at once.
     private static func start(of step: ErasureReplay.Step) -> Date? {
         step.act == .erase ? nil : step.listed.runAfter

@@ -13,13 +13,14 @@ struct DeletionReplayCommand: AccountctlCommand {
             for again, without grace; requests that were open are opened again with their times; requests that were cancelled since are
             cancelled. Requests that were paused or under a legal hold, which may be lost, are paused: look at them, then resume them.
             A pause of everything stays, and so do legal holds. The operators' log has a line for each. The numbers of receipts that the
-            list names are given to no other erasure.
+            list names are given to no other erasure: those from skip_from to skip_to are skipped, also where nothing is to be repeated.
 
             Several lists may follow one another, as from cat; of a request the newest line counts. A bad line is told with its number,
             and nothing is done then. Done again, there is nothing left to do: what somebody decided about since stays so.
 
             The sum of what is to be done has to be typed, or given with --confirm. Where deletions are not paused and a worker is alive,
-            that is asked about first.
+            that is asked about first. Numbers alone are skipped unasked for a list of this database; for one of another, as after a dump
+            that was restored elsewhere, the last of them has to be typed.
 
             EXIT CODES
               0 done, or nothing to do; 2 a bad line, another hash key's, or declined; 5 not the hash key that wrote the list; 6 what was

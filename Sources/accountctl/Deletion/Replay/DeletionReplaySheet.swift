@@ -14,7 +14,10 @@ enum DeletionReplaySheet {
     enum Fact: String, CaseIterable {
         case outcome, listed
         case listedAt = "listed_at"
-        case accounts, erase, reopen, cancel, pause, open, stuck, decided, others, held, refused, confirm
+        case accounts, erase, reopen, cancel, pause, open, stuck, decided, others, held, refused
+        case skipFrom = "skip_from"
+        case skipTo = "skip_to"
+        case confirm
 
         fileprivate var label: String {
             switch self {
@@ -32,6 +35,8 @@ enum DeletionReplaySheet {
             case .others: "Other accounts of these ids"
             case .held: "Under legal hold"
             case .refused: "Too late to cancel or pause"
+            case .skipFrom: "Receipt numbers skipped from"
+            case .skipTo: "Receipt numbers skipped to"
             case .confirm: "To be confirmed by"
             }
         }

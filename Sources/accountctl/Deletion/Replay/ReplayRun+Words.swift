@@ -1,0 +1,107 @@
+import AccountLifecycle
+import Terminal
+
+/// What an operator is told, and asked.
+extension ReplayRun {
+    /// What is to be known of the list itself.
+    func tellOfList(_ seen: ReplaySurvey) {
+        if file.lives.contains(seen.life) {
+            context.messages.warning(
+                "the list, or a part of it, was written by this database as it stands: after a restore only lists from before it tell "
+                    + "what was lost"
+            )
+        }
+        if !file.isWhole {
+            context.messages.warning("the list was cut off: what stood behind its last line is not repeated")
+        }
+        let databases = Set(file.lives.map(\.database))
+        if databases != [seen.database.description] {
+            context.messages.warning(
+                "the list is of the database \(Wording.list(databases.sorted().map { SafeText.line($0) })), and this is "
+                    + "\(seen.database): as after a dump that was restored elsewhere, or the list of another app"
+            )
+        }
+    }
+
+    /// What an operator has to know before it begins.
+    func tellBefore(_ seen: ReplaySurvey) {
+        context.messages.note(
+            "legal holds placed since the backup are lost, and the list names them where a deletion waited for one only: place them again"
+        )
+        if seen.isWorked, !seen.isPaused {
+            context.messages.warning(
+                "deletions are not paused and a worker is alive, which may carry out what was cancelled since the backup; "
+                    + "stop it, or: accountctl deletion pause --all"
+            )
+        }
+        let stuck = seen.replay.stuck
+        if stuck > 0 {
+            context.messages.warning(
+                "\(Wording.count(stuck, "account")) that \(stuck == 1 ? "was" : "were") erased before "
+                    + "\(stuck == 1 ? "waits" : "wait") here for the end of a pause or of a legal hold; see: accountctl deletion list"
+            )
+        }
+    }
+
+    /// What is still to be done once it has ended.
+    func tellAfter(_ seen: ReplaySurvey) {
+        if seen.isPaused {
+            context.messages.note("every deletion is paused; go on with: accountctl deletion resume --all")
+        }
+        let stopped = seen.replay.stopped
+        if stopped > 0 {
+            context.messages.note(
+                "\(Wording.count(stopped, "request")) that somebody had stopped \(stopped == 1 ? "is" : "are") paused; "
+                    + "see: accountctl deletion list --paused"
+            )
+        }
+    }
+
+    /// What is asked before it is done.
+    func question(_ seen: ReplaySurvey) -> String {
+        if seen.repeatsNothing, let skips = seen.skips {
+            return "Skip the receipt numbers from \(skips.lowerBound) to \(skips.upperBound) for good, "
+                + "for a list that another database has written?"
+        }
+        let counts = ErasureReplay.Act.allCases.map { (act: $0, count: seen.replay.steps($0).count) }
+            .filter { $0.count > 0 }
+        var facts = counts.map { "\($0.count) to \($0.act.rawValue)" }
+        if seen.held > 0 { facts.append("\(seen.held) under legal hold") }
+        return "Repeat the list of erasures, which deletes accounts for good? (\(facts.joined(separator: ", ")))"
+    }
+
+    /// What is planned, or was done; the numbers of receipts that are skipped by it.
+    func sheet(
+        _ seen: ReplaySurvey,
+        _ outcome: ActOutcome,
+        skipped: ClosedRange<Int64>?,
+        _ done: Done? = nil
+    ) -> Sheet {
+        let replay = seen.replay
+        func count(_ act: ErasureReplay.Act) -> OutputValue {
+            .integer(done.map { $0.counts[act, default: 0] } ?? replay.steps(act).count)
+        }
+        return DeletionReplaySheet.of(
+            [
+                .outcome: .text(outcome.rawValue),
+                .listed: .integer(file.list.count),
+                .listedAt: .date(file.list.moment),
+                .accounts: .integer(replay.accounts),
+                .erase: count(.erase),
+                .reopen: count(.reopen),
+                .cancel: count(.cancel),
+                .pause: count(.pause),
+                .open: .integer(replay.open),
+                .stuck: .integer(replay.stuck),
+                .decided: .integer(replay.decided),
+                .others: .integer(replay.others),
+                .held: .integer(seen.held),
+                .refused: .integer(done?.refused),
+                .skipFrom: .integer(skipped?.lowerBound),
+                .skipTo: .integer(skipped?.upperBound),
+                .confirm: .text(outcome == .wouldBeDone ? wordToType(seen).map { "--confirm=\($0)" } : nil),
+            ],
+            steps: replay.steps
+        )
+    }
+}
