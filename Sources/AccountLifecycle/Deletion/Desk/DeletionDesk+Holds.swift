@@ -23,25 +23,46 @@ extension DeletionDesk {
     /// Puts a legal hold on an account; one for the same reason is put once.
     package func hold(_ user: UUID, reason: String, on connection: isolated Connection) async throws -> Holding {
         do {
-            return try await place(on: user, reason: reason, connection)
+            while true {
+                if let holding = try await place(on: user, reason: reason, connection) { return holding }
+            }
         } catch let error as PostgresError where error.waitedTooLong {
             return .notNow(try StepUnderWay.refusal(of: user, on: connection))
         }
     }
 
-    private func place(on user: UUID, reason: String, _ connection: isolated Connection) async throws -> Holding {
+    /// Places it, unless a request was opened meanwhile whose job it has not locked: nil, and nothing was done then.
+    private func place(
+        on user: UUID,
+        reason: String,
+        _ connection: isolated Connection
+    ) async throws -> Holding? {
+        do {
+            return try await placeBeside(Self.openRequest(of: user, on: connection), user, reason: reason, connection)
+        } catch is RequestOpened {
+            return nil
+        }
+    }
+
+    private func placeBeside(
+        _ open: UUID?,
+        _ user: UUID,
+        reason: String,
+        _ connection: isolated Connection
+    ) async throws -> Holding {
         try await connection.atomically { connection in
             try limitLockWaits(on: connection)
             // Before the account, as a worker takes them: what begins for good at this moment comes before and is told,
             // or sees the hold.
-            if let open = try Self.openRequest(of: user, on: connection) {
-                try DeletionJobs.lock([open], on: connection)
-            }
+            if let open { try DeletionJobs.lock([open], on: connection) }
             let exists = try connection.first(
                 "select true from auth.users where id = \(user) for key share",
                 as: Bool.self
             )
             guard exists == true else { return .unknownUser }
+            // Its job would be locked in the wrong order now. One that is opened from here on locks nobody out before
+            // the hold is there.
+            guard try Self.openRequest(of: user, on: connection) == open else { throw RequestOpened() }
             let hold = try connection.first(
                 """
                 insert into accountctl.holds (user_id, reason, placed_by)
@@ -162,3 +183,6 @@ extension DeletionDesk {
         }
     }
 }
+
+/// While a hold waited for the account its deletion was asked for, or the request that was open has ended.
+private struct RequestOpened: Error {}

@@ -94,12 +94,7 @@ extension DeletionRun {
     /// Looked at under the lock of the account's row, which whoever brings one has to take. Where nothing is to be
     /// revoked, but what is known is not what was said, it is said anew.
     private func isAppleOpen(on connection: isolated Connection) throws -> Bool {
-        let reckoning = try AppleReckoning.read(
-            record.id,
-            of: user,
-            apple: services.apple,
-            on: connection
-        )
+        let reckoning = try reckonApple(on: connection)
         if reckoning.isOpen { return true }
         if !reckoning.isRecorded {
             try journal.record(.revokeApple, reckoning.outcome, StepFacts(counts: reckoning.counts), on: connection)

@@ -24,6 +24,7 @@ extension DeletionRun {
     }
 
     private func revokeAll() async throws -> StepResult {
+        var hasDealt = false
         // A credential may come in, or take the place of one that is being revoked: done is when none is left.
         while true {
             let credentials = try await services.pool.withConnection { connection -> [AppleCredential]? in
@@ -32,11 +33,13 @@ extension DeletionRun {
             }
             guard let credentials else { return try await waitForCode() }
             for credential in credentials {
-                guard let situation = try await revoke(credential) else { continue }
-                try await withdrawUnasked()
-                return .failed(situation)
+                if let situation = try await revoke(credential) {
+                    try await withdrawUnasked()
+                    return .failed(situation)
+                }
+                hasDealt = true
             }
-            if try await concludeApple() { return .recorded }
+            if try await hasDealt ? concludeApple() : concludeUnasked() { return .recorded }
         }
     }
 
@@ -210,22 +213,5 @@ extension DeletionRun {
                 where id = \(record.id) and exists (select from removed)
             )
             """
-    }
-
-    /// Says what became of everything held, unless something is held by now.
-    ///
-    /// - Returns: Whether it is said.
-    private func concludeApple() async throws -> Bool {
-        try await services.pool.withConnection { connection in
-            let reckoning = try AppleReckoning.read(
-                record.id,
-                of: user,
-                apple: services.apple,
-                on: connection
-            )
-            guard !reckoning.isOpen else { return false }
-            try journal.finish(.revokeApple, reckoning.outcome, StepFacts(counts: reckoning.counts), on: connection)
-            return true
-        }
     }
 }

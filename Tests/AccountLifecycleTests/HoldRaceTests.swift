@@ -1,0 +1,148 @@
+import Foundation
+import JobQueue
+import Postgres
+import Sandbox
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+/// A legal hold at the very moment at which a worker comes to what nobody can undo: it is in time, and nothing is begun
+/// for good, or it is told that it is late; never both.
+@Suite(.timeLimit(.minutes(5))) struct HoldRaceTests {
+    /// The worker holds its job's row until it has said that it asks Apple, or that it does not.
+    @Test(arguments: [true, false])
+    func aHoldThatWaitsForAWorkersFenceIsInTimeOrToldThatItIsLate(_ commits: Bool) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .begun(.revokeApple)))
+            let fence = try await stage.claim("account.delete")
+            let journal = DeletionJournal(request: request, fence: fence)
+            let desk = stage.desk
+            let holding = try await stage.admin.withTransaction { worker in
+                try journal.fenceFlushing(worker)
+                let holding = Task {
+                    try await stage.pool.withConnection { try await desk.hold(person.id, reason: "court", on: $0) }
+                }
+                try await worker.waitUntilSomebodyIsBlocked()
+                if commits { try journal.commit(to: .revokeApple, on: worker) }
+                return holding
+            }
+            let told = try await holding.value
+            #expect(told == (commits ? .heldLate(1, state: .running, done: [.revokeApple]) : .held(1)))
+            try await stage.expectHeld(request, fence, cancels: commits ? .refused(.begun(step: .revokeApple)) : .done)
+        }
+    }
+
+    /// Of an account that holds nothing at Apple the step has nothing to ask: it ends at once, and that nobody cancels.
+    @Test func aStepThatWaitsForAHoldDoesNotEndBehindIt() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.revokeApple)))
+            let fence = try await stage.claim("account.delete")
+            let desk = stage.desk
+            let driver = DeletionDriver(stage.services())
+            let (holding, drive) = try await stage.admin.withTransaction { operating in
+                let holding = try await desk.hold(person.id, reason: "court", on: operating)
+                let drive = Task { try await driver.drive(request, fence: fence) }
+                try await operating.waitUntilSomebodyIsBlocked()
+                return (holding, drive)
+            }
+            _ = try await drive.value
+            #expect(holding == .held(1))
+            try await stage.expectHeld(request, fence, cancels: .done)
+        }
+    }
+
+    /// It has begun, and nothing has told anybody yet that it is for good.
+    @Test(arguments: [Situation.Code.legalHold, .paused])
+    func whereNothingIsHeldAtAppleTheStepDoesNotEndBehindABrake(_ code: Situation.Code) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            let desk = stage.desk
+            try await stage.drive(request, once: .begun(.revokeApple)) {
+                try await stage.pool.withConnection { connection in
+                    if code == .legalHold {
+                        let holding = try await desk.hold(person.id, reason: "court", on: connection)
+                        #expect(holding == .held(1))
+                    } else {
+                        let act = try await desk.pause(request, reason: "test", on: connection)
+                        #expect(act == .done)
+                    }
+                }
+            }
+            #expect(try await stage.situation(request)?.code == code)
+            #expect(try await stage.outcome(.revokeApple, request) == nil)
+            let act = try await stage.pool.withConnection { try await desk.cancel(request, reason: "test", on: $0) }
+            #expect(act == .done)
+        }
+    }
+
+    /// Without grace the request is opened, and the account locked out, while the hold waits for the account's row.
+    @Test func aHoldKnowsARequestThatWasOpenedWhileItWaited() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = UUID()
+            let desk = stage.desk
+            let (held, fenced) = AsyncStream.makeStream(of: Void.self)
+            let (holding, worker) = try await stage.admin.withTransaction { lockingOut in
+                try lockingOut.execute("select from auth.users where id = \(person.id) for update")
+                let holding = Task {
+                    try await stage.pool.withConnection { try await desk.hold(person.id, reason: "court", on: $0) }
+                }
+                try await lockingOut.waitUntilSomebodyIsBlocked()
+                try await stage.openLockedOut(request, of: person)
+                let journal = DeletionJournal(request: request, fence: try await stage.claim("account.delete"))
+                let worker = Task {
+                    defer { fenced.finish() }
+                    try await stage.admin.withTransaction { worker in
+                        try journal.fenceFlushing(worker)
+                        fenced.finish()
+                        try await worker.waitUntilSomebodyIsBlocked()
+                        try journal.commit(to: .revokeApple, on: worker)
+                    }
+                }
+                for await _ in held {}
+                return (holding, worker)
+            }
+            let told = try await holding.value
+            try await worker.value
+            #expect(told == .heldLate(1, state: .running, done: [.revokeApple]))
+        }
+    }
+}
+
+extension Stage {
+    /// Has the worker go on, which finds the hold: Apple is not asked, and a cancelling is answered like this.
+    fileprivate func expectHeld(
+        _ request: UUID,
+        _ fence: JobFence,
+        cancels answer: DeletionDesk.Act
+    ) async throws {
+        _ = try await DeletionDriver(services()).drive(request, fence: fence)
+        #expect(try await situation(request)?.code == .legalHold)
+        #expect(sandbox.journal.count(.appleRevoke) == 0)
+        #expect(try await outcome(.revokeApple, request) == nil)
+        let act = try await pool.withConnection { [desk] in try await desk.cancel(request, reason: "test", on: $0) }
+        #expect(act == answer)
+    }
+
+    /// A request, its job, and the lock-out, as they are once a worker has come to it.
+    fileprivate func openLockedOut(_ request: UUID, of person: Person) async throws {
+        try await sql(
+            """
+            with request as (
+                insert into accountctl.deletion_requests (id, user_id, origin, state, run_after, legal_deadline, locked_out_at)
+                values (\(request), \(person.id), 'app', 'running', now(), now() + interval '1 month', now())
+                returning id
+            )
+            insert into accountctl.jobs (kind, queue, args, unique_key)
+            select 'account.delete', 'deletions', jsonb_build_object('request', id), 'account.delete:' || id
+            from request
+            """
+        )
+    }
+}
