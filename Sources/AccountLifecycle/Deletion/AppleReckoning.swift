@@ -35,59 +35,128 @@ struct AppleReckoning: Sendable {
         apple: AppleGateway,
         on connection: isolated Connection
     ) throws -> AppleReckoning {
-        let (credentials, recorded, isOpen, isLost, lasting, isOneEnded, isThere) = try connection.one(
-            """
-            select
-                r.apple_counts,
-                r.apple_outcome,
-                exists (select from accountctl.apple_credentials as c where c.user_id = \(user))
-                or exists (
-                    select
-                    from accountctl.authorization_codes as c
-                    where c.user_id = \(user) and c.code is not null
-                ),
-                exists (
-                    select
-                    from accountctl.lost_grants as l
-                    where l.user_id = \(user) and \(lasts(since: "l.lost_at", clientID: "l.client_id"))
-                ),
-                unknown.lasting,
-                unknown.ended > 0,
-                exists (select from auth.users as u where u.id = \(user))
-            from accountctl.deletion_requests as r
-            cross join lateral (
-                select count(*) filter (where u.lasts) as lasting, count(*) filter (where not u.lasts) as ended
-                from (
-                    select \(lasts(since: "c.settled_at", clientID: "coalesce(c.client_id, \(apple.onlyClientID))")) as lasts
-                    from accountctl.authorization_codes as c
-                    where c.user_id = \(user)
-                      and c.state = 'grant_unknown'
-                ) as u
-            ) as unknown
-            where r.id = \(request)
-            """,
-            as: (JSON<[String: Int]>, StepOutcome?, Bool, Bool, Int, Bool, Bool).self
-        )
+        let recorded = try Recorded.read(request, of: user, onlyClientID: apple.onlyClientID, on: connection)
+        return AppleReckoning(recorded, isConfigured: apple.isConfigured)
+    }
+
+    private init(_ recorded: Recorded, isConfigured: Bool) {
         // With an account that was deleted in another way went whatever was known of its grants, where any were: one
         // that was revoked before says nothing of the others.
-        let isForgotten = !isThere && apple.isConfigured
-        let unknown = isForgotten ? 1 : lasting
-        var counts = credentials.value
+        let isForgotten = !recorded.isThere && isConfigured
+        let unknown = isForgotten ? 1 : recorded.lasting
+        var counts = recorded.counts
         counts[StepOutcome.grantUnknown.rawValue] = nil
-        let outcome = outcome(counts, isLost: isLost, isUnknown: unknown > 0)
+        let outcome = Self.outcome(counts, isLost: recorded.isLost, isUnknown: unknown > 0)
         // Apple's answer to one of the codes may come yet, which is known then: to one of those that revoking ended,
         // perhaps.
-        let mayBeAnswered = outcome == .grantUnknown && !isForgotten && !isOneEnded
+        let mayBeAnswered = outcome == .grantUnknown && !isForgotten && !recorded.isOneEnded
         let left = unknown - (mayBeAnswered ? 1 : 0)
         // Once the rest is revoked, nothing else tells of it any more. Where something is not revoked for good, that is
         // told.
         if left > 0, outcome != .notRevoked { counts[StepOutcome.grantUnknown.rawValue] = left }
-        return AppleReckoning(
-            outcome: outcome,
-            counts: counts,
-            isOpen: isOpen,
-            isRecorded: outcome == recorded && counts == credentials.value
+        self.outcome = outcome
+        self.counts = counts
+        isOpen = recorded.isOpen
+        isRecorded = outcome == recorded.outcome && counts == recorded.counts
+    }
+
+    /// A revoked credential ends the whole authorisation of the person for its client id, whatever was lost or unknown
+    /// of it until then; what came later lives on.
+    private static func outcome(_ counts: [String: Int], isLost: Bool, isUnknown: Bool) -> StepOutcome {
+        func has(_ outcome: StepOutcome) -> Bool { counts[outcome.rawValue] != nil }
+        if has(.notRevoked) || isLost { return .notRevoked }
+        if has(.pending) { return .pending }
+        if isUnknown { return .grantUnknown }
+        return has(.revoked) ? .revoked : .notHeld
+    }
+}
+
+/// What the database holds of an account's grants at Apple.
+private struct Recorded {
+    /// What became of each credential that was dealt with, by outcome.
+    let counts: [String: Int]
+    /// What was said of all of them.
+    let outcome: StepOutcome?
+    /// Whether a credential is held, or a code may still become one.
+    let isOpen: Bool
+    /// Whether a credential was lost, and nothing has ended its grant since.
+    let isLost: Bool
+    /// How many codes may have become grants that nothing has ended since.
+    let lasting: Int
+    /// Whether a code may have become a grant that revoking has ended since.
+    let isOneEnded: Bool
+    /// Whether the account is there.
+    let isThere: Bool
+
+    /// Reads it, as of one moment.
+    static func read(
+        _ request: UUID,
+        of user: UUID,
+        onlyClientID: String?,
+        on connection: isolated Connection
+    ) throws -> Recorded {
+        let (counts, outcome, isOpen, isLost, lasting, isOneEnded, isThere) = try connection.one(
+            """
+            select
+                r.apple_counts,
+                r.apple_outcome,
+                \(isOpen(of: user)),
+                \(isLost(of: user)),
+                unknown.lasting,
+                unknown.ended > 0,
+                exists (select from auth.users as u where u.id = \(user))
+            from accountctl.deletion_requests as r
+            cross join lateral (\(unknown(of: user, onlyClientID: onlyClientID))) as unknown
+            where r.id = \(request)
+            """,
+            as: (JSON<[String: Int]>, StepOutcome?, Bool, Bool, Int, Bool, Bool).self
         )
+        return Recorded(
+            counts: counts.value,
+            outcome: outcome,
+            isOpen: isOpen,
+            isLost: isLost,
+            lasting: lasting,
+            isOneEnded: isOneEnded,
+            isThere: isThere
+        )
+    }
+
+    private static func isOpen(of user: UUID) -> Statement {
+        """
+        (
+            exists (select from accountctl.apple_credentials as c where c.user_id = \(user))
+            or exists (
+                select
+                from accountctl.authorization_codes as c
+                where c.user_id = \(user) and c.code is not null
+            )
+        )
+        """
+    }
+
+    private static func isLost(of user: UUID) -> Statement {
+        """
+        exists (
+            select
+            from accountctl.lost_grants as l
+            where l.user_id = \(user) and \(lasts(since: "l.lost_at", clientID: "l.client_id"))
+        )
+        """
+    }
+
+    /// How many codes that nobody knows the end of may have become grants: such as are `lasting`, and such as have
+    /// `ended`.
+    private static func unknown(of user: UUID, onlyClientID: String?) -> Statement {
+        """
+        select count(*) filter (where u.lasts) as lasting, count(*) filter (where not u.lasts) as ended
+        from (
+            select \(lasts(since: "c.settled_at", clientID: "coalesce(c.client_id, \(onlyClientID))")) as lasts
+            from accountctl.authorization_codes as c
+            where c.user_id = \(user)
+              and c.state = 'grant_unknown'
+        ) as u
+        """
     }
 
     /// Whether what was got of Apple under a client id by a moment is still to be told as not revoked.
@@ -121,83 +190,5 @@ struct AppleReckoning: Sendable {
             '-infinity'
         )
         """
-    }
-
-    /// A revoked credential ends the whole authorisation of the person for its client id, whatever was lost or unknown
-    /// of it until then; what came later lives on.
-    private static func outcome(_ counts: [String: Int], isLost: Bool, isUnknown: Bool) -> StepOutcome {
-        func has(_ outcome: StepOutcome) -> Bool { counts[outcome.rawValue] != nil }
-        if has(.notRevoked) || isLost { return .notRevoked }
-        if has(.pending) { return .pending }
-        if isUnknown { return .grantUnknown }
-        return has(.revoked) ? .revoked : .notHeld
-    }
-
-    /// The counts of a request with one credential more of which this became.
-    static func oneMore(_ outcome: StepOutcome) -> Statement {
-        """
-        apple_counts || jsonb_build_object(
-            \(outcome.rawValue)::text,
-            coalesce((apple_counts ->> \(outcome.rawValue))::integer, 0) + 1
-        )
-        """
-    }
-
-    /// Counts credentials that were pending by what became of them: of a request for each time that it is named.
-    ///
-    /// A request that is under way reckons by these counts once more when its account goes.
-    static func settlePending(
-        of requests: [UUID],
-        as outcome: StepOutcome,
-        on connection: isolated Connection
-    ) throws {
-        let pending = StepOutcome.pending.rawValue
-        try connection.execute(
-            """
-            update accountctl.deletion_requests as r
-            set apple_counts = case
-                    when (r.apple_counts ->> \(pending))::integer > s.settled then
-                        r.apple_counts
-                            || jsonb_build_object(\(pending)::text, (r.apple_counts ->> \(pending))::integer - s.settled)
-                    else r.apple_counts - \(pending)::text
-                end || jsonb_build_object(
-                    \(outcome.rawValue)::text,
-                    coalesce((r.apple_counts ->> \(outcome.rawValue))::integer, 0) + s.settled
-                )
-            from (
-                select id, count(*)::integer
-                from unnest(\(requests)) as t (id)
-                group by id
-            ) as s (id, settled)
-            where r.id = s.id
-            """
-        )
-    }
-
-    /// Counts a credential that was handed over to later attempts after the account was gone; what is counted as unknown
-    /// besides it stays so.
-    static func countPending(of request: UUID, on connection: isolated Connection) throws {
-        let pending = StepOutcome.pending.rawValue
-        try connection.execute(
-            """
-            update accountctl.deletion_requests
-            set apple_counts = \(oneMore(.pending)),
-                apple_outcome = case
-                    when apple_outcome is null or apple_outcome = \(StepOutcome.notRevoked.rawValue) then apple_outcome
-                    else \(pending)
-                end
-            where id = \(request)
-            """
-        )
-        try connection.execute(
-            """
-            update accountctl.deletion_steps
-            set outcome = \(pending)
-            where request_id = \(request)
-              and step = \(DeletionStep.revokeApple.rawValue)
-              and finished_at is not null
-              and outcome <> \(StepOutcome.notRevoked.rawValue)
-            """
-        )
     }
 }
