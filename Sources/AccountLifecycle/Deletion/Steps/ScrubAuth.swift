@@ -27,9 +27,6 @@ enum AuthScrub {
         }
     }
 
-    /// The whole log is read; the usual deadline is for statements with an index.
-    private static let deadline = Duration.seconds(1800)
-
     /// Scrubs in one pass for those of the accounts whose requests nothing stops, and tells for each what there was;
     /// nil for the others.
     ///
@@ -40,7 +37,7 @@ enum AuthScrub {
     static func pass(for users: [UUID], keptBuckets: Set<String>, pool: Pool) async throws -> [Counts?] {
         let (readFor, entries) = try await pool.withConnection { connection in
             let released = try DeletionBrakes.released(users, on: connection)
-            return (released, try auditEntries(of: released, on: connection))
+            return (released, try AuditLogScrub.entries(of: released, on: connection))
         }
         guard !readFor.isEmpty else { return users.map { _ in nil } }
         for holdsFirst in [false, true] {
@@ -104,116 +101,8 @@ enum AuthScrub {
             ),
             \.uploads
         )
-        count(try scrubAuditLog(texts, entries, on: connection), \.auditEntries)
+        count(try AuditLogScrub.scrub(entries, of: texts, on: connection), \.auditEntries)
         return counts
-    }
-
-    /// Those entries of the audit log that name one of the accounts.
-    ///
-    /// The ids in the documents have no index: one pass serves all accounts.
-    private static func auditEntries(of users: [UUID], on connection: isolated Connection) throws -> [UUID] {
-        guard !users.isEmpty else { return [] }
-        let texts = users.map(\.text)
-        return try connection.query(
-            """
-            select e.id
-            \(entriesNaming(texts))
-            """,
-            as: UUID.self,
-            deadline: deadline
-        )
-    }
-
-    /// Where to read entries `e` that name one of the accounts as the actor `a`, the subject `s` or by a provider's
-    /// name `p`.
-    ///
-    /// The document is `r.payload`, less what the server takes and cannot read: nearly all have no such escape, and are
-    /// read as they are.
-    private static func entriesNaming(_ users: [String]) -> Statement {
-        """
-        from auth.audit_log_entries as e
-        cross join lateral (
-            select case
-                when strpos(e.payload::text, '\\u') = 0 then e.payload
-                else (\(WrittenJSON.readable("e.payload::text")))::json
-            end
-        ) as r (payload)
-        left join unnest(\(users)) as a (id) on a.id = lower(r.payload ->> 'actor_id')
-        left join unnest(\(users)) as s (id) on s.id = lower(r.payload -> 'traits' ->> 'user_id')
-        left join unnest(\(users)) as p (id) on p.id = lower(r.payload -> 'traits' ->> 'provider_id')
-        where (a.id is not null or s.id is not null or p.id is not null)
-        """
-    }
-
-    /// Takes what is personal out of audit entries; the entries stay.
-    ///
-    /// Of the actor where the account acted, of the subject where it was acted upon: an administrator who deleted it
-    /// stays named. What an entry tells besides is about the account where it acted itself, and names it in more than
-    /// one way: an identity that was unlinked stands there with the provider's name for the person, which for e-mail
-    /// and phone is the user id. Of that only kinds stay.
-    private static func scrubAuditLog(
-        _ users: [String],
-        _ entries: [UUID],
-        on connection: isolated Connection
-    ) throws -> [String?] {
-        try connection.query(
-            """
-            with found as materialized (
-                select
-                    e.id,
-                    r.payload::jsonb as payload,
-                    a.id is not null as is_actor,
-                    coalesce(lower(r.payload -> 'traits' ->> 'user_id') = a.id, true) as is_about_actor,
-                    s.id is not null or p.id is not null as is_subject,
-                    a.id as actor,
-                    s.id as subject,
-                    p.id as provider
-                \(entriesNaming(users))
-                  and e.id = any(\(entries))
-            ),
-            scrubbed as (
-                update auth.audit_log_entries as e
-                set payload = (
-                        case when f.is_actor then
-                            f.payload - array['actor_id', 'actor_username', 'actor_name']
-                        else
-                            f.payload
-                        end
-                        || case
-                            when jsonb_typeof(f.payload -> 'traits') is distinct from 'object' then '{}'
-                            when f.is_actor and f.is_about_actor then
-                                jsonb_build_object(
-                                    'traits',
-                                    (
-                                        select coalesce(jsonb_object_agg(t.key, t.value), '{}')
-                                        from jsonb_each(f.payload -> 'traits') as t
-                                        where t.key in ('provider', 'provider_type', 'channel', 'factor_type')
-                                    )
-                                )
-                            when f.is_subject then
-                                jsonb_build_object(
-                                    'traits',
-                                    (f.payload -> 'traits')
-                                    - array['user_id', 'user_email', 'user_phone', 'provider_id', 'identity_id']
-                                )
-                            else '{}'
-                        end
-                    )::json,
-                    ip_address = case when f.is_actor then '' else e.ip_address end
-                from found as f
-                where e.id = f.id
-                returning f.actor, f.subject, f.provider
-            )
-            select distinct_id
-            from scrubbed
-            cross join lateral (
-                select distinct unnest(array[actor, subject, provider])
-            ) as ids (distinct_id)
-            where distinct_id is not null
-            """,
-            as: String?.self,
-            deadline: deadline
-        )
     }
 }
 
