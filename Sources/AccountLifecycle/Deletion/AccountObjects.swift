@@ -6,22 +6,6 @@ import Postgres
     import Foundation
 #endif
 
-/// An object in Storage, by bucket and key.
-struct StoredObject: Sendable, Hashable, Comparable {
-    let bucket: String
-    /// The key exactly as stored: keys are case-sensitive.
-    let key: String
-
-    init(bucket: String, key: String) {
-        self.bucket = bucket
-        self.key = key
-    }
-
-    static func < (left: StoredObject, right: StoredObject) -> Bool {
-        (left.bucket, left.key) < (right.bucket, right.key)
-    }
-}
-
 /// Finds the objects that belong to accounts, by one rule, in one pass for many accounts.
 ///
 /// The rule: an object is an account's when `owner_id` is this account, or `owner`, which Storage has deprecated, where
@@ -48,37 +32,8 @@ enum AccountObjects {
         on connection: isolated Connection
     ) throws -> [UUID: Found] {
         var found: [UUID: Set<StoredObject>] = [:]
-        // Owner columns have no index: this reads the table once, for all accounts. Joined, since the server hashes
-        // what it joins, and compares each row with every account of an array it was given as a parameter.
-        let owned = try connection.query(
-            """
-            select a.id, o.bucket_id, o.name
-            from storage.objects as o
-            join unnest(\(users), \(users.map(\.text))) as a (id, text) on a.text = \(owner)
-            where o.bucket_id is not null
-              and o.name is not null
-            """,
-            as: (UUID, String, String).self,
-            deadline: .seconds(1800)
-        )
-        for (user, bucket, key) in owned {
-            found[user, default: []].insert(StoredObject(bucket: bucket, key: key))
-        }
-        // One index range per bucket and account.
-        let inFolder = try connection.query(
-            """
-            select a.id, o.bucket_id, o.name
-            from unnest(\(users)) as a (id)
-            cross join storage.buckets as b
-            join storage.objects as o
-                on o.bucket_id = b.id
-                and \(isInFolder(of: "a.id"))
-            where \(isNobodys)
-            """,
-            as: (UUID, String, String).self
-        )
-        for (user, bucket, key) in inFolder {
-            found[user, default: []].insert(StoredObject(bucket: bucket, key: key))
+        for (user, object) in try owned(by: users, on: connection) + inFolders(of: users, on: connection) {
+            found[user, default: []].insert(object)
         }
         var shared: [UUID: Int] = [:]
         if let profiles {
@@ -95,6 +50,46 @@ enum AccountObjects {
         return Dictionary(
             users.map { ($0, Found(objects: (found[$0] ?? []).sorted(), shared: shared[$0] ?? 0)) }
         ) { first, _ in first }
+    }
+
+    /// The objects that say that they are one of the accounts'.
+    ///
+    /// Owner columns have no index: this reads the table once, for all accounts. Joined, since the server hashes what it
+    /// joins, and compares each row with every account of an array it was given as a parameter.
+    private static func owned(
+        by users: [UUID],
+        on connection: isolated Connection
+    ) throws -> [(account: UUID, object: StoredObject)] {
+        try connection.query(
+            """
+            select a.id, o.bucket_id, o.name
+            from storage.objects as o
+            join unnest(\(users), \(users.map(\.text))) as a (id, text) on a.text = \(owner)
+            where o.bucket_id is not null
+              and o.name is not null
+            """,
+            as: (UUID, String, String).self,
+            deadline: .seconds(1800)
+        ).map { ($0, StoredObject(bucket: $1, key: $2)) }
+    }
+
+    /// The objects of nobody in the accounts' folders: one index range per bucket and account.
+    private static func inFolders(
+        of users: [UUID],
+        on connection: isolated Connection
+    ) throws -> [(account: UUID, object: StoredObject)] {
+        try connection.query(
+            """
+            select a.id, o.bucket_id, o.name
+            from unnest(\(users)) as a (id)
+            cross join storage.buckets as b
+            join storage.objects as o
+                on o.bucket_id = b.id
+                and \(isInFolder(of: "a.id"))
+            where \(isNobodys)
+            """,
+            as: (UUID, String, String).self
+        ).map { ($0, StoredObject(bucket: $1, key: $2)) }
     }
 
     /// The objects of nobody that the profiles of these accounts name, and whether they are not these accounts' alone.

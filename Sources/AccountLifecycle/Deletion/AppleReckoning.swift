@@ -100,8 +100,8 @@ private struct Recorded {
             select
                 r.apple_counts,
                 r.apple_outcome,
-                \(isOpen(of: user)),
-                \(isLost(of: user)),
+                \(anythingOpen(of: user)),
+                \(anythingLost(of: user)),
                 unknown.lasting,
                 unknown.ended > 0,
                 exists (select from auth.users as u where u.id = \(user))
@@ -122,7 +122,7 @@ private struct Recorded {
         )
     }
 
-    private static func isOpen(of user: UUID) -> Statement {
+    private static func anythingOpen(of user: UUID) -> Statement {
         """
         (
             exists (select from accountctl.apple_credentials as c where c.user_id = \(user))
@@ -135,7 +135,7 @@ private struct Recorded {
         """
     }
 
-    private static func isLost(of user: UUID) -> Statement {
+    private static func anythingLost(of user: UUID) -> Statement {
         """
         exists (
             select

@@ -14,7 +14,7 @@ package import Sealing
 package struct AccountDirectory: Sendable {
     /// The most rows one lookup shows.
     package var limit = 50
-    private let hashKey: HashKey?
+    let hashKey: HashKey?
 
     /// - Parameter hashKey: the key of keyed hashes, by which an erased account is found again; nil when there is none.
     package init(hashKey: HashKey?) {
@@ -165,76 +165,5 @@ package struct AccountDirectory: Sendable {
                 isHeld: isHeld
             )
         }
-    }
-
-    /// Accounts without a row.
-    private struct Gone {
-        var erased: [ErasedAccount] = []
-        var leaving: [LeavingAccount] = []
-    }
-
-    /// What is known of an account that is gone: by its user id, which has become a keyed hash with the receipt, by its
-    /// request, by its receipt.
-    ///
-    /// As of one moment, so that none is missed while it goes from the one to the other.
-    private func gone(_ term: LookupTerm, on connection: isolated Connection) throws -> Gone {
-        guard term.ids != nil || term.receipt != nil else { return Gone() }
-        let account = term.kind == .request ? nil : term.userID
-        let accounts = term.kind == .request ? nil : term.ids
-        let requests = term.kind == .userID ? nil : term.ids
-        let hash = try account.flatMap { id in
-            try hashKey.map { try SubjectHash.checked(id, key: $0, on: connection).bytes }
-        }
-        let rows = try connection.query(
-            """
-            (
-                select r.id, r.requested_at, r.finished_at, e.number, null::uuid, r.state, r.legal_deadline, null::text
-                from accountctl.deletion_requests as r
-                left join accountctl.deletion_receipts as e on e.request_id = r.id
-                where r.state = 'verified'
-                  and (
-                      r.subject_hash = \(hash)
-                      or r.id between \(requests?.lowerBound) and \(requests?.upperBound)
-                      or r.id = (select request_id from accountctl.deletion_receipts where number = \(term.receipt))
-                  )
-                order by r.finished_at desc
-                limit \(limit + 1)
-            )
-            union all
-            (
-                select r.id, r.requested_at, null, null, r.user_id, r.state, r.legal_deadline,
-                       (select s.step from accountctl.deletion_steps as s
-                        where s.request_id = r.id order by s.started_at desc nulls last limit 1)
-                from accountctl.deletion_requests as r
-                where r.finished_at is null
-                  and (
-                      r.user_id between \(accounts?.lowerBound) and \(accounts?.upperBound)
-                      or r.id between \(requests?.lowerBound) and \(requests?.upperBound)
-                  )
-                  and not exists (select from auth.users as u where u.id = r.user_id)
-                order by r.legal_deadline
-                limit \(limit + 1)
-            )
-            """,
-            as: (UUID, Date, Date?, Int64?, UUID?, DeletionState, Date, DeletionStep?).self
-        )
-        var gone = Gone()
-        for (request, requestedAt, erasedAt, receipt, account, state, legalDeadline, step) in rows {
-            if let erasedAt {
-                gone.erased.append(
-                    ErasedAccount(request: request, requestedAt: requestedAt, erasedAt: erasedAt, receipt: receipt)
-                )
-            } else if let account {
-                let deletion = DeletionInBrief(
-                    request: request,
-                    state: state,
-                    step: step,
-                    requestedAt: requestedAt,
-                    legalDeadline: legalDeadline
-                )
-                gone.leaving.append(LeavingAccount(id: account, deletion: deletion))
-            }
-        }
-        return gone
     }
 }

@@ -16,59 +16,11 @@ extension AccountReport {
         counting: (all: Duration, one: Duration),
         on connection: isolated Connection
     ) async throws -> [Dependent] {
-        let keys = try connection.query(
-            """
-            select n.nspname::text, c.relname::text, a.attname::text,
-                   case k.confdeltype
-                       when 'c' then 'cascade' when 'n' then 'set null' when 'd' then 'set default'
-                       when 'r' then 'restrict' else 'no action'
-                   end,
-                   \(size(of: "c.oid")) < 8388608
-                   or exists (
-                       select from pg_index as i
-                       where i.indrelid = c.oid and i.indisvalid and i.indpred is null and i.indkey[0] = a.attnum
-                   ),
-                   has_schema_privilege(n.oid, 'USAGE')
-                   and has_column_privilege(c.oid, a.attnum, 'SELECT')
-                   and not row_security_active(c.oid)
-            from pg_constraint as k
-            join pg_class as c on c.oid = k.conrelid
-            join pg_namespace as n on n.oid = c.relnamespace
-            join pg_attribute as a on a.attrelid = c.oid and a.attnum = k.conkey[1]
-            where k.contype = 'f'
-              and (
-                  k.confrelid = 'auth.users'::regclass
-                  or k.confrelid = to_regclass('public.profiles')
-                  and exists (
-                      select
-                      from pg_constraint as p
-                      where p.contype = 'f'
-                        and p.conrelid = k.confrelid
-                        and p.confrelid = 'auth.users'::regclass
-                        and p.conkey = k.confkey
-                  )
-              )
-              and cardinality(k.conkey) = 1
-              and k.conparentid = 0
-              and n.nspname not in ('auth', 'storage', 'accountctl')
-              and a.atttypid = 'uuid'::regtype
-            order by 1, 2, 3
-            """,
-            as: (String, String, String, String, Bool, Bool).self
-        )
-        let counted = keys.filter { $0.4 && $0.5 }.map { schema, table, column, _, _, _ -> Statement in
-            "select count(*) from \(identifier: schema).\(identifier: table) where \(identifier: column) = \(id)"
-        }
+        let references = try AccountReference.all(on: connection)
+        let counted = references.filter(\.isCountable).map { $0.counting(id) }
         var counts = try await counts(counted, within: counting, on: connection)[...]
-        return keys.map { schema, table, column, onDelete, isCheap, isReadable in
-            let count = isCheap && isReadable ? counts.removeFirst() : nil
-            return Dependent(
-                table: schema + "." + table,
-                column: column,
-                onDelete: onDelete,
-                rows: count,
-                uncounted: !isReadable ? .noRight : !isCheap ? .noIndex : count == nil ? .noTime : nil
-            )
+        return references.map { reference in
+            reference.dependent(counted: reference.isCountable ? counts.removeFirst() : nil)
         }
     }
 
