@@ -20,7 +20,12 @@ package struct TeamTransfer: Sendable, Hashable {
     /// How far a transfer is, in accounts.
     package struct Status: Codable, Sendable, Hashable {
         /// Accounts with an Apple identity that have no transfer identifier yet.
+        ///
+        /// Who came between the transfer and its first exchange is among them: nothing tells those from the former
+        /// team's.
         package var waiting = 0
+        /// Accounts that have none and need none: their Apple identity came with the recipient, or after it.
+        package var newcomers = 0
         /// Devices have seen that the identity is to move, of whatever app; each goes when it is applied.
         package var seen = 0
         /// Have a transfer identifier.

@@ -26,23 +26,8 @@ package struct TransferBooks: Sendable {
     /// - Throws: ``PostgresError``.
     package func status() async throws -> TeamTransfer.Status {
         let transfer = transfer
-        let (waiting, seen, counts) = try await pool.withConnection { connection in
-            let waiting = try connection.one(
-                """
-                select count(distinct i.user_id)
-                from auth.identities as i
-                where i.provider = 'apple'
-                  and not exists (
-                      select
-                      from accountctl.apple_transfers as t
-                      where t.user_id = i.user_id
-                        and t.client_id = \(transfer.clientID)
-                        and t.target_team = \(transfer.targetTeam)
-                  )
-                """,
-                as: Int.self,
-                deadline: Self.patience
-            )
+        let (unidentified, seen, counts) = try await pool.withConnection { connection in
+            let unidentified = try Self.unidentified(transfer, on: connection)
             let seen = try connection.one(
                 "select count(*) from accountctl.apple_identity_marks where state = 'transferred'",
                 as: Int.self
@@ -58,10 +43,10 @@ package struct TransferBooks: Sendable {
                 as: (TransferState, Int).self,
                 deadline: Self.patience
             )
-            return (waiting, seen, Dictionary(counts) { first, _ in first })
+            return (unidentified, seen, Dictionary(counts) { first, _ in first })
         }
         var status = TeamTransfer.Status()
-        status.waiting = waiting
+        (status.waiting, status.newcomers) = unidentified
         status.seen = seen
         status.generated = counts[.generated] ?? 0
         status.exchanged = counts[.exchanged] ?? 0
@@ -69,6 +54,74 @@ package struct TransferBooks: Sendable {
         status.refused = counts[.refused] ?? 0
         status.conflict = counts[.conflict] ?? 0
         return status
+    }
+
+    /// How many accounts with an Apple identity have no transfer identifier: of the former team, as far as anything
+    /// tells, and others.
+    private static func unidentified(
+        _ transfer: TeamTransfer,
+        on connection: isolated Connection
+    ) throws -> (waiting: Int, newcomers: Int) {
+        let (waiting, newcomers) = try connection.one(
+            """
+            with known as (
+                select distinct transfer_identifier
+                from accountctl.apple_transfers
+                where client_id = \(transfer.clientID)
+                  and target_team = \(transfer.targetTeam)
+                  and transfer_identifier is not null
+            ),
+            account as (
+                select i.user_id, bool_and(\(isNew(transfer))) as is_new
+                from auth.identities as i
+                left join known as k
+                    on k.transfer_identifier = i.identity_data -> 'custom_claims' ->> 'transfer_sub'
+                where i.provider = 'apple'
+                  and not exists (
+                      select
+                      from accountctl.apple_transfers as t
+                      where t.user_id = i.user_id
+                        and t.client_id = \(transfer.clientID)
+                        and t.target_team = \(transfer.targetTeam)
+                  )
+                group by i.user_id
+            )
+            select count(*) filter (where not is_new), count(*) filter (where is_new)
+            from account
+            """,
+            as: (Int, Int).self,
+            deadline: patience
+        )
+        return (waiting, newcomers)
+    }
+
+    /// Whether the identity `i` is certainly none of the former team's for this app: Apple called it by an identifier
+    /// `k` that was got for the recipient, the recipient has its sub, or it is younger than an exchange, which the
+    /// transfer came before.
+    ///
+    /// For telling alone, and nobody is kept from being asked about: an app may go to a team, come back, and go there
+    /// once more.
+    private static func isNew(_ transfer: TeamTransfer) -> Statement {
+        """
+        coalesce(
+            k.transfer_identifier is not null
+            or exists (
+                select
+                from accountctl.apple_transfers as n
+                where n.client_id = \(transfer.clientID)
+                  and n.target_team = \(transfer.targetTeam)
+                  and n.new_sub = i.provider_id
+            )
+            or i.created_at > (
+                select min(e.updated_at)
+                from accountctl.apple_transfers as e
+                where e.client_id = \(transfer.clientID)
+                  and e.target_team = \(transfer.targetTeam)
+                  and e.new_sub is not null
+            ),
+            false
+        )
+        """
     }
 
     /// The teams that the app goes to, as far as anything is recorded.

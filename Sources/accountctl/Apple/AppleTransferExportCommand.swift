@@ -9,7 +9,7 @@ struct AppleTransferExportCommand: AccountctlCommand {
         abstract: "Write the file for the recipient: one JSON object a line with user_id and transfer_sub.",
         discussion: """
             Old subs and relay addresses are not in it: they are not for the recipient. How many users have no transfer identifier,
-            and so no line, is told on standard error.
+            and so no line, is told on standard error; apple transfer status tells which of them need none.
 
             EXIT CODES
               0 written; 3 nothing is known of a transfer to that team

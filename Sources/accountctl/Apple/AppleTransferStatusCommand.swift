@@ -8,13 +8,18 @@ struct AppleTransferStatusCommand: AccountctlCommand {
         commandName: "status",
         abstract: "Show how many users there are to move, and how far each is.",
         discussion: """
+            New users of the recipient's team need no transfer identifier. Those who came after its first exchange, or whom Apple calls
+            by an identifier that is known here, are counted as newcomers; who came before that is among those without one.
+
             EXAMPLES
               accountctl apple transfer status com.example.app --team ABCDE12345
             """,
         aliases: ["plan"]
     )
 
-    static let outputFields = ["waiting", "seen", "generated", "exchanged", "applied", "refused", "conflict"]
+    static let outputFields = [
+        "waiting", "newcomers", "seen", "generated", "exchanged", "applied", "refused", "conflict",
+    ]
 
     @OptionGroup
     var options: TransferOptions
@@ -33,6 +38,7 @@ struct AppleTransferStatusCommand: AccountctlCommand {
                 .init(
                     .facts([
                         .init("waiting", "Without a transfer identifier", .integer(status.waiting)),
+                        .init("newcomers", "Came since the transfer, and need none", .integer(status.newcomers)),
                         .init("seen", "Seen as moving by a device", .integer(status.seen)),
                         .init("generated", "With one", .integer(status.generated)),
                         .init("exchanged", "Known to the recipient", .integer(status.exchanged)),

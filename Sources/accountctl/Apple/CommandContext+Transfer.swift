@@ -12,7 +12,8 @@ extension CommandContext {
         _ = try appleIdentity(of: options.clientID, try settingsForApple().apple)
     }
 
-    /// Reads how far a transfer is that goes on with what is known, and tells how many users have no transfer identifier.
+    /// Reads how far a transfer is that goes on with what is known, and tells how many users have no transfer identifier,
+    /// and how many of them need none.
     ///
     /// - Throws: ``CommandError`` where nothing is known: then nobody would be moved, as if all were well.
     func begun(_ books: TransferBooks, _ options: TransferOptions) async throws -> TeamTransfer.Status {
@@ -30,7 +31,15 @@ extension CommandContext {
                     : "Known is one to \(Wording.list(known)): was that meant by --team?"
             )
         }
-        if status.waiting > 0 { messages.warning(without) }
+        if status.waiting > 0 {
+            messages.warning(without + "; whoever came between the transfer and its first exchange is counted, too")
+        }
+        if status.newcomers > 0 {
+            messages.note(
+                Wording.count(status.newcomers, "user has", "users have") + " come since the transfer, and "
+                    + (status.newcomers == 1 ? "needs" : "need") + " no transfer identifier"
+            )
+        }
         return status
     }
 

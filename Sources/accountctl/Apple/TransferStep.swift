@@ -18,7 +18,8 @@ enum TransferStep: String, Sendable {
     /// About how many users Apple is to be asked, besides those it refused before.
     func due(_ status: TeamTransfer.Status) -> Int {
         switch self {
-        case .generate: status.waiting
+        // Nobody is left out for having come late: Apple knows best.
+        case .generate: status.waiting + status.newcomers
         case .exchange: status.generated
         }
     }

@@ -190,6 +190,58 @@ import Testing
         }
     }
 
+    /// Nobody of the former team needs to be one who came late, and who came late needs no identifier.
+    @Test func whoCameSinceTheTransferIsToldFromWhoHasNoIdentifier() async throws {
+        try await CredentialStage.with { stage in
+            let people = [try await stage.signUp(), try await stage.signUp(), try await stage.signUp()]
+            let (moved, former, both) = (people[0], people[1], people[2])
+            let newcomers = [try await stage.signUp(), try await stage.signUp(), try await stage.signUp()]
+            let books = TransferBooks(pool: stage.pool, transfer: stage.transfer)
+            #expect(try await books.status().waiting == 6)
+            try await stage.sql(
+                """
+                insert into accountctl.apple_transfers
+                    (user_id, client_id, target_team, transfer_identifier, state)
+                values (
+                    \(moved.id), \(stage.transfer.clientID), \(stage.transfer.targetTeam), 't-1', 'generated'
+                )
+                """
+            )
+            // An identifier of somebody else, and of another transfer.
+            try await stage.sql(
+                """
+                update auth.identities
+                set identity_data = identity_data || '{"custom_claims": {"transfer_sub": "t-2"}}'
+                where user_id = \(former.id)
+                """
+            )
+            // Signed in again with the recipient's team, which made an account of its own.
+            try await stage.sql(
+                """
+                update auth.identities
+                set identity_data = identity_data || '{"custom_claims": {"transfer_sub": "t-1"}}'
+                where user_id = \(newcomers[0].id)
+                """
+            )
+            var expected = TeamTransfer.Status()
+            (expected.waiting, expected.newcomers, expected.generated) = (4, 1, 1)
+            #expect(try await books.status() == expected)
+
+            try await stage.sql(
+                """
+                update accountctl.apple_transfers
+                set state = 'exchanged', new_sub = \(newcomers[1].sub), updated_at = now() - interval '1 hour'
+                """
+            )
+            try await stage.sql("update auth.identities set created_at = now() where user_id = \(newcomers[2].id)")
+            // The former team's identity is there still.
+            try await stage.link("004.late", to: both, first: false)
+            try await stage.sql("update auth.identities set created_at = now() where provider_id = '004.late'")
+            (expected.waiting, expected.newcomers, expected.generated, expected.exchanged) = (2, 3, 0, 1)
+            #expect(try await books.status() == expected)
+        }
+    }
+
     @Test func aFileGoesFromOneTeamToTheOther() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()

@@ -66,6 +66,33 @@ struct TransferFaultTests {
             let known = try await transfer(program, "export")
             #expect(known.status == 0 && known.output.contains("\"t\""), "\(known)")
             #expect(known.errors.contains("1 user has no transfer identifier"), "\(known)")
+            #expect(!known.errors.contains("come since the transfer"), "\(known)")
+            // Once somebody is exchanged, who comes afterwards is the recipient's own.
+            try await program.database.psql(
+                "update accountctl.apple_transfers set state = 'exchanged', new_sub = '003.new', updated_at = now() - interval '1 hour'"
+            )
+            let late = try await program.signUp(credential: false)
+            try await program.database.psql(
+                "update auth.identities set created_at = now() where user_id = '\(late.id)'"
+            )
+            let told = try await transfer(program, "export")
+            for part in [
+                "1 user has no transfer identifier",
+                "1 user has come since the transfer, and needs no transfer identifier",
+            ] {
+                #expect(told.errors.contains(part), "\(told)")
+            }
+            let counts = try await program.run(
+                "apple",
+                "transfer",
+                "status",
+                AppleProgram.clientID,
+                "--team",
+                Self.recipient,
+                "--json",
+                "waiting,newcomers"
+            )
+            #expect(counts.output == "{\n  \"newcomers\": 1,\n  \"waiting\": 1\n}\n", "\(counts)")
         }
     }
 }
