@@ -71,6 +71,9 @@ package struct AppleClients: Sendable {
         try await line.with { _ in try await body() }
     }
 
+    /// How many wait for their turn.
+    package var waitingCount: Int { line.waitingCount }
+
     /// The moment, by the clock that everything about Apple goes by.
     package var moment: Date { transport.now() }
 

@@ -2,6 +2,7 @@ import AccountLifecycle
 import Foundation
 import Postgres
 import Sandbox
+import SignInWithApple
 import TestSupport
 import Testing
 
@@ -106,6 +107,43 @@ import Testing
                 as: String.self
             )
             #expect(left == "person_returned true")
+        }
+    }
+
+    /// Hundreds of credentials may be asked about before it: who signs up anew meanwhile is seen, and a pause as well.
+    @Test(arguments: [true, false]) func whatComesWhileItWaitsForItsTurnIsSeen(_ returns: Bool) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await handedOver(of: person, on: stage)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            stage.sandbox.faults.clearAll()
+            let calls = stage.sandbox.journal.count(.appleRevoke)
+            let (apple, desk, holding) = (stage.apple, stage.desk, Counter())
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<apple.callsAtOnce {
+                    group.addTask {
+                        // Until it is cancelled.
+                        _ = try? await apple.inTurn {
+                            holding.add()
+                            try await Task.sleep(for: .seconds(600))
+                        }
+                    }
+                }
+                try await eventually("the line is full") { holding.value == apple.callsAtOnce }
+                let retry = Task { try await PendingRevocation.retry(with: stage.services()) }
+                try await eventually("the revocation stands in line") { apple.waitingCount > 0 }
+                if returns {
+                    _ = try await stage.signUp(sub: person.sub)
+                } else {
+                    try await stage.pool.withConnection { try await desk.pauseAll(reason: "test", on: $0) }
+                }
+                group.cancelAll()
+                let left = try await retry.value
+                #expect(left == (returns ? 0 : 1))
+            }
+            #expect(stage.sandbox.journal.count(.appleRevoke) == calls)
+            let told = try await standing(request, on: stage)
+            #expect(told == (returns ? "given_up 1 f not_revoked" : "waiting 0 t pending"))
         }
     }
 

@@ -32,9 +32,12 @@ package enum PendingRevocation {
         var resting: Set<String> = []
         for due in try await findDue(with: services) where !resting.contains(due.clientID) {
             try Task.checkCancellation()
-            // Since they were read.
-            if try await isStopped(due.request, services) { continue }
-            let outcome = try await attempt(due, with: services, lease: lease)
+            let outcome = try await services.apple.inTurn { () -> Outcome? in
+                // Since they were read, and the line may have been long.
+                if try await isStopped(due.request, services) { return nil }
+                return try await attempt(due, with: services, lease: lease)
+            }
+            guard let outcome else { continue }
             switch outcome {
             // No try: when the client id is taken again it is their turn at once.
             case .apple(.unasked) where !due.isOver:
