@@ -44,6 +44,16 @@ enum IdentifierHolders {
             select r.user_id, 'email', sought.value
             from accountctl.relay_addresses as r
             join unnest(\(values)) as sought (value) on sought.value = lower(r.address)
+            union
+            -- What a team's transfer gives an account, also before it is applied.
+            select t.user_id, v.kind, v.value
+            from accountctl.apple_transfers as t
+            cross join lateral (values
+                ('provider_id', lower(t.old_sub)),
+                ('provider_id', lower(t.new_sub)),
+                ('email', lower(t.new_email))
+            ) as v (kind, value)
+            join unnest(\(values)) as sought (value) on sought.value = v.value
             """,
             as: (UUID, String, String).self,
             deadline: IdentifierSearch.deadline
