@@ -109,6 +109,27 @@ import Testing
         }
     }
 
+    /// Nothing is held that could be revoked: the step would end at once, and with that have begun for good; nor does the
+    /// delete have to be tried once more.
+    @Test(arguments: Brake.allCases, [false, true])
+    func theStepAtAppleDoesNotEndWhereNothingIsHeld(_ brake: Brake, _ isUntried: Bool) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+            if isUntried { try await stage.refuseUntried("P0001") }
+            try await stage.drive(request, once: .begun(.revokeApple)) {
+                try await stage.pull(brake, on: person, request)
+            }
+            #expect(try await stage.situation(request)?.code == brake.situation)
+            #expect(try await stage.count("select from accountctl.deletion_steps where step = 'revoke_apple'") == 0)
+            try await stage.sql("drop trigger if exists refuse on public.profiles")
+            try await stage.release(brake, on: person, request)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "not_held")
+        }
+    }
+
     @Test(arguments: Brake.allCases)
     func credentialsNotYetRevokedAreKept(_ brake: Brake) async throws {
         try await Stage.with { stage in

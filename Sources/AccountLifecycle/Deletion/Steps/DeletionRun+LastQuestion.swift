@@ -11,6 +11,7 @@ extension DeletionRun {
     /// - Returns: How the step ends where the delete is refused, or has to wait for Apple's answer to a code. Nil where
     ///   it is not, and where even this was no time enough: rows of large tables, which are tried all at once, go in
     ///   batches.
+    /// - Throws: ``Braked`` where the request was stopped meanwhile; what the database refuses but the delete.
     func askOnceMore() async throws -> StepResult? {
         // What Apple holds up has been asked.
         guard record.appleFailures == 0 else { return nil }
@@ -22,18 +23,14 @@ extension DeletionRun {
         guard let untried else { return nil }
         // The grant that comes of it has to find the account's row, which the trial keeps.
         if try await services.pool.withConnection({ try isCodeUnderWay(on: $0) }) { return try await waitForCode() }
-        let answer: BlockerSearch.Answer
-        do {
-            answer = try await patiently(isSlow: true) { _ in
-                try await services.pool.withTransaction { connection in
-                    let deadline = Self.trialDeadline
-                    try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
-                    return try await BlockerSearch(untried, user: user).askTriggers(deadline: deadline, on: connection)
-                }
+        let answer: BlockerSearch.Answer = try await patiently(isSlow: true) { _ in
+            try await services.pool.withTransaction { connection in
+                let deadline = Self.trialDeadline
+                try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
+                // The wait for the permit may have been long.
+                try lookAgain(.revokeApple, on: connection)
+                return try await BlockerSearch(untried, user: user).askTriggers(deadline: deadline, on: connection)
             }
-        } catch let error as PostgresError where error.connectionUsable {
-            try await withdrawUnasked()
-            throw error
         }
         switch answer {
         case .pass: try await services.pool.withConnection { try journal.recordTrial(on: $0) }

@@ -14,8 +14,8 @@ extension DeletionRun {
     /// What Apple does not take within some attempts is handed over to later attempts apart from this request: the
     /// account is locked out, and its erasure does not wait for Apple.
     func revokeApple() async throws -> StepResult {
-        if let refused = try await askOnceMore() { return refused }
         do {
+            if let refused = try await askOnceMore() { return refused }
             return try await revokeAll()
         } catch {
             if error is Braked || (error as? PostgresError)?.connectionUsable == true { try await withdrawUnasked() }
@@ -24,7 +24,6 @@ extension DeletionRun {
     }
 
     private func revokeAll() async throws -> StepResult {
-        var hasDealt = false
         // A credential may come in, or take the place of one that is being revoked: done is when none is left.
         while true {
             let credentials = try await services.pool.withConnection { connection -> [AppleCredential]? in
@@ -37,9 +36,8 @@ extension DeletionRun {
                     try await withdrawUnasked()
                     return .failed(situation)
                 }
-                hasDealt = true
             }
-            if try await hasDealt ? concludeApple() : concludeUnasked() { return .recorded }
+            if try await concludeApple() { return .recorded }
         }
     }
 
