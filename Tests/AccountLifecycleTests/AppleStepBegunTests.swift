@@ -40,14 +40,15 @@ import Testing
     }
 
     /// Released from a long hold, or opened again after a restore: its time for Apple is over before anybody has looked.
-    @Test func ofALateRequestACredentialWithoutItsKeyIsNotGivenUpAtOnce() async throws {
+    ///
+    /// And whoever goes on without Apple has the credential handed over by a worker that can open it.
+    @Test(arguments: ["legal_deadline = requested_at + interval '1 second'", "without_apple = true"])
+    func aCredentialWithoutItsKeyIsNotGivenUpAtOnce(_ hurry: String) async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
-            try await stage.sql(
-                "update accountctl.deletion_requests set legal_deadline = requested_at + interval '1 second'"
-            )
+            try await stage.sql("update accountctl.deletion_requests set \(unsafeSQL: hurry)")
             let strange = try driver(withoutKeyOf: stage)
             for attempt in 1..<Stage.swift.appleAttempts {
                 guard case .failed(_, let situation) = try await strange.drive(request) else {
@@ -60,6 +61,19 @@ import Testing
             // Nobody has the key: the erasure does not wait for it for ever.
             _ = try await strange.drive(request)
             #expect(try await stage.outcome(.revokeApple, request) == "not_revoked")
+        }
+    }
+
+    @Test func aCredentialThatAWorkerCannotOpenIsHandedOverByTheNext() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+            try await stage.sql("update accountctl.deletion_requests set without_apple = true")
+            stage.sandbox.faults.set(.status(503), for: .appleRevoke)
+            _ = try await driver(withoutKeyOf: stage).drive(request)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "pending")
         }
     }
 

@@ -9,9 +9,9 @@ struct DeletionProceedCommand: ActCommand {
         commandName: "proceed",
         abstract: "Go on with a deletion without Apple, or without its identifiers.",
         discussion: """
-            Without Apple the credential is not revoked in the run; it is tried again apart from it. That is refused unless Apple,
-            or a sealing key, is what holds the request up now. Apple is not looked at before the lock-out then, nor waited for, and
-            deletion show says without_apple. With --withdraw that is taken back, until the account is locked out: the request is
+            Without Apple the credential is not revoked in the run; it is tried again apart from it, or given up after some tries
+            where no worker has its key. That is refused unless Apple, or a sealing key, is what holds the request up now. Apple is
+            not looked at before the lock-out then, nor waited for, and deletion show says without_apple. With --withdraw that is taken back, until the account is locked out: the request is
             looked at again, and waits for Apple as every other does. Without identifiers, when the key they are sealed with is
             lost, only the user id is searched for, and the receipt says so: that is not taken back, and refused where
             keys.sealing_file has the key, or nothing is sealed yet. The request's id has to be typed, or given with --confirm;

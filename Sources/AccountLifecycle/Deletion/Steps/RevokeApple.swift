@@ -107,12 +107,14 @@ extension DeletionRun {
         return record.withoutApple || failures + 1 >= services.policy.appleAttempts || record.facts.now >= appleGiveUp
     }
 
-    /// Whether a credential that does not open no longer holds this request up: of one that is late, its time may be
-    /// over before anybody has looked, so that some tries have to be in vain, too.
+    /// Whether a credential that does not open no longer holds this request up.
+    ///
+    /// Of one that is late, its time may be over before anybody has looked, and whoever goes on without Apple means to
+    /// have it revoked later, for which it has to be opened: some tries have to be in vain, too.
     private var canGoOnWithoutKey: Bool {
         // Each try counts: those of Apple's leave out the keys that we lack.
-        record.withoutApple
-            || record.facts.now >= appleGiveUp && record.failures + 1 >= services.policy.appleAttempts
+        (record.withoutApple || record.facts.now >= appleGiveUp)
+            && record.failures + 1 >= services.policy.appleAttempts
     }
 
     /// How the step ends while a code of the account may still become a credential.
