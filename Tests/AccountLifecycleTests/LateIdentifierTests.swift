@@ -35,6 +35,55 @@ import Testing
         }
     }
 
+    /// The person's old address stood nowhere but under the key; what the account shows by now is searched for, and is
+    /// not taken for all of it, however often it is looked at.
+    @Test func whatWasGivenUpBeforeTheLockOutStaysGivenUp() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp(apple: false)
+            let new = "new-\(person.email)"
+            try await stage.sql("create table public.letters (new text)")
+            try await stage.sql("insert into public.letters values (\(new))")
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.lockOut)))
+            try await stage.sql("update auth.users set email = \(new) where id = \(person.id)")
+            let desk = stage.desk
+            _ = try await stage.pool.withConnection { connection in
+                try await desk.proceed(
+                    request,
+                    withoutApple: false,
+                    withoutIdentifiers: true,
+                    reason: "lost",
+                    on: connection
+                )
+            }
+            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
+            let vault = IdentifierVault(keys: other, hashKey: stage.vault.hashKey)
+            for _ in 0..<2 {
+                try await stage.sql(
+                    """
+                    update accountctl.deletion_steps
+                    set started_at = started_at - interval '1 hour', finished_at = finished_at - interval '1 hour'
+                    where step = 'preflight'
+                    """
+                )
+                let probe = SimulatedCrash.once(at: .before(.lockOut))
+                let driver = DeletionDriver(stage.services(vault: vault, probe: probe))
+                await #expect(throws: SimulatedCrash.self) { try await driver.drive(request) }
+            }
+            _ = try await DeletionDriver(stage.services(vault: vault)).drive(request)
+            let found = try await stage.situation(request)?.findings?.map(\.column)
+            #expect(found == ["public.letters.new"])
+            try await stage.sql("drop table public.letters")
+            #expect(try await DeletionDriver(stage.services(vault: vault)).drive(request) == .ended(.verified))
+            #expect(try await stage.proofs(of: request) == Array(repeating: "user_id_only", count: 3))
+            let limits = try await stage.value(
+                "select document ->> 'outOfScope' from accountctl.deletion_receipts",
+                as: String.self
+            )
+            #expect(limits.contains("only the user id was searched for, and what the account showed last"))
+        }
+    }
+
     /// What was lost with the key is not known again: what the account shows by now is not all of it.
     @Test func whatWasGivenUpWithItsKeyStaysGivenUp() async throws {
         try await Stage.with { stage in

@@ -2,11 +2,12 @@
 package enum ErasureProof: String, Sendable, Hashable {
     /// Every identifier of the account, and none was found.
     case searched
-    /// The user id alone: addresses, numbers and provider ids were not known any more.
+    /// The user id, and of addresses, numbers and provider ids at most what the account showed last: others were not
+    /// known any more.
     case userIDOnly = "user_id_only"
     /// Every identifier, and some are left in columns that an operator accepted.
     case accepted
-    /// The user id alone, and it is left in columns that an operator accepted.
+    /// The same, and something is left in columns that an operator accepted.
     case userIDOnlyAccepted = "user_id_only_accepted"
 
     /// That of the last search, by how it ended and whether it left something in accepted columns; nil where none has.

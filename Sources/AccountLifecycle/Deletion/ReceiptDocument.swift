@@ -71,7 +71,12 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         guard let search = lastSearch(of: steps) else { return [] }
         var unproven: [String] = []
         if search.outcome == StepOutcome.notVerifiable.rawValue {
-            unproven.append("addresses, numbers and provider ids not known any more: only the user id was searched for")
+            // The user id is one of them.
+            let isMoreSought = (search.facts.counts?["identifiers"] ?? 0) > 1
+            unproven.append(
+                "addresses, numbers and provider ids not known any more: only the user id was searched for"
+                    + (isMoreSought ? ", and what the account showed last" : "")
+            )
         }
         if let accepted = search.facts.accepted {
             let columns = accepted.map(\.column).joined(separator: ", ")

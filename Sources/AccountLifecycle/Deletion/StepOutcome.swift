@@ -20,8 +20,8 @@ package enum StepOutcome: String, Sendable, Hashable, Codable, PostgresDecodable
     case grantUnknown = "grant_unknown"
     /// Nothing is left but what an operator accepted.
     case accepted
-    /// The identifiers were lost with their key, or with an account that somebody else deleted: only the user id could
-    /// be searched for.
+    /// Identifiers were lost with their key, or with an account that somebody else deleted: only the user id could be
+    /// searched for, and what the account showed after the loss.
     case notVerifiable = "not_verifiable"
 }
 

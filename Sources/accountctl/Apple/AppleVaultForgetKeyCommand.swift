@@ -12,8 +12,8 @@ struct AppleVaultForgetKeyCommand: AccountctlCommand {
         discussion: """
             Credentials under the key are removed: their grants live on at Apple, and when such an account is erased its outcome is
             not_revoked, unless the person has signed in again since. Revocations that wait under it are given up. Deletions whose
-            identifiers it sealed search for the user id alone, and their receipts say so; before the lock-out the identifiers are
-            collected anew. The key's name has to be typed, or given with --confirm.
+            identifiers it sealed search for the user id alone, and for what the account shows when it is looked at next, if it is
+            there; their receipts say so. The key's name has to be typed, or given with --confirm.
 
             A key that is in the file of keys.sealing_file is not given up: move what it seals with apple vault rotate.
 

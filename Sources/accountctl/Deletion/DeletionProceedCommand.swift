@@ -11,9 +11,10 @@ struct DeletionProceedCommand: ActCommand {
         discussion: """
             Without Apple the credential is not revoked in the run; it is tried again apart from it, or given up after some tries
             where no worker has its key. That is refused unless Apple, or a sealing key, is what holds the request up now. Apple is
-            not looked at before the lock-out then, nor waited for, and deletion show says without_apple. With --withdraw that is taken back, until the account is locked out: the request is
-            looked at again, and waits for Apple as every other does. Without identifiers, when the key they are sealed with is
-            lost, only the user id is searched for, and the receipt says so: that is not taken back, and refused where
+            not looked at before the lock-out then, nor waited for, and deletion show says without_apple. With --withdraw that is
+            taken back, until the account is locked out: the request is looked at again, and waits for Apple as every other does.
+            Without identifiers, when the key they are sealed with is lost, only the user id is searched for, and what the account
+            shows when it is looked at next, if it is there; the receipt says so. That is not taken back, and refused where
             keys.sealing_file has the key, or nothing is sealed yet. The request's id has to be typed, or given with --confirm;
             to take something back nothing is asked.
 
@@ -30,7 +31,7 @@ struct DeletionProceedCommand: ActCommand {
     @Flag(name: .long, help: "Do not wait for Apple any longer.")
     var withoutApple = false
 
-    @Flag(name: .long, help: "The key of the identifiers is lost: search for the user id alone.")
+    @Flag(name: .long, help: "The key of the identifiers is lost: go on without what it sealed.")
     var withoutIdentifiers = false
 
     @Flag(name: .long, help: "Take --without-apple back, until the account is locked out.")

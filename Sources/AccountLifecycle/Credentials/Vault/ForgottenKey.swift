@@ -15,7 +15,8 @@ package enum ForgottenKey {
         package var credentials = 0
         /// Credentials of erased accounts that were still to be revoked: given up.
         package var pendingRevocations = 0
-        /// Open deletion requests whose identifiers cannot be read: they search for the user id alone.
+        /// Open deletion requests whose identifiers cannot be read: they search for the user id alone, and for what the
+        /// account still shows.
         package var deletionRequests = 0
 
         /// Nothing yet.

@@ -123,12 +123,8 @@ extension DeletionRun {
 
     /// Adds the identifiers that the account has gained since they were collected; the caller holds its row locked.
     ///
-    /// Those that were given up with their key stay given up: what the account still shows is not all that it was
-    /// recognised by, and the receipt says so.
-    ///
-    /// - Returns: What comes of the step where those of before do not open.
+    /// - Returns: What comes of the step where those of before do not open, and are not given up.
     func renewIdentifiers(on connection: isolated Connection) throws -> StepResult? {
-        guard !record.withoutIdentifiers else { return nil }
         let known: [Identifier]
         do {
             known = try openIdentifiers()

@@ -87,7 +87,7 @@ extension DeletionRun {
     /// old rows all the same.
     ///
     /// What does not open is not replaced, be the account still there: another worker's keys may open it, and what it
-    /// names is in no account any more. Once an operator has said that the key is lost, it is collected anew.
+    /// names is in no account any more. Once an operator has said that the key is lost, the account is asked anew.
     private func sealIdentifiers(_ identifiers: [Identifier]?) async throws -> Situation? {
         let known: [Identifier]
         do {
@@ -112,13 +112,14 @@ extension DeletionRun {
     }
 
     /// Stores sealed identifiers with the request, unless it has ended.
+    ///
+    /// Those that were given up with their key stay given up: what the account shows by now need not be all that it was
+    /// recognised by, and the receipt says so. A later look opens what this one stored, and does not see what it is in
+    /// place of.
     func storing(_ sealed: SealedText) -> Statement {
         """
         update accountctl.deletion_requests
-        set sealed_identifiers = \(sealed.text),
-            sealing_key_id = \(sealed.keyID.text),
-            -- Whatever was lost with another key is there again.
-            without_identifiers = false
+        set sealed_identifiers = \(sealed.text), sealing_key_id = \(sealed.keyID.text)
         where id = \(record.id) and finished_at is null
         """
     }

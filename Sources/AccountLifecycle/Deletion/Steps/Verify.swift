@@ -53,8 +53,8 @@ extension DeletionRun {
             kept: try await keptObjects(),
             unreadable: report.unreadable.isEmpty ? nil : report.unreadable
         )
-        // Given up with their key, or the account was gone before they could be collected. An anonymous account has
-        // none but its id.
+        // Some were given up with their key, or the account was gone before they could be collected. An anonymous
+        // account has none but its id.
         if record.sealedIdentifiers == nil || record.withoutIdentifiers { return .done(.notVerifiable, facts) }
         return .done(findings.isEmpty ? .ok : .accepted, facts)
     }
@@ -70,10 +70,17 @@ extension DeletionRun {
         .filter { services.policy.keptBuckets.contains($0.key) }
     }
 
-    /// What was collected at the start; nothing where the account was gone already, or its key is given up.
+    /// What was collected; nothing where the account was gone already.
+    ///
+    /// Where identifiers were given up with their key, what was collected since, as far as it opens: that does not hold
+    /// the request up any more.
     func openIdentifiers() throws -> [Identifier] {
-        guard let sealed = record.sealedIdentifiers, !record.withoutIdentifiers else { return [] }
-        return try services.vault.open(sealed, request: record.id, user: user)
+        guard let sealed = record.sealedIdentifiers else { return [] }
+        do {
+            return try services.vault.open(sealed, request: record.id, user: user)
+        } catch is SealingError where record.withoutIdentifiers {
+            return []
+        }
     }
 
     /// Whether the auth user is there.
