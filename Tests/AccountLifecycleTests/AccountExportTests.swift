@@ -158,8 +158,12 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
-            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
-            #expect(try await export(person, on: stage).manifest.erasureBegunAt == nil)
+            // What stands in line at Apple may still be cancelled.
+            for point in [DeletionPoint.after(.lockOut), .begun(.revokeApple)] {
+                try await stage.driveToCrash(request, SimulatedCrash.once(at: point))
+                let manifest = try await export(person, on: stage).manifest
+                #expect(manifest.erasureBegunAt == nil && manifest.files.count == 3, "\(point)")
+            }
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.deleteAvatars)))
             let (manifest, bytes) = try await export(person, on: stage)
             #expect(manifest.files.isEmpty && manifest.erasureBegunAt != nil)

@@ -82,13 +82,7 @@ struct ExportSource {
                     from accountctl.deletion_requests as r
                     where r.user_id = \(user)
                       and r.finished_at is null
-                      and exists (
-                          select
-                          from accountctl.deletion_steps as s
-                          where s.request_id = r.id
-                            and s.step = any(\(DeletionStep.afterLockOut.map(\.rawValue)))
-                            and s.runs > 0
-                      )
+                      and \(DeletionBrakes.isBegunForGood)
                 ),
                 case when not exists (select from auth.users where id = \(user)) then clock_timestamp() end
             )
