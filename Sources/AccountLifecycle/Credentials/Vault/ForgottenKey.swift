@@ -38,6 +38,7 @@ package enum ForgottenKey {
         on connection: isolated Connection
     ) async throws -> Losses {
         try await connection.transaction { connection in
+            try lockJobs(concernedBy: key, on: connection)
             var losses = Losses()
             losses.credentials = try giveUpCredentials(key, on: connection)
             losses.pendingRevocations = try giveUpRevocations(key, on: connection)
@@ -56,6 +57,36 @@ package enum ForgottenKey {
 
     /// How long a statement may take: a key seals the credentials of all accounts.
     private static let patience = Duration.seconds(600)
+
+    /// Locks the jobs of the open requests that lose something with the key, or wait for it.
+    ///
+    /// Before anything else is locked: a worker takes its job first, and after it the request or a credential.
+    private static func lockJobs(concernedBy key: String, on connection: isolated Connection) throws {
+        let concerned = try connection.query(
+            """
+            select r.id
+            from accountctl.deletion_requests as r
+            where r.finished_at is null
+              and (
+                  r.sealing_key_id = \(key)
+                  or r.situation ->> 'code' = \(Situation.Code.sealingKeyMissing.rawValue) and r.situation ->> 'subject' = \(key)
+                  or exists (
+                      select
+                      from accountctl.pending_revocations as p
+                      where p.request_id = r.id and p.sealing_key_id = \(key)
+                  )
+                  or exists (
+                      select
+                      from accountctl.apple_credentials as c
+                      where c.user_id = r.user_id and c.sealing_key_id = \(key)
+                  )
+              )
+            """,
+            as: UUID.self,
+            deadline: patience
+        )
+        try DeletionJobs.lock(concerned, on: connection)
+    }
 
     private static func giveUpCredentials(_ key: String, on connection: isolated Connection) throws -> Int {
         try connection.execute(
@@ -98,19 +129,6 @@ package enum ForgottenKey {
     }
 
     private static func goOnWithoutIdentifiers(_ key: String, on connection: isolated Connection) throws -> Int {
-        let concerned = try connection.query(
-            """
-            select id
-            from accountctl.deletion_requests
-            where finished_at is null
-              and (
-                  sealing_key_id = \(key)
-                  or situation ->> 'code' = \(Situation.Code.sealingKeyMissing.rawValue) and situation ->> 'subject' = \(key)
-              )
-            """,
-            as: UUID.self
-        )
-        try DeletionJobs.lock(concerned, on: connection)
         let requests = try connection.query(
             """
             update accountctl.deletion_requests
