@@ -73,11 +73,10 @@ struct JobsLimitCommand: AccountctlCommand {
         guard running == nil, perKey == nil else {
             throw CommandError(.usage, "--running and --per-key limit a kind: give --kind")
         }
-        let seconds = try per.map(Self.period.count)
-        guard none != (count != nil), !none || seconds == nil else {
+        guard none != (count != nil), !none || per == nil else {
             throw CommandError(.usage, "give either --count or --none")
         }
-        let period = seconds ?? 60
+        let period = try per.map(Self.period.count) ?? 60
         let limit = count.map { (count: $0, period: Duration.seconds(period)) }
         let told = limit.map { "\(queue): \($0.count) in \(period) s" } ?? "\(queue) has no limit"
         return try await act(onQueue: queue, told, in: context) { connection in
@@ -86,7 +85,7 @@ struct JobsLimitCommand: AccountctlCommand {
     }
 
     private func limit(kind: String, in context: CommandContext) async throws -> ExitStatus {
-        guard count == nil, per == nil, seconds == nil else {
+        guard count == nil, per == nil else {
             throw CommandError(.usage, "--count and --per limit a queue: give its name instead of --kind")
         }
         guard none != (running != nil || perKey != nil) else {
