@@ -234,6 +234,38 @@ import Testing
         }
     }
 
+    /// Apple knows none of the tokens under a client id: a test of our keys is good, and no deletion waits for it.
+    @Test func whatAppleDoesNotTakeIsToldWhereItIsHandedOverAndWhereItEnds() async throws {
+        try await Stage.with { stage in
+            let lines = LogLines()
+            func warnings(_ words: String) -> [String] {
+                lines.all.filter { $0.hasPrefix("warning ") && $0.contains(words) }
+            }
+            let services = stage.services(logger: lines.logger)
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            stage.sandbox.faults.set(.appleError("invalid_grant"), for: .appleRevoke)
+            for _ in 0..<10 where try await DeletionDriver(services).drive(request) == .ended(.verified) {
+                break
+            }
+            #expect(try await standing(request, on: stage) == "waiting 0 t pending")
+            let handedOver = warnings("revoking is tried apart from it")
+            #expect(handedOver.count == 1, "\(lines.all)")
+            #expect(handedOver.allSatisfy { $0.contains("client_id=\(Stage.clientID)") })
+            #expect(handedOver.allSatisfy { $0.contains("Apple knows no such grant under this client id") })
+            #expect(try await PendingRevocation.retry(with: services) == 1)
+            #expect(warnings("is given up").isEmpty, "\(lines.all)")
+            try await letTimePass(24, on: stage)
+            try await stage.sql("update accountctl.pending_revocations set give_up_at = now()")
+            #expect(try await PendingRevocation.retry(with: services) == 0)
+            let ended = warnings("is given up")
+            #expect(ended.count == 1, "\(lines.all)")
+            #expect(ended.allSatisfy { $0.contains("client_id=\(Stage.clientID)") && $0.contains(request.text) })
+            let sub = try #require(person.sub)
+            #expect(!lines.all.contains { $0.contains(sub) })
+        }
+    }
+
     /// The account lives on, for the time being or for good: so does what it signs in with.
     @Test(arguments: ["paused", "held"]) func whatAnOperatorStopsIsNotRevoked(_ brake: String) async throws {
         try await Stage.with { stage in

@@ -9,6 +9,9 @@ import Sealing
 
 /// A credential of an erased account that is still to be revoked; it names no user.
 package enum PendingRevocation {
+    /// What a row says whose person has an account again.
+    static let personReturned = "person_returned"
+
     /// What became of one.
     private enum Outcome {
         case apple(AppleGateway.Revocation)
@@ -47,7 +50,7 @@ package enum PendingRevocation {
                 resting.insert(due.clientID)
             case .apple, .personReturned: break
             }
-            try await record(outcome, of: due.id, isOver: due.isOver, with: services)
+            try await record(outcome, of: due, with: services)
         }
         return try await services.pool.withConnection { connection in
             try connection.one(
@@ -132,24 +135,21 @@ package enum PendingRevocation {
         }
     }
 
-    private static func record(
-        _ outcome: Outcome,
-        of id: Int64,
-        isOver: Bool,
-        with services: DeletionServices
-    ) async throws {
+    private static func record(_ outcome: Outcome, of due: Due, with services: DeletionServices) async throws {
         let state: PendingRevocationState
         let words: String
+        var detail: String?
         switch outcome {
         case .apple(.revoked): (state, words) = (.revoked, "revoked")
         case .apple(.trouble(let situation)), .apple(.unasked(let situation)):
-            (state, words) = (isOver ? .givenUp : .waiting, situation.code.rawValue)
-        case .personReturned: (state, words) = (.givenUp, "person_returned")
+            (state, words) = (due.isOver ? .givenUp : .waiting, situation.code.rawValue)
+            detail = situation.detail
+        case .personReturned: (state, words) = (.givenUp, personReturned)
         }
         let waits = state == .waiting
         let wasTried = if case .apple(.unasked) = outcome { false } else { true }
-        try await services.pool.withTransaction { connection in
-            let request = try connection.first(
+        let isRecorded = try await services.pool.withTransaction { connection -> Bool in
+            let row = try connection.first(
                 """
                 update accountctl.pending_revocations
                 set state = \(state.rawValue),
@@ -160,16 +160,20 @@ package enum PendingRevocation {
                     sealed_token = case when \(waits) then sealed_token end,
                     sealed_subject = case when \(waits) then sealed_subject end,
                     sealing_key_id = case when \(waits) then sealing_key_id end
-                where id = \(id) and state = 'waiting'
+                where id = \(due.id) and state = 'waiting'
                 returning request_id
                 """,
                 as: UUID?.self
             )
-            guard !waits, case .some(.some(let request)) = request else { return }
-            let outcome: StepOutcome = state == .revoked ? .revoked : .notRevoked
-            try AppleReckoning.settlePending(of: [request], as: outcome, on: connection)
-            try tellOutcome(of: [request], on: connection)
+            guard let row else { return false }
+            if !waits, let request = row {
+                let outcome: StepOutcome = state == .revoked ? .revoked : .notRevoked
+                try AppleReckoning.settlePending(of: [request], as: outcome, on: connection)
+                try tellOutcome(of: [request], on: connection)
+            }
+            return true
         }
+        if isRecorded { tell(state, words, detail, of: due, to: services.log) }
     }
 
     /// Brings up to date what the persons may still ask for, for requests of which nothing is pending any more.

@@ -1,3 +1,4 @@
+import Logging
 import Postgres
 import Sealing
 
@@ -44,7 +45,7 @@ extension DeletionRun {
     /// Deals with one credential; what holds the request up is returned.
     private func revoke(_ credential: AppleCredential) async throws -> Situation? {
         guard !credential.belongsToAnother else {
-            try await giveUp(credential)
+            try await giveUp(credential, because: Self.belongsToAnother)
             return nil
         }
         let token: Secret<String>
@@ -56,7 +57,7 @@ extension DeletionRun {
             guard canGoOnWithoutKey else {
                 return Situation(.sealingKeyMissing, subject: credential.sealingKeyID, detail: "\(error)")
             }
-            try await giveUp(credential)
+            try await giveUp(credential, because: "\(error)")
             return nil
         }
         let asked = try await services.apple.inTurn { () -> (answer: AppleGateway.Revocation, at: Date?)? in
@@ -83,19 +84,19 @@ extension DeletionRun {
         }
         switch asked?.answer {
         case nil:
-            try await giveUp(credential)
+            try await giveUp(credential, because: Self.belongsToAnother)
         case .revoked:
             try await services.probe(.middle(.revokeApple))
             try await services.pool.withConnection { try forget(credential, as: .revoked, at: asked?.at, on: $0) }
         case .trouble(let situation):
             guard canGoOnWithoutApple(isAsked: true) else { return situation }
-            try await handOver(credential, token)
+            try await handOver(credential, token, because: situation)
         case .unasked(var situation):
             guard canGoOnWithoutApple(isAsked: false) else {
                 situation.isUnasked = true
                 return situation
             }
-            try await handOver(credential, token)
+            try await handOver(credential, token, because: situation)
         }
         return nil
     }
@@ -145,13 +146,20 @@ extension DeletionRun {
     ///
     /// The fence is held until it is counted: whoever cancels comes before and is seen, or comes after and sees that the
     /// step has begun.
-    private func giveUp(_ credential: AppleCredential) async throws {
+    private func giveUp(_ credential: AppleCredential, because reason: String) async throws {
         try await services.pool.withTransaction { connection in
             try journal.fence(connection)
             try lookAgain(.revokeApple, on: connection)
             try forget(credential, as: .notRevoked, on: connection)
         }
+        services.logger(for: record.id).warning(
+            "a credential is not revoked at Apple",
+            metadata: ["client_id": "\(credential.clientID)", "reason": "\(reason)"]
+        )
     }
+
+    /// Why a credential is left alone whose Apple Account signs somebody else in by now.
+    private static let belongsToAnother = "it is another account's by now"
 
     /// Removes a credential and counts what became of it, at once.
     private func forget(
@@ -165,7 +173,11 @@ extension DeletionRun {
     }
 
     /// Moves a credential to where it names no user and is tried again.
-    private func handOver(_ credential: AppleCredential, _ token: Secret<String>) async throws {
+    private func handOver(
+        _ credential: AppleCredential,
+        _ token: Secret<String>,
+        because situation: Situation
+    ) async throws {
         let pending = PendingRevocation.keeping(
             token,
             clientID: credential.clientID,
@@ -174,12 +186,21 @@ extension DeletionRun {
             from: "removed",
             with: services
         )
-        try await services.pool.withConnection { connection in
+        let isHandedOver = try await services.pool.withConnection { connection in
             try journal.write(
                 "\(removed(credential)), pending as (\(pending)), \(counted(.pending))",
+                asking: "exists (select from removed)",
                 on: connection
             )
         }
+        guard isHandedOver else { return }
+        services.logger(for: record.id).warning(
+            "Apple does not take a credential: its deletion goes on, and revoking is tried apart from it",
+            metadata: [
+                "client_id": "\(credential.clientID)", "situation": "\(situation.code.rawValue)",
+                "reason": "\(situation.detail ?? "")",
+            ]
+        )
     }
 
     /// Removes the credential that was looked at, not one that took its place since.

@@ -1,0 +1,34 @@
+import Logging
+import Postgres
+
+extension PendingRevocation {
+    /// Tells the log what came of one: that it ended without Apple is told nowhere else by itself.
+    ///
+    /// - Parameters:
+    ///   - state: how far it has come.
+    ///   - outcome: what came of the last try, as the row says.
+    ///   - detail: more words of ours or of Apple's, which name no person.
+    ///   - due: which one.
+    ///   - log: where to.
+    static func tell(
+        _ state: PendingRevocationState,
+        _ outcome: String,
+        _ detail: String?,
+        of due: Due,
+        to log: Logger
+    ) {
+        var facts: Logger.Metadata = ["client_id": "\(due.clientID)", "outcome": "\(outcome)"]
+        if let request = due.request { facts["request"] = "\(request.text)" }
+        if let detail { facts["reason"] = "\(detail)" }
+        switch state {
+        case .waiting:
+            log.info("a credential that was handed over is still not revoked at Apple: it is tried on", metadata: facts)
+        case .revoked:
+            log.info("a credential that was handed over is revoked at Apple", metadata: facts)
+        case .givenUp where outcome == personReturned:
+            log.notice("a credential that was handed over is left alone: its person signed up anew", metadata: facts)
+        case .givenUp, .refused:
+            log.warning("a credential that was handed over is given up: it was not revoked at Apple", metadata: facts)
+        }
+    }
+}
