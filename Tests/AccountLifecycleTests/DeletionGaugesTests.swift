@@ -51,4 +51,44 @@ import Testing
             }
         }
     }
+
+    /// Those who are back are no failure of Apple's, and old ones no news; a release of long ago told two kinds of ends.
+    @Test func tellsWhatAppleDidNotTake() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.withPool { pool in
+                let oldest = "apple_oldest_pending_revocation_seconds"
+                func count(_ state: String, _ lines: [String]) -> Double? {
+                    value("apple_pending_revocations{state=\"\(state)\"}", lines)
+                }
+                let states = ["waiting", "revoked", "given_up", "person_returned"]
+                let none = try await published(from: pool)
+                #expect(states.map { count($0, none) } == [0, 0, 0, 0])
+                #expect(value(oldest, none) == 0)
+                try await database.psql(
+                    """
+                    insert into accountctl.pending_revocations (
+                        client_id, state, sealed_token, sealing_key_id, created_at, give_up_at, settled_at, last_outcome
+                    )
+                    select 'com.example.app', state, case when ended is null then 'x' end, case when ended is null then 'k' end,
+                        now() - interval '100 days', now(), now() - ended, outcome
+                    from (
+                        values ('waiting', null::interval, null), ('waiting', null, 'apple_misconfigured'),
+                            ('revoked', interval '1 day', 'revoked'), ('given_up', '1 day', 'apple_misconfigured'),
+                            ('refused', '89 days', 'apple_misconfigured'), ('given_up', '91 days', 'apple_unreachable'),
+                            ('given_up', '2 days', 'person_returned')
+                    ) as given (state, ended, outcome);
+                    update accountctl.pending_revocations
+                    set created_at = now() - interval '2 days'
+                    where state = 'waiting' and last_outcome is null;
+                    update accountctl.pending_revocations
+                    set created_at = now() - interval '3 days'
+                    where last_outcome = 'apple_misconfigured' and state = 'waiting'
+                    """
+                )
+                let some = try await published(from: pool)
+                #expect(states.map { count($0, some) } == [2, 1, 2, 1])
+                #expect((3 * 86_400..<3 * 86_400 + 60).contains(value(oldest, some) ?? 0))
+            }
+        }
+    }
 }

@@ -92,10 +92,12 @@ struct DeployFilesTests {
         }
     }
 
-    @Test("The alert of a legal deadline goes off when the doctor's finding comes")
+    @Test("The alerts of a legal deadline and of late revocations go off when the doctor's findings come")
     func urgency() throws {
         let days = OpenRequests.urgency / .seconds(86_400)
         #expect(try queries().contains("min(deletion_legal_deadline_seconds) < \(Int(days)) * 86400"))
+        let patience = Int(LateRevocations.patience / .seconds(1))
+        #expect(try queries().contains("max(apple_oldest_pending_revocation_seconds) > \(patience)"))
     }
 
     @Test("What they start is a command line that the program takes")

@@ -18,6 +18,9 @@ struct DeletionListCommand: AccountctlCommand {
             The end of grace is the moment from which nothing of it can be undone. The column paused is of requests that are paused one by one, in whatever state; a pause of everything, or of the queue of
             deletions, is told on standard error, by deletion show and by the doctor.
 
+            With --all, --apple pending names those whose credential Apple has not taken yet, and --apple not_revoked those
+            of which it will not be revoked any more.
+
             EXAMPLES
               accountctl deletion list
               accountctl deletion list --paused
@@ -27,10 +30,11 @@ struct DeletionListCommand: AccountctlCommand {
     )
 
     /// The columns; tables are wide enough without those that tell nothing here: brakes that nobody has put on, the
-    /// usual proof.
+    /// usual proof, outcomes at Apple that nobody asked for.
     private static func fields(
         withBrakes: Bool,
         withProof: Bool,
+        withApple: Bool,
         naming: CommandNaming
     ) -> [Field<DeletionSummary>] {
         [
@@ -52,14 +56,14 @@ struct DeletionListCommand: AccountctlCommand {
             Field("requested_at", nil) { .date($0.requestedAt) },
             Field("finished_at", nil) { .date($0.finishedAt) },
             Field("origin", nil) { .text($0.origin) },
-            Field("apple", nil) { .text($0.apple?.rawValue) },
+            Field("apple", withApple ? "Apple" : nil) { .text($0.apple?.rawValue) },
             Field("failures", nil) { .integer($0.failures) },
         ]
     }
 
     private static let limits = 1...100_000
 
-    static let outputFields = fields(withBrakes: true, withProof: true, naming: .short).map(\.name)
+    static let outputFields = fields(withBrakes: true, withProof: true, withApple: true, naming: .short).map(\.name)
     static let isSequential = true
 
     @Option(name: .long, help: "Only requests in this state; may be repeated. Default: all open ones.")
@@ -67,6 +71,9 @@ struct DeletionListCommand: AccountctlCommand {
 
     @Flag(name: .long, help: "Only requests that are paused one by one.")
     var paused = false
+
+    @Option(name: .long, help: "Only requests of which this became at Apple; may be repeated.")
+    var apple: [AppleOutcome] = []
 
     @Flag(name: .long, help: "Ended requests as well.")
     var all = false
@@ -85,10 +92,16 @@ struct DeletionListCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let open = DeletionState.allCases.filter { all || !$0.isFinal }
         let states = Set(state.isEmpty ? open : state)
-        let (paused, limit) = (paused, limit)
+        let (paused, outcomes, limit) = (paused, apple.map(\.outcome), limit)
         let (requests, brakes) = try await context.withConnection { connection in
             (
-                try DeletionSummary.list(states, pausedOnly: paused, limit: limit + 1, on: connection),
+                try DeletionSummary.list(
+                    states,
+                    pausedOnly: paused,
+                    apple: outcomes,
+                    limit: limit + 1,
+                    on: connection
+                ),
                 try StandingBrakes.read(on: connection)
             )
         }
@@ -98,6 +111,7 @@ struct DeletionListCommand: AccountctlCommand {
         let fields = Self.fields(
             withBrakes: requests.contains { $0.isHeld || $0.isPaused },
             withProof: requests.contains { $0.proof != nil && $0.proof != .searched },
+            withApple: !outcomes.isEmpty,
             naming: context.output.format.isForPrograms ? .typed(in: context) : .short
         )
         try context.list(requests, fields, limit: limit, of: Self.limits, whenEmpty: "No deletion requests.")

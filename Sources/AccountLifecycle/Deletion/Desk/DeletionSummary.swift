@@ -36,10 +36,11 @@ package struct DeletionSummary: Sendable, Hashable {
     package let isHeld: Bool
 
     /// The requests in some states, the nearest legal deadline first; where `pausedOnly`, those that are paused one by
-    /// one.
+    /// one, and where any are given, those of these outcomes at Apple.
     package static func list(
         _ states: Set<DeletionState>,
         pausedOnly: Bool = false,
+        apple: [StepOutcome] = [],
         limit: Int,
         on connection: isolated Connection
     ) throws -> [DeletionSummary] {
@@ -47,6 +48,7 @@ package struct DeletionSummary: Sendable, Hashable {
             """
             where r.state = any(\(states.map(\.rawValue).sorted()))
               and (not \(pausedOnly) or r.paused_at is not null)
+              and (\(apple.isEmpty) or r.apple_outcome = any(\(apple.map(\.rawValue))))
             order by (r.finished_at is not null), r.legal_deadline, r.id
             limit \(limit)
             """,

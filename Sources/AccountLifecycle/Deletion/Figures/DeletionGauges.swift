@@ -7,19 +7,21 @@ package import Postgres
 /// stand for ever.
 package enum DeletionGauges {
     /// Tells how many requests there are by state and how many of these fail, the age of the oldest open one, how near
-    /// the legal deadline is, and whether everything is paused.
+    /// the legal deadline is, whether everything is paused, and how far the revocations have come that Apple did not take
+    /// while their accounts were there.
     ///
     /// - Throws: `PostgresError`.
     package static func publish(
         from pool: Pool,
         factory: any MetricsFactory = MetricsSystem.factory
     ) async throws {
-        let (open, isPaused) = try await pool.withConnection { connection in
+        let (open, isPaused, late) = try await pool.withConnection { connection in
             let isPaused = try connection.one(
                 "select exists (select from accountctl.deletion_brakes where paused_at is not null)",
                 as: Bool.self
             )
-            return (try OpenRequests.byState(on: connection), isPaused)
+            let late = try LateRevocations.read(on: connection)
+            return (try OpenRequests.byState(on: connection), isPaused, late)
         }
         for state in DeletionState.allCases where !state.isFinal {
             let requests = open.first { $0.state == state.rawValue }
@@ -34,5 +36,11 @@ package enum DeletionGauges {
         Gauge(label: "deletion_oldest_open_seconds", factory: factory).record(oldest.wholeSeconds)
         Gauge(label: "deletion_legal_deadline_seconds", factory: factory).record(left.wholeSeconds)
         Gauge(label: "deletion_paused", factory: factory).record(isPaused ? 1 : 0)
+        for standing in LateRevocations.Standing.allCases {
+            Gauge(label: "apple_pending_revocations", dimensions: [("state", standing.rawValue)], factory: factory)
+                .record(late[standing]?.count ?? 0)
+        }
+        let longest = late.waiting?.longest ?? .zero
+        Gauge(label: "apple_oldest_pending_revocation_seconds", factory: factory).record(longest.wholeSeconds)
     }
 }

@@ -1,0 +1,82 @@
+package import Postgres
+
+/// Credentials that Apple did not take while their accounts were there: how far revoking them has come.
+package struct LateRevocations: Sendable, Hashable {
+    /// How long one may wait before somebody has to look.
+    package static let patience = Duration.seconds(86_400)
+
+    /// What became of one, in the words of monitoring.
+    enum Standing: String, Sendable, CaseIterable {
+        /// Is tried on.
+        case waiting
+        /// Apple took it.
+        case revoked
+        /// Apple did not take it for as long as it was tried, or its key was lost.
+        case givenUp = "given_up"
+        /// Left alone, since the person has an account again.
+        case personReturned = "person_returned"
+    }
+
+    /// Those that have come equally far.
+    package struct Part: Sendable, Hashable {
+        /// How far, by its word: one that only a later release knows is nothing that fails.
+        let standing: String
+        /// How many there are.
+        package let count: Int
+        /// How long ago the first was handed over.
+        package let longest: Duration
+        /// Until the first is given up; less than zero once that is due.
+        package let left: Duration
+        /// The client ids they are of.
+        package let clientIDs: [String]
+        /// What came of their last tries; `untried` where none was made.
+        package let outcomes: [String]
+    }
+
+    private let parts: [Part]
+
+    /// Those that are tried on; nil where there are none.
+    package var waiting: Part? { self[.waiting] }
+
+    /// Those that ended without Apple, and without a reason of the person's, within 90 days; nil where there are none.
+    package var givenUp: Part? { self[.givenUp] }
+
+    subscript(standing: Standing) -> Part? { parts.first { $0.standing == standing.rawValue } }
+
+    /// Reads how they stand; of those that ended, the ones of the last 90 days, after which the upkeep removes them.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func read(on connection: isolated Connection) throws -> LateRevocations {
+        let parts = try connection.query(
+            """
+            select
+                case
+                    when state not in (\(PendingRevocationState.givenUp.rawValue), \(PendingRevocationState.refused.rawValue))
+                        then state
+                    when last_outcome = \(PendingRevocation.personReturned) then \(Standing.personReturned.rawValue)
+                    else \(Standing.givenUp.rawValue)
+                end,
+                count(*),
+                extract(epoch from now() - min(created_at))::bigint,
+                extract(epoch from min(give_up_at) - now())::bigint,
+                array_agg(distinct client_id),
+                array_agg(distinct coalesce(last_outcome, 'untried'))
+            from accountctl.pending_revocations
+            where settled_at is null or settled_at > now() - interval '90 days'
+            group by 1
+            """,
+            as: (String, Int, Int64, Int64, [String], [String]).self
+        )
+        .map { standing, count, longest, left, clientIDs, outcomes in
+            Part(
+                standing: standing,
+                count: count,
+                longest: .seconds(longest),
+                left: .seconds(left),
+                clientIDs: clientIDs.sorted(),
+                outcomes: outcomes.sorted()
+            )
+        }
+        return LateRevocations(parts: parts)
+    }
+}

@@ -1,0 +1,49 @@
+import AccountLifecycle
+import Postgres
+import Terminal
+
+extension DatabaseDoctor {
+    /// Credentials that Apple does not take: the deletion of their accounts does not wait for it, and a test of our keys
+    /// says nothing of them.
+    func revocations(on connection: isolated Connection) throws -> [DoctorFinding] {
+        let late = try LateRevocations.read(on: connection)
+        return [late.waiting.flatMap(Self.waiting), late.givenUp.map(Self.givenUp)].compactMap(\.self)
+    }
+
+    /// Those that Apple has not taken for long.
+    private static func waiting(_ part: LateRevocations.Part) -> DoctorFinding? {
+        guard part.longest > LateRevocations.patience else { return nil }
+        let (verb, end) = (part.count == 1 ? "waits" : "wait", Wording.length(max(part.left, .zero)))
+        return DoctorFinding(
+            // What passes by itself has passed by then.
+            part.longest > LateRevocations.patience * 7 ? .error : .warning,
+            "apple.revocations",
+            "\(credentials(part)) \(verb) for Apple to revoke \(part.count == 1 ? "it" : "them"), the first for "
+                + "\(Wording.length(part.longest)) and \(end) more: \(Wording.list(part.outcomes))",
+            why:
+                "The app keeps its access to the Apple Accounts of people whose accounts are erased. What is still waiting "
+                + "when its time is over is told as not revoked. While every deletion is paused none is tried.",
+            todo: "accountctl apple test says whether Apple takes the keys. Where it does, Apple does not know these "
+                + "credentials under their client id: was it put into another group of apps, or transferred? "
+                + "accountctl deletion list --all --apple pending names the requests."
+        )
+    }
+
+    /// Those whose time was over.
+    private static func givenUp(_ part: LateRevocations.Part) -> DoctorFinding {
+        DoctorFinding(
+            .warning,
+            "apple.not_revoked",
+            "\(credentials(part)) \(part.count == 1 ? "was" : "were") given up within 90 days, not revoked at Apple: "
+                + Wording.list(part.outcomes),
+            why: "The app keeps its access to these Apple Accounts until their owners end it by hand.",
+            todo:
+                "See that the app tells how, wherever its deletion's status says not_revoked; what kept Apple from it may "
+                + "concern others. accountctl deletion list --all --apple not_revoked names the requests."
+        )
+    }
+
+    private static func credentials(_ part: LateRevocations.Part) -> String {
+        "\(Wording.count(part.count, "credential")) of \(Wording.list(part.clientIDs))"
+    }
+}

@@ -1,0 +1,96 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// What Apple did not take while the account was there: no deletion waits for it, and no test of our keys tells.
+@Suite("The doctor finds, of credentials that Apple does not take:", .timeLimit(.minutes(5)))
+struct DoctorRevocationTests {
+    /// Adds one of this state that was handed over so long ago; what is not waiting ended a day ago.
+    private func add(
+        _ state: String,
+        since age: String,
+        _ outcome: String,
+        _ clientID: String = "com.example.app",
+        to deployment: DoctorStage
+    ) async throws {
+        let waits = state == "waiting"
+        try await deployment.database.psql(
+            """
+            insert into accountctl.pending_revocations (
+                client_id, state, sealed_token, sealing_key_id, created_at, give_up_at, settled_at, last_outcome
+            )
+            values (
+                '\(clientID)', '\(state)', \(waits ? "'x'" : "null"), \(waits ? "'sealing'" : "null"), now() - interval '\(age)',
+                now() - interval '\(age)' + interval '30 days', \(waits ? "null" : "now() - interval '1 day'"), '\(outcome)'
+            )
+            """
+        )
+    }
+
+    @Test("those that wait for more than a day, and those that were given up; not those whose person is back")
+    func revocations() async throws {
+        try await DoctorStage.with { deployment in
+            func codes() async throws -> [String] {
+                try await deployment.examine().findings.map(\.code).filter {
+                    ["apple.revocations", "apple.not_revoked"].contains($0)
+                }
+            }
+            try await add("waiting", since: "20 hours", "apple_unreachable", to: deployment)
+            try await add("given_up", since: "31 days", "person_returned", to: deployment)
+            try await add("revoked", since: "31 days", "revoked", to: deployment)
+            #expect(try await codes() == [])
+            try await add("waiting", since: "2 days", "apple_misconfigured", "com.example.web", to: deployment)
+            let waiting = try await deployment.find("apple.revocations", "warning")
+            let both =
+                "2 credentials of com.example.app and com.example.web wait for Apple to revoke them, the first for 2 d"
+            #expect(waiting.hasPrefix(both), "\(waiting)")
+            #expect(waiting.hasSuffix(" more: apple_misconfigured and apple_unreachable"), "\(waiting)")
+            try await add("waiting", since: "8 days", "apple_misconfigured", to: deployment)
+            #expect(try await deployment.find("apple.revocations", "error").hasPrefix("3 credentials of"))
+            #expect(try await codes() == ["apple.revocations"])
+            try await add("given_up", since: "31 days", "apple_misconfigured", to: deployment)
+            let lost = try await deployment.find("apple.not_revoked", "warning")
+            #expect(lost.hasPrefix("1 credential of com.example.app was given up within 90 days"), "\(lost)")
+            #expect(lost.hasSuffix(": apple_misconfigured"), "\(lost)")
+        }
+    }
+
+    @Test("and names a list that has their requests")
+    func list() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.requestDeletion()
+            try await deployment.database.psql(
+                """
+                update accountctl.deletion_requests set apple_outcome = 'pending';
+                insert into auth.users (id) values ('\(OperatorStage.id(1))');
+                select accountctl.open_deletion_request('\(OperatorStage.id(1))', 'app')
+                """
+            )
+            try await add("waiting", since: "2 days", "apple_misconfigured", to: deployment)
+            let found = try await deployment.examine().findings.first { $0.code == "apple.revocations" }
+            let finding = try #require(found)
+            let hint = try #require(
+                finding.todo?.firstMatch(of: /accountctl (deletion list .*) names the requests/),
+                "\(finding)"
+            )
+            let words = hint.1.split(separator: " ").map(String.init) + ["--tsv", "state,apple"]
+            let listed = try await AccountctlProcess(words, environment: deployment.variables).result()
+            #expect(listed.status == 0 && listed.output == "grace\tpending\n", "\(listed)")
+            let table = try await AccountctlProcess(
+                ["deletion", "list", "--apple", "pending", "--apple", "not_revoked"],
+                environment: deployment.variables
+            ).result()
+            #expect(table.output.contains("APPLE") && !table.output.contains("not_revoked"), "\(table)")
+            let none = try await AccountctlProcess(
+                ["deletion", "list", "--all", "--apple", "not_revoked"],
+                environment: deployment.variables
+            ).result()
+            #expect(none.status == 0 && none.errors.contains("No deletion requests"), "\(none)")
+            let wrong = try await AccountctlProcess(
+                ["deletion", "list", "--apple", "ok"],
+                environment: deployment.variables
+            ).result()
+            #expect(wrong.status == 2, "\(wrong)")
+        }
+    }
+}
