@@ -6,21 +6,23 @@ import Testing
 
 @Suite("A hash key that is new beside another", .timeLimit(.minutes(5)))
 struct NewHashKeyTests {
-    @Test("is refused by an act, and made known by a pause of everything alone, though all is paused already")
+    @Test("is refused by an act until it was made known, which a pause of everything neither needs nor does by itself")
     func act() async throws {
         try await Stage.with { stage in
+            let first = stage.vault.hashKey
             let newer = HashKey(SealingKey.random(id: try #require(KeyID("newer"))))
             let desk = DeletionDesk(Operator(name: "test", hashKey: newer))
-            try await stage.pool.withConnection { try await stage.desk.pauseAll(reason: "test", on: $0) }
-            await #expect(throws: NewHashKey(key: newer.id, others: [stage.vault.hashKey.id.text])) {
+            try await stage.pool.withConnection { try HashKeyCanary.require(first, on: $0) }
+            let isChanged = try await stage.pool.withConnection { connection in
+                try await DeletionDesk.pauseAll(by: OperatorSignature(name: "test"), on: connection).isChanged
+            }
+            #expect(isChanged)
+            await #expect(throws: NewHashKey(key: newer.id, others: [first.id.text])) {
                 try await stage.pool.withConnection { try await desk.resumeAll(on: $0) }
             }
             #expect(try await stage.count("select from accountctl.hash_key_canaries") == 1)
             #expect(try await stage.count("select from accountctl.deletion_brakes where paused_at is not null") == 1)
-            let isChanged = try await stage.pool.withConnection { connection in
-                try await desk.pauseAll(reason: nil, on: connection).isChanged
-            }
-            #expect(!isChanged)
+            try await stage.pool.withConnection { try HashKeyCanary.introduce(newer, on: $0) }
             try await stage.pool.withConnection { try await desk.resumeAll(on: $0) }
             #expect(try await stage.count("select from accountctl.deletion_brakes where paused_at is not null") == 0)
         }

@@ -153,4 +153,58 @@ struct HashKeyTests {
             }
         }
     }
+
+    /// Whoever stops erasures at night has the database, and an old file of the key or none.
+    @Test("is no reason that deletions go on: all are paused first, and what is wrong with the key is told afterwards")
+    func pauseAll() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            #expect(try await stage.run(["user", "hold", OperatorStage.id(1), "--reason", "court"]).status == 0)
+            let other = stage.path("other.key")
+            #expect(try await AccountctlProcess.run("keys", "new", "hash", "--output", other).status == 0)
+            let damaged = stage.path("damaged.key")
+            try SecretFile.write("damaged", to: URL(fileURLWithPath: damaged))
+            let told: [(file: String?, status: Int32, why: String?)] = [
+                (nil, 0, nil), (other, 7, #""hash" is not the hash key that was used here under that name"#),
+                (damaged, 7, "the hash key cannot be read"), (stage.path("nowhere"), 7, "the hash key cannot be read"),
+            ]
+            let canaries = "select string_agg(encode(canary, 'hex'), ',') from accountctl.hash_key_canaries"
+            let known = try await stage.database.psql(canaries)
+            let paused = "select paused_at is not null from accountctl.deletion_brakes"
+            let lines = """
+                select count(*), count(subject_hash)
+                from accountctl.operator_log
+                where action = 'deletion.pause_all' and operator = 'olga' and reason = 'the wrong list' and ticket = 'T-1'
+                """
+            for (number, (file, status, why)) in told.enumerated() {
+                let name = "ACCOUNTCTL_KEYS_HASH_FILE"
+                let environment = stage.variables.filter { $0.key != name }
+                    .merging(file.map { [name: $0] } ?? [:]) { $1 }
+                for rehearsal in [true, false] {
+                    let pause = try await AccountctlProcess(
+                        [
+                            "deletion", "pause", "--all", "--reason", "the wrong list", "--ticket", "T-1", "--tsv",
+                            "outcome",
+                        ]
+                            + (rehearsal ? ["--dry-run"] : []),
+                        environment: environment
+                    ).result()
+                    #expect(pause.status == status, "\(file ?? "no file"): \(pause)")
+                    #expect(
+                        pause.output == (rehearsal ? "would_be_done\n" : "done\n"),
+                        "\(file ?? "no file"): \(pause)"
+                    )
+                    #expect(pause.errors.contains("made known") == (why != nil), "\(file ?? "no file"): \(pause)")
+                    if let why { #expect(pause.errors.contains(why), "\(pause)") }
+                    #expect(try await stage.database.psql(paused) == (rehearsal ? "f" : "t"), "\(file ?? "no file")")
+                }
+                #expect(try await stage.database.psql(lines) == "\(number + 1)|0", "\(file ?? "no file")")
+                #expect(try await stage.database.psql(canaries) == known, "\(file ?? "no file")")
+                // Everything else still wants the right one.
+                let resume = ["deletion", "resume", "--all", "--confirm=all"]
+                #expect(try await AccountctlProcess(resume, environment: environment).result().status != 0)
+                #expect(try await stage.run(resume).status == 0)
+            }
+        }
+    }
 }

@@ -27,7 +27,8 @@ extension CommandContext {
         configuration.maximumConnections = settings.database.connections
         configuration.retriesConnecting = retriesConnecting
         return try await Pool.withPool(configuration, logger: logger(settings)) { pool in
-            if let use = actingKey.take() { try await pool.withConnection { try look(at: use, on: $0) } }
+            // One that is new beside others is refused before anything is asked or done.
+            if let key = actingKey.take() { try await pool.withConnection { try HashKeyCanary.refuseNew(key, on: $0) } }
             return try await body(pool)
         }
     }
@@ -42,17 +43,9 @@ extension CommandContext {
             logger: logger(settings),
             on: thread
         ) { connection in
-            if let use = actingKey.take() { try look(at: use, on: connection) }
+            if let key = actingKey.take() { try HashKeyCanary.refuseNew(key, on: connection) }
             return try await body(connection)
         }
-    }
-
-    /// Refuses a key that is new beside others before anything is asked or done, or warns of it where the act makes it
-    /// known: afterwards nothing tells it from one that was meant.
-    private func look(at use: ActingKey.Use, on connection: isolated Connection) throws {
-        guard use.makesKnown else { return try HashKeyCanary.refuseNew(use.key, on: connection) }
-        guard let others = try OtherHashKeys(besideNew: use.key, on: connection) else { return }
-        messages.warning(others.warning(ofNew: use.key.id) + "; this act makes it known, to workers and to other acts")
     }
 
     /// Where the database is, in the driver's terms.

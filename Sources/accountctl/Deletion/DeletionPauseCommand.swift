@@ -19,7 +19,13 @@ struct DeletionPauseCommand: AccountctlCommand {
             for ten seconds, and named where they go on; so does a call to Apple or Storage that was begun. Who paused all and why
             stays when it is said again without a reason; another reason replaces both.
 
-            With --all a hash key that is new beside others becomes known, too: workers and other acts refuse it until then.
+            With --all no hash key is needed: everything is paused without keys.hash_file, and with a wrong one. Afterwards the key
+            there becomes known where it is new beside others, which workers and other acts refuse until then. Where it cannot be, a
+            warning says why, and the exit code.
+
+            EXIT CODES
+              0 paused; 3 no such request; 6 a request that has ended, or whose step is under way; 7 all is paused, and the hash key
+              was not made known
 
             EXIT CODES
               0 paused, or so already; 3 no such request; 6 it has ended, or a step of it is under way: try again
@@ -57,21 +63,26 @@ struct DeletionPauseCommand: AccountctlCommand {
             )
             return try await context.carryOut(act, on: request, acting, consent)
         }
-        let actor = try context.actor(acting, makesKeyKnown: true)
+        return try await pauseAll(in: context)
+    }
+
+    /// Pauses everything first; whatever is wrong with the hash key comes after it.
+    private func pauseAll(in context: CommandContext) async throws -> ExitStatus {
+        let signature = try context.signature(acting)
         if consent.dryRun {
             let (wasPaused, isChanged) = try await context.withConnection { connection in
                 try await connection.transaction(rehearsed: true) { connection in
                     let wasPaused = try DeletionDesk.generalBrake(on: connection).paused != nil
-                    return (wasPaused, try await DeletionDesk(actor).pauseAll(reason: reason, on: connection).isChanged)
+                    return (wasPaused, try await DeletionDesk.pauseAll(by: signature, on: connection).isChanged)
                 }
             }
             try context.output.show(BrakeTarget.sheet(isChanged ? .wouldBeDone : .unchanged))
             let replaced = isChanged ? "would replace who paused all and why" : "every deletion is paused already"
             context.messages.note(wasPaused ? replaced : "would pause every deletion")
-            return .ok
+            return try await context.makeHashKeyKnown(isRehearsed: true)
         }
         let (isChanged, underWay) = try await context.withConnection { connection in
-            try await DeletionDesk(actor).pauseAll(reason: reason, on: connection)
+            try await DeletionDesk.pauseAll(by: signature, on: connection)
         }
         try context.output.show(BrakeTarget.sheet(isChanged ? .done : .unchanged))
         context.messages.note("every deletion is paused; go on with: accountctl deletion resume --all")
@@ -81,6 +92,6 @@ struct DeletionPauseCommand: AccountctlCommand {
                 "\(one.step.rawValue) of \(request) was under way and goes on to its end; nothing follows it"
             )
         }
-        return .ok
+        return try await context.makeHashKeyKnown(isRehearsed: false)
     }
 }

@@ -51,17 +51,13 @@ extension ActingOptions: PlainOptions {
 }
 
 extension CommandContext {
-    /// Who acts on an account; the next connection tells whether the hash key is new in its database.
+    /// Who acts on an account; the next connection refuses a hash key that is new beside others in its database.
     ///
-    /// - Parameters:
-    ///   - options: what the command line says of it.
-    ///   - makesKeyKnown: whether the act makes a key known that is new beside others, with which any other is refused.
-    /// - Returns: Who acts.
     /// - Throws: ``CommandError`` without a hash key: the log names accounts by it.
-    func actor(_ options: ActingOptions, makesKeyKnown: Bool = false) throws -> Operator {
+    func actor(_ options: ActingOptions) throws -> Operator {
         let signature = try signature(options)
         let hashKey = try neededHashKey()
-        actingKey.set(ActingKey.Use(key: hashKey, makesKnown: makesKeyKnown))
+        actingKey.set(hashKey)
         return Operator(
             name: signature.name,
             machineUser: signature.machineUser,

@@ -10,35 +10,40 @@ extension DeletionDesk {
     /// Stops every request before its next irreversible step, from now on; then waits for the deletes of rows that are
     /// under way.
     ///
-    /// Who paused everything before, and why, stays unless another reason is given: it may be that this is a clone.
+    /// Needs no hash key: the line in the log names no account, and whoever stops erasures at night may have another
+    /// file of it, or none. Who paused everything before, and why, stays unless another reason is given: it may be that
+    /// this is a clone.
     ///
-    /// Also makes the desk's hash key known, where that is new beside others: it is the one act that does, since with
-    /// everything stopped a wrong key does no harm.
-    ///
-    /// - Returns: Whether it was not so already, and the deletes that were still under way when the desk's patience
-    ///   ended; nothing stops these.
+    /// - Parameters:
+    ///   - signature: who pauses, and why.
+    ///   - patience: how long it waits for steps that are under way.
+    ///   - connection: the database.
+    /// - Returns: Whether it was not so already, and the deletes that were still under way when the patience ended;
+    ///   nothing stops these.
+    /// - Throws: `PostgresError`.
     @discardableResult
-    package func pauseAll(
-        reason: String?,
+    package static func pauseAll(
+        by signature: OperatorSignature,
+        patience: Duration = .seconds(10),
         on connection: isolated Connection
     ) async throws -> (isChanged: Bool, underWay: [StepUnderWay]) {
+        let (name, reason) = (signature.name, signature.reason)
         let isChanged = try await connection.atomically { connection in
-            try HashKeyCanary.introduce(actor.hashKey, on: connection)
             let changed = try connection.execute(
                 """
                 update accountctl.deletion_brakes
-                set paused_at = coalesce(paused_at, clock_timestamp()), paused_by = \(operatorName), paused_reason = \(reason)
+                set paused_at = coalesce(paused_at, clock_timestamp()), paused_by = \(name), paused_reason = \(reason)
                 where paused_at is null or paused_reason is distinct from coalesce(\(reason), paused_reason)
                 """
             )
-            if changed > 0 { try log("deletion.pause_all", user: nil, reason: reason, request: nil, on: connection) }
+            if changed > 0 { try signature.log("deletion.pause_all", on: connection) }
             return changed > 0
         }
         // Whoever rehearses it has not committed the word that the steps are to see.
         guard !connection.isInTransaction else { return (isChanged, []) }
         do {
             try await connection.transaction { connection in
-                try limitLockWaits(on: connection)
+                try limitLockWaits(to: patience, on: connection)
                 try connection.execute("select \(DeletionBrakes.awaiting)")
             }
             return (isChanged, [])

@@ -255,6 +255,11 @@ package struct DeletionDesk: Sendable {
 
     /// Keeps an act from waiting for a delete that may take half an hour.
     func limitLockWaits(on connection: isolated Connection) throws {
+        try Self.limitLockWaits(to: patience, on: connection)
+    }
+
+    /// The same for whoever has no desk.
+    static func limitLockWaits(to patience: Duration, on connection: isolated Connection) throws {
         try connection.execute("select set_config('lock_timeout', \("\(patience.wholeMilliseconds)"), true)")
     }
 }
