@@ -98,17 +98,34 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         }
     }
 
+    /// What this program itself keeps of the person: credentials that Apple has not taken yet.
+    private static func kept(credentials count: Int, until day: String?) -> [String] {
+        guard let day else { return [] }
+        return [
+            "credentials that Apple has not taken yet: \(count), kept sealed, each with the sealed id that Apple has for the "
+                + "person, until Apple takes them; tried until \(day), and for longer where deletions are paused then"
+        ]
+    }
+
     /// Gathers the evidence from what was recorded.
     static func read(_ request: UUID, subject: SubjectHash, on connection: isolated Connection) throws
         -> ReceiptDocument
     {
-        let (origin, requestedAt, lockedOutAt, deadline, apple, now) = try connection.one(
+        // In one statement: what is taken meanwhile is told as pending and kept, or as neither.
+        let (origin, requestedAt, lockedOutAt, deadline, apple, now, waiting, day) = try connection.one(
             """
-            select origin, requested_at, locked_out_at, legal_deadline, coalesce(apple_outcome, 'not_held'), clock_timestamp()
+            select
+                origin, requested_at, locked_out_at, legal_deadline, coalesce(apple_outcome, 'not_held'), clock_timestamp(),
+                late.waiting, to_char(late.until at time zone 'UTC', 'YYYY-MM-DD')
             from accountctl.deletion_requests
+            cross join (
+                select count(*), max(give_up_at)
+                from accountctl.pending_revocations
+                where request_id = \(request) and state = \(PendingRevocationState.waiting.rawValue)
+            ) as late (waiting, until)
             where id = \(request)
             """,
-            as: (String, Date, Date, Date, String, Date).self
+            as: (String, Date, Date, Date, String, Date, Int, String?).self
         )
         let steps = try connection.query(
             """
@@ -140,7 +157,10 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
             legalDeadline: deadline.wholeSecond,
             apple: apple,
             steps: steps,
-            outOfScope: limits + unproven(by: steps) + kept(by: steps) + ofOthers(by: steps)
+            outOfScope: [
+                limits, kept(credentials: waiting, until: day), unproven(by: steps), kept(by: steps),
+                ofOthers(by: steps),
+            ].flatMap { $0 }
         )
     }
 

@@ -166,6 +166,29 @@ import Testing
         }
     }
 
+    /// This program keeps it of a person whose erasure is verified.
+    @Test(arguments: [true, false]) func theReceiptSaysWhatIsKeptUntilAppleTakesIt(_ waits: Bool) async throws {
+        try await Stage.with { stage in
+            let request = try await handedOver(of: try await stage.fullAccount(), on: stage)
+            if !waits {
+                stage.sandbox.faults.clearAll()
+                try await stage.testApple()
+                #expect(try await PendingRevocation.retry(with: stage.services()) == 0)
+            }
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let receipt = try await stage.pool.withConnection { try IssuedReceipt.find(of: request, on: $0) }
+            let issued = try #require(receipt)
+            #expect(try issued.check(with: stage.vault.hashKey) == .intact)
+            let kept = issued.document.outOfScope.filter { $0.hasPrefix("credentials that Apple has") }
+            #expect(kept.count == (waits ? 1 : 0), "\(kept)")
+            let day = try await stage.value(
+                "select to_char(give_up_at at time zone 'UTC', 'YYYY-MM-DD') from accountctl.pending_revocations",
+                as: String.self
+            )
+            #expect(kept.allSatisfy { $0.contains("yet: 1, kept sealed") && $0.contains("tried until \(day)") })
+        }
+    }
+
     /// What was given up is told so, whether or not the account is still there.
     @Test func whatIsGivenUpBeforeTheAccountGoesIsNotPending() async throws {
         try await Stage.with { stage in
