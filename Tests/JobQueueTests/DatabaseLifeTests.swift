@@ -193,7 +193,11 @@ import Testing
         try await JobHarness.with { harness in
             var registry = JobRegistry()
             try registry.register(Self.kind) { _, _ in .completed() }
-            try registry.schedule(PeriodicJob(name: "nightly", schedule: "@daily", job: try Self.kind.job(Note())))
+            // Half a day from now and half a day ago: no other instant comes meanwhile.
+            let hour = (Int(Date().timeIntervalSince1970) / 3600 + 12) % 24
+            try registry.schedule(
+                PeriodicJob(name: "nightly", schedule: "0 \(hour) * * *", job: try Self.kind.job(Note()))
+            )
             // The first instant ever seen would only be remembered; one older than a week may be forgotten meanwhile.
             try await harness.execute(
                 "insert into accountctl.periodic_slots (name, slot) values ('nightly', now() - interval '3 days')"
