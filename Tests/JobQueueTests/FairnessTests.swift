@@ -16,6 +16,7 @@ import Testing
         try await JobHarness.with { harness in
             let plainRuns = Mutex(0)
             let plainRunsBefore = Mutex(0)
+            let limitedRuns = Mutex(0)
             var registry = JobRegistry()
             try registry.register(Self.plain) { note, context in
                 plainRuns.withLock { $0 += 1 }
@@ -23,15 +24,16 @@ import Testing
                 try await harness.enqueue([Self.plain.job(note)])
                 return .completed()
             }
-            try registry.register(Self.limited) { _, context in
+            try registry.register(Self.limited) { _, _ in
                 plainRunsBefore.withLock { $0 = plainRuns.withLock(\.self) }
-                try await harness.effect(context)
+                // In no time: until it has ended the next may not begin, and the others go on.
+                limitedRuns.withLock { $0 += 1 }
                 return .completed()
             }
             try await harness.enqueue(try (0..<40).map { _ in try Self.plain.job(Note()) })
             try await harness.enqueue(try (0..<5).map { _ in try Self.limited.job(Note()) })
             try await harness.withWorker(registry, { $0.slots = 4 }) {
-                try await harness.until { try await harness.effects() == 5 }
+                try await harness.until { limitedRuns.withLock(\.self) == 5 }
                 // One in a few rounds of all slots, not one once the others happen to be done.
                 #expect(plainRunsBefore.withLock(\.self) < 100)
             }
