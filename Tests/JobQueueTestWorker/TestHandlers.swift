@@ -11,14 +11,14 @@ enum TestHandlers {
     static func registry() throws -> JobRegistry {
         var registry = JobRegistry()
         // Begins, takes its time, ends: an effect at each.
-        try registry.register(kind("test.steps")) { arguments, context in
+        try registry.register(kind("test.steps", crashLimit: 1000)) { arguments, context in
             try await effect(context, "begin")
             try await Task.sleep(for: .milliseconds(arguments.milliseconds))
             try await effect(context, "end")
             return .completed()
         }
         // Its effect and its end are one transaction.
-        try registry.register(kind("test.exact")) { arguments, context in
+        try registry.register(kind("test.exact", crashLimit: 1000)) { arguments, context in
             try await Task.sleep(for: .milliseconds(arguments.milliseconds))
             try await context.pool.withTransaction { connection in
                 try context.fence(on: connection)
@@ -60,8 +60,9 @@ enum TestHandlers {
         return registry
     }
 
-    private static func kind(_ name: String) -> JobKind<Arguments> {
-        JobKind(name, retry: .exponential(attempts: 3, base: .milliseconds(50)))
+    /// Those that kill no process outlive any number of kills: one may be met by each of a test's.
+    private static func kind(_ name: String, crashLimit: Int = 3) -> JobKind<Arguments> {
+        JobKind(name, retry: .exponential(attempts: 3, base: .milliseconds(50)), crashLimit: crashLimit)
     }
 
     private static func effect(_ context: JobContext, _ note: String) async throws {

@@ -8,7 +8,9 @@ import Testing
 enum ExactJobs {
     static let kind = JobKind<Note>(
         "test.exact",
-        retry: .exponential(attempts: 1000, base: .milliseconds(20), cap: .milliseconds(200))
+        retry: .exponential(attempts: 1000, base: .milliseconds(20), cap: .milliseconds(200)),
+        // A worker that is cut off, or that a busy machine keeps from its heartbeat, is taken for dead.
+        crashLimit: 1000
     )
 
     static func registry(_ pause: Duration = .milliseconds(5)) throws -> JobRegistry {
