@@ -83,7 +83,8 @@ import Testing
     @Test func isKeptPastItsLeaseAndThenHandedBack() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([Self.kind.job(Note(), uniqueKey: Self.key)])
-            let hold = try await hold(harness)
+            // The worker takes it from whoever does not beat for so long.
+            let hold = try await hold(harness, lifetime: .seconds(6))
             try await harness.withWorker(registry(harness)) {
                 try await hold.keep(pool: harness.pool, logger: harness.logger) {
                     try await harness.until {
@@ -91,7 +92,7 @@ import Testing
                             """
                             select count(*)
                             from accountctl.workers
-                            where name = 'by hand' and beat_at > started_at + interval '2 s'
+                            where name = 'by hand' and beat_at > started_at + interval '6 s'
                             """
                         )
                         return past == 1
