@@ -141,7 +141,7 @@ import Testing
             let worker = try worker(harness, metrics)
             try await harness.withWorker(worker) {
                 try await harness.until { try await harness.finished("completed") == 1 }
-                try await harness.until(within: .seconds(10)) { value("jobs_rescued_total", metrics.text()) == 1 }
+                try await harness.until { value("jobs_rescued_total", metrics.text()) == 1 }
             }
         }
     }

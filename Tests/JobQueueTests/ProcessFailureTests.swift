@@ -123,7 +123,7 @@ import Testing
         try await JobHarness.with { harness in
             try await harness.enqueue(try jobs("test.steps", 4, milliseconds: 400))
             let long = try await harness.enqueue(try jobs("test.steps", 4, milliseconds: 600_000))
-            let worker = try WorkerProcess(harness, lease: 60_000, slots: 8)
+            let worker = try WorkerProcess(harness, lease: 60_000, slots: 8, grace: 600_000)
             // The short ones may have ended by the time the last long one begins.
             let begun: Statement = "select count(*) from public.effects where note = 'begin'"
             try await harness.until { try await harness.count(begun) == 8 }

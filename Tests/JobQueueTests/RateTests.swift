@@ -23,7 +23,7 @@ import Testing
                 try await harness.until { try await harness.effects() >= 5 }
                 // Ten looks later it is still so; each locks the queue's row anew.
                 var looks: Set<Int> = []
-                try await eventually("ten looks at the queue") {
+                try await eventually("ten looks at the queue", within: .seconds(120)) {
                     let locker: Statement = "select xmax::text::bigint from accountctl.queues where name = 'apple'"
                     looks.insert(try await harness.count(locker))
                     return looks.count >= 10
