@@ -140,7 +140,7 @@ import Testing
             try await stage.sql("insert into public.invoices values (1, \(person.id))")
             let objects = try await stage.count("select from storage.objects")
             let request = try await stage.request(person)
-            var own = PoolConfiguration(connection: ConnectionConfiguration(conninfo: stage.database.conninfo))
+            var own = PoolConfiguration(connection: stage.database.configuration)
             own.connection.statementDeadline = .seconds(5)
             own.connection.sessionSettings = ["jit": "off"]
             own.maximumConnections = 3

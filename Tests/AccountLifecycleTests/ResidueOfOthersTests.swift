@@ -142,7 +142,7 @@ import Testing
     @Test func otherHoldersAreFoundHoweverLongThatTakes() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
-            var own = PoolConfiguration(connection: ConnectionConfiguration(conninfo: stage.database.conninfo))
+            var own = PoolConfiguration(connection: stage.database.configuration)
             own.connection.statementDeadline = .seconds(1)
             own.connection.sessionSettings = ["jit": "off"]
             let target = SearchTarget(

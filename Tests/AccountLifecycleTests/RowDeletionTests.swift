@@ -157,7 +157,7 @@ import Testing
             let person = try await stage.signUp()
             try await stage.sql("insert into public.posts values (1, \(person.id))")
             let request = try await stage.request(person)
-            var hasty = PoolConfiguration(connection: ConnectionConfiguration(conninfo: stage.database.conninfo))
+            var hasty = PoolConfiguration(connection: stage.database.configuration)
             hasty.connection.statementDeadline = .seconds(5)
             // Compiling the look at the catalog takes seconds on a busy machine.
             hasty.connection.sessionSettings = ["jit": "off"]

@@ -139,7 +139,7 @@ import Waiting
                     "alter role postgres in database \(identifier: stage.database.name) set \(setting)"
                 )
             }
-            var own = PoolConfiguration(connection: ConnectionConfiguration(conninfo: stage.database.conninfo))
+            var own = PoolConfiguration(connection: stage.database.configuration)
             own.connection.pooler = .transaction
             own.maximumConnections = 3
             let untried: Statement = "select facts -> 'untried' from accountctl.deletion_steps where step = 'preflight'"

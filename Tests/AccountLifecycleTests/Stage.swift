@@ -78,10 +78,10 @@ struct Stage: Sendable {
                         keys: keys,
                         hashKey: try HashKey(SealingKey.random(id: Self.keyID("hash1")))
                     )
-                    var own = PoolConfiguration(connection: ConnectionConfiguration(conninfo: database.conninfo))
+                    var own = PoolConfiguration(connection: database.configuration)
                     own.connection.sessionSettings = ["jit": "off"]
                     own.maximumConnections = 3
-                    var all = PoolConfiguration(connection: ConnectionConfiguration(conninfo: database.adminConninfo))
+                    var all = PoolConfiguration(connection: database.administratorConfiguration)
                     all.maximumConnections = 3
                     return try await Pool.withPool(own, logger: logger) { [all] pool in
                         try await Pool.withPool(all, logger: logger) { admin in

@@ -47,8 +47,8 @@ struct CredentialStage: Sendable {
                     )
                     let first = try key("k1")
                     let keys = try KeyRing([first])
-                    return try await withPool(database.conninfo, logger) { pool in
-                        try await withPool(database.adminConninfo, logger) { admin in
+                    return try await withPool(database.configuration, logger) { pool in
+                        try await withPool(database.administratorConfiguration, logger) { admin in
                             try await body(
                                 CredentialStage(
                                     sandbox: sandbox,
@@ -67,11 +67,11 @@ struct CredentialStage: Sendable {
     }
 
     private static func withPool<Result: Sendable>(
-        _ conninfo: String,
+        _ connection: ConnectionConfiguration,
         _ logger: Logger,
         _ body: @Sendable (Pool) async throws -> Result
     ) async throws -> Result {
-        var configuration = PoolConfiguration(connection: ConnectionConfiguration(conninfo: conninfo))
+        var configuration = PoolConfiguration(connection: connection)
         configuration.maximumConnections = 3
         return try await Pool.withPool(configuration, logger: logger, body)
     }

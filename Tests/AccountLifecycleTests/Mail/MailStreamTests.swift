@@ -34,7 +34,7 @@ struct MailStreamTests {
         -> Result
     {
         try await TestDatabase.with(.migrated) { database in
-            let configuration = PoolConfiguration(connection: ConnectionConfiguration(conninfo: database.conninfo))
+            let configuration = PoolConfiguration(connection: database.configuration)
             return try await Pool.withPool(configuration, logger: logger) { pool in try await body(pool, database) }
         }
     }
