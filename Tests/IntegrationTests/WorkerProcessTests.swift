@@ -153,13 +153,26 @@ struct WorkerProcessTests {
                     async let lock = database.psql(
                         "begin; lock table accountctl.mail_streams in access exclusive mode; select pg_sleep(100)"
                     )
-                    let held = "select count(*) from pg_locks where mode = 'AccessExclusiveLock' and granted"
+                    let held = """
+                        select count(*)
+                        from pg_locks
+                        where relation = 'accountctl.mail_streams'::regclass
+                        and mode = 'AccessExclusiveLock'
+                        and granted
+                        """
                     try await eventually("the table is locked") { try await database.psql(held) != "0" }
                     var variables = database.variables.merging(keys) { $1 }
                     variables["ACCOUNTCTL_WORKER_SHUTDOWN_TIMEOUT"] = "1s"
                     let worker = try AccountctlProcess(["worker"], environment: variables)
-                    let waiting = "select count(*) from pg_locks where not granted"
-                    try await eventually("the worker waits for it") { try await database.psql(waiting) != "0" }
+                    // The job itself, and not only the look at how the streams stand, which reads the table, too.
+                    let waiting = """
+                        select count(*)
+                        from pg_stat_activity
+                        where wait_event_type = 'Lock'
+                        and query like '%where next_check_at <= now()%'
+                        and pid <> pg_backend_pid()
+                        """
+                    try await eventually("the job waits for it") { try await database.psql(waiting) != "0" }
                     try await cluster.stop(mode: "immediate")
                     _ = try? await lock
                     worker.signal(SIGTERM)
