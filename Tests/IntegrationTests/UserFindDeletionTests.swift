@@ -50,7 +50,8 @@ struct UserFindDeletionTests {
             #expect(try await AccountctlProcess(words, environment: site.variables).result().status == 0)
             let receipt = try await site.database.psql("select number from accountctl.deletion_receipts")
             let request = try await site.database.psql("select request_id from accountctl.deletion_receipts")
-            let day = try await site.database.psql("select to_char(now() at time zone 'utc', 'YYYY-MM-DD')")
+            let ended = "select to_char(finished_at at time zone 'utc', 'YYYY-MM-DD') from accountctl.deletion_requests"
+            let day = try await site.database.psql(ended)
             for term in [account, request, receipt, "#" + receipt] {
                 let (told, found) = try await (
                     AccountctlProcess(["user", "find", term], environment: site.variables).result(),
