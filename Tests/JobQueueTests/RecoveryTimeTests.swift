@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// How long nobody has a job whose process was killed.
-@Suite(.timeLimit(.minutes(3))) struct RecoveryTimeTests {
+@Suite(.timeLimit(.minutes(5))) struct RecoveryTimeTests {
     struct Arguments: Codable, Sendable {
         var milliseconds = 60_000
     }

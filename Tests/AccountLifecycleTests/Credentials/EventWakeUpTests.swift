@@ -6,7 +6,7 @@ import Testing
 @testable import AccountLifecycle
 
 /// Apple's events are handled at once, however rarely a worker looks for jobs.
-@Suite(.timeLimit(.minutes(1))) struct EventWakeUpTests {
+@Suite(.timeLimit(.minutes(5))) struct EventWakeUpTests {
     @Test func anEventWakesTheWorkers() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await Listener.with(database.configuration, channels: ["accountctl_jobs"], logger: .silent) { events in
