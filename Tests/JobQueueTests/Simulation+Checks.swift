@@ -1,0 +1,59 @@
+@testable import JobQueue
+
+/// What must hold after every step, and at the end.
+extension Simulation {
+    func check() -> String? {
+        var holders: [Int64: Int] = [:]
+        // What was claimed in an earlier life is given out again before its process hears of the new one.
+        for process in processes
+        where !process.isDead && process.book.trusts(now: instant(now)) && process.life == table.life {
+            // Past its deadline a handler is told to stop, and its job may be taken from it.
+            for (job, entry) in process.book.entries where entry.isRunning && instant(now) < entry.deadline {
+                holders[job.id, default: 0] += 1
+                guard table.jobs[job.id]?.lease == job.lease, table.jobs[job.id]?.state == "running" else {
+                    return "process \(process.id) trusts lease \(job.lease) of job \(job.id), which does not hold"
+                }
+            }
+        }
+        if let twice = holders.first(where: { $0.value > 1 }) {
+            return "job \(twice.key) has \(twice.value) live leases"
+        }
+        for (id, count) in table.ends where count > 1 { return "job \(id) ended \(count) times" }
+        for id in table.history.keys where table.jobs[id] != nil { return "job \(id) ended and is unfinished" }
+        let known = Set(table.jobs.keys).union(table.history.keys)
+        if known.count != Int(nextJob) { return "\(Int(nextJob) - known.count) jobs are lost" }
+        for (id, job) in table.jobs where job.state != "running" && job.attempt != counted[id, default: 0] {
+            return "job \(id) counts \(job.attempt) attempts, \(counted[id, default: 0]) were made"
+        }
+        return nil
+    }
+
+    /// All faults end; then every job must come to its end.
+    mutating func drain() -> String? {
+        for index in processes.indices { processes[index].isFrozen = false }
+        // However long their workers live.
+        now += timeout + grace + 1
+        takeOverdue()
+        if let id = table.jobs.first(where: { $0.value.state == "running" })?.key {
+            return "job \(id) is held past its deadline"
+        }
+        if let violation = check() { return violation }
+        _ = table.promote()
+        wire.removeAll { _ in true }
+        for index in processes.indices { processes[index].isDead = true }
+        now += lifetime + 1
+        _ = table.rescue(now: now)
+        for id in table.jobs.keys.sorted() {
+            guard table.jobs[id]?.state == "available" else {
+                return "job \(id) is \(table.jobs[id]?.state ?? "?") for ever"
+            }
+        }
+        spawn()
+        let index = processes.count - 1
+        for job in table.claim(worker: processes[index].id, limit: .max, now: now, timeout: timeout) {
+            guard table.finish(job, "completed") else { return "job \(job.id) cannot be finished" }
+            counted[job.id, default: 0] += 1
+        }
+        return table.jobs.isEmpty ? nil : "\(table.jobs.count) jobs are left"
+    }
+}

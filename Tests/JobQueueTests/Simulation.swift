@@ -1,0 +1,137 @@
+import TestSupport
+
+@testable import JobQueue
+
+/// One run: some workers, a network that loses and delays, a table.
+struct Simulation {
+    typealias Instant = ContinuousClock.Instant
+
+    /// What travels.
+    enum Message {
+        case claim(number: Int, generation: Int, limit: Int, sentAt: Int)
+        case claimed(number: Int, generation: Int, deadline: Int, jobs: [JobLease])
+        case claimFailed(number: Int)
+        case beat(LeaseBook.SentBeat)
+        case beaten(LeaseBook.SentBeat, ModelTable.BeatAnswer?)
+        case finish(JobLease, claim: Int, verdict: String)
+        case written(JobLease)
+    }
+
+    /// What a standby has that takes over.
+    struct Moment {
+        let table: ModelTable
+        let nextJob: Int64
+        let counted: [Int64: Int]
+    }
+
+    struct Process {
+        var id: Int64
+        /// The table's when it registered.
+        var life: Int
+        var book: LeaseBook
+        var isFrozen = false
+        var isDead = false
+        var isRegistered = true
+        /// By which claim it got them.
+        var claims: [JobLease: Int] = [:]
+        /// Verdicts that wait to be written.
+        var outcomes: [JobLease: String] = [:]
+        var isBeating = false
+    }
+
+    let lifetime = 100
+    /// How long a handler may take, and how long after that its job is taken although its worker lives.
+    let timeout = 60
+    let grace = 15
+    let base = ContinuousClock.now
+    var random: SeededRandom
+    var now = 0
+    var table = ModelTable()
+    var processes: [Process] = []
+    /// To a process (by index) or from it to the table; delivered in any order.
+    var wire: [(toTable: Bool, process: Int, message: Message)] = []
+    var nextJob: Int64 = 0
+    var nextHost: Int64 = 0
+    var events = 0
+    /// What counts as an attempt, by job: failures and ends decided by a handler.
+    var counted: [Int64: Int] = [:]
+    var moment: Moment?
+    /// The table's life when a claim was made.
+    var lives: [Int: Int] = [:]
+
+    init(seed: UInt64) {
+        random = SeededRandom(seed: seed)
+        for _ in 0..<Int.random(in: 2...4, using: &random) { spawn() }
+    }
+
+    func instant(_ time: Int) -> Instant { base.advanced(by: .milliseconds(time)) }
+
+    mutating func spawn() {
+        nextHost += 1
+        table.register(nextHost, now: now, lifetime: lifetime)
+        var book = LeaseBook(lifetime: .milliseconds(lifetime), now: instant(now))
+        book.registered(sentAt: instant(now))
+        processes.append(Process(id: nextHost, life: table.life, book: book))
+    }
+
+    mutating func run(steps: Int) -> String? {
+        for _ in 0..<steps {
+            if let violation = step() ?? check() { return violation }
+        }
+        return drain()
+    }
+
+    private mutating func step() -> String? {
+        events += 1
+        switch Int.random(in: 0..<106, using: &random) {
+        case 0..<12:
+            nextJob += 1
+            table.jobs[nextJob] = ModelTable.Job()
+        case 12..<45:
+            return deliver()
+        case 45..<82:
+            return act()
+        case 82..<88:
+            now += Int.random(in: 1...40, using: &random)
+        case 88:
+            _ = table.promote()
+        case 89:
+            if let id = table.jobs.keys.sorted().randomElement(using: &random) { _ = table.runNow(id) }
+        case 90..<92:
+            _ = table.rescue(now: now)
+        case 92..<94:
+            takeOverdue()
+        case 94..<96:
+            if let id = table.jobs.keys.sorted().randomElement(using: &random) { table.cancel(id) }
+        case 96..<98:
+            let index = Int.random(in: 0..<processes.count, using: &random)
+            processes[index].isFrozen.toggle()
+        case 98:
+            let index = Int.random(in: 0..<processes.count, using: &random)
+            processes[index].isDead = true
+            spawn()
+        case 99:
+            moment = Moment(table: table, nextJob: nextJob, counted: counted)
+        case 100:
+            // Processes and the wire know nothing of it.
+            guard let moment else { break }
+            table.goBack(to: moment.table)
+            nextJob = moment.nextJob
+            counted = moment.counted
+        case 101..<103:
+            if let id = table.jobs.keys.sorted().randomElement(using: &random) { _ = table.discard(id) }
+        case 103..<105:
+            let ids = (Array(table.jobs.keys) + table.history.keys).sorted()
+            // Its attempts begin anew.
+            if let id = ids.randomElement(using: &random), table.retry(id) { counted[id] = 0 }
+        default:
+            let index = Int.random(in: 0..<processes.count, using: &random)
+            guard !processes[index].isDead, !processes[index].isFrozen else { break }
+            // A shutdown: handlers are stopped, the rest goes back.
+            table.deregister(processes[index].id)
+            processes[index].isDead = true
+            spawn()
+        }
+        return nil
+    }
+}
