@@ -1,0 +1,70 @@
+import Foundation
+import Postgres
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// What commits late lies below what was claimed since, and is found all the same.
+@Suite(.timeLimit(.minutes(5))) struct LateCommitTests {
+    private static let kind = JobKind<Note>("test.plain")
+
+    /// A job whose transaction began early and committed late lies below what was claimed since, and is found all the
+    /// same.
+    @Test func aLateCommitIsFound() async throws {
+        let late = JobKind<Note>("test.plain")
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(late) { note, context in
+                guard note.text != "late" else {
+                    try await harness.effect(context, "late")
+                    return .completed()
+                }
+                // Each makes its successor: there is always more than the worker has slots.
+                if try await harness.count("select count(*) from public.effects") == 0 {
+                    try await harness.enqueue([late.job(note)])
+                }
+                return .completed()
+            }
+            let worker = try harness.worker(registry) { $0.slots = 4 }
+            let inserted = AsyncStream.makeStream(of: Void.self)
+            let go = AsyncStream.makeStream(of: Void.self)
+            async let committed: Void = harness.database.withConnection { connection in
+                try await connection.transaction { connection in
+                    try harness.queue.enqueue([late.job(Note(text: "late"))], on: connection)
+                    inserted.continuation.finish()
+                    for await _ in go.stream {}
+                }
+            }
+            for await _ in inserted.stream {}
+            try await harness.enqueue(try (0..<60).map { _ in try late.job(Note()) })
+            try await harness.withWorker(worker) {
+                try await harness.until { try await harness.finished("completed") > 200 }
+                go.continuation.finish()
+                try await harness.until { try await harness.effects() == 1 }
+            }
+            try await committed
+        }
+    }
+
+    /// What was ready long before and commits late is found all the same, though nothing else comes.
+    @Test func aLateCommitIsFoundFromWhereverClaimsBegin() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(Self.kind) { _, _ in .completed() }
+            let worker = try harness.worker(registry) { $0.pollInterval = .seconds(3600) }
+            try await harness.withWorker(worker) {
+                try await harness.until { worker.core.withLock { $0.worker } != nil }
+                // Every look at everything counts as costly.
+                worker.core.withLock { $0.bounds = ClaimBounds(noticeable: .zero) }
+                try await harness.enqueue([Self.kind.job(Note())])
+                worker.wake()
+                try await harness.until { try await harness.finished("completed") == 1 }
+                try await harness.enqueue([Self.kind.job(Note(), runAt: .now.addingTimeInterval(-3600))])
+                worker.wake()
+                try await harness.until { try await harness.finished("completed") == 2 }
+            }
+        }
+    }
+}

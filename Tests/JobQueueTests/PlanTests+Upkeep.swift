@@ -1,0 +1,71 @@
+import Postgres
+import Testing
+
+@testable import JobQueue
+
+extension PlanTests {
+    /// What runs every few seconds beside these: so many rows it may fetch, and none by walking over the table.
+    func checkUpkeep(_ harness: JobHarness, _ state: String) async throws {
+        typealias Body = @Sendable (isolated Connection) async throws -> Void
+        let queue = harness.queue
+        let lanes = Self.lanes
+        let worker = Int64(try await harness.count("select max(id) from accountctl.workers"))
+        let held = try await harness.pool.withConnection { connection in
+            try connection.query(
+                "select id, lease, worker from accountctl.jobs where state = 'running' limit 100",
+                as: (Int64, Int64, Int64).self
+            )
+        }
+        let beat = JobQueue.Beat(
+            worker: worker,
+            lifetime: .seconds(60),
+            jobs: held.map { JobLease(id: $0.0, lease: $0.1, worker: $0.2) },
+            isStopping: false,
+            releasesUpTo: .max
+        )
+        let claim = JobQueue.ClaimRequest(worker: worker, limit: 10)
+        let keyed = Lane(queue: "default", kind: "keyed", timeout: .seconds(60))
+        let keepHundred: Body = { connection in
+            let answer = try #require(try queue.beat(beat, on: connection))
+            #expect(answer.held.count == 100)
+            // All others have leases up to the one it names.
+            #expect(answer.released == 400)
+        }
+        let bodies: [(String, Int, Body)] = [
+            ("beat", 1200, keepHundred),
+            ("look for suspects", 10, { _ = try queue.hasSuspects(lanes, on: $0) }),
+            ("rescue", 1200, { _ = try queue.rescue(on: $0) }),
+            ("take overdue", 1200, { _ = try queue.takeOverdue(grace: .zero, alarmed: [:], on: $0) }),
+            ("age", 10, { _ = try queue.age(lanes, after: .seconds(600), on: $0) }),
+            ("limited claim", 1200, { _ = try queue.claimLimitedLocked(lanes, claim, on: $0) }),
+            ("keyed claim", 1200, { _ = try queue.claimLimitedLocked([keyed], claim, on: $0) }),
+            ("unique insert", 10, { _ = try queue.enqueue([NewJob(kind: "k", queue: "q", uniqueKey: "u")], on: $0) }),
+        ]
+        let counts: Statement = """
+            select seq_scan, idx_tup_fetch from pg_stat_xact_user_tables where relid = 'accountctl.jobs'::regclass
+            """
+        struct Undo: Error {}
+        for mode in ["force_custom_plan", "force_generic_plan"] {
+            for (name, most, body) in bodies {
+                do {
+                    try await harness.pool.withTransaction { connection in
+                        try connection.execute("set local plan_cache_mode = \(unsafeSQL: mode)")
+                        try connection.execute(
+                            """
+                            insert into accountctl.job_limits (kind, max_running, max_running_per_key)
+                            values ('known.a', 600, null), ('keyed', null, 1)
+                            """
+                        )
+                        // What transactions before it did may be among them still.
+                        let (scansBefore, rowsBefore) = try connection.one(counts, as: (Int64, Int64).self)
+                        try await body(connection)
+                        let (scans, rows) = try connection.one(counts, as: (Int64, Int64).self)
+                        #expect(scans == scansBefore, "\(name), \(state), \(mode)")
+                        #expect(rows - rowsBefore <= most, "\(name), \(state), \(mode)")
+                        throw Undo()
+                    }
+                } catch is Undo {}
+            }
+        }
+    }
+}
