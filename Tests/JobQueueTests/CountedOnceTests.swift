@@ -1,0 +1,109 @@
+import Foundation
+import Postgres
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// What happened is counted as what it was, and once, whatever goes wrong beside it.
+@Suite(.timeLimit(.minutes(5))) struct CountedOnceTests {
+    /// What a round of upkeep rescued is counted, whatever becomes of its other parts.
+    @Test func whatWasRescuedIsCounted() async throws {
+        try await JobHarness.with { harness in
+            let metrics = MetricsRegistry()
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind, state, worker, attempt, args)
+                values ('one', 'test.good', 'running', 4711, 1, '{"text":""}')
+                """
+            )
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind, state, parked_for, limit_key)
+                values ('one', 'test.good', 'parked', 'limit', 'k')
+                """
+            )
+            try await harness.database.psql(
+                """
+                create function public.refuse() returns trigger language plpgsql as $$
+                begin
+                    raise exception 'no' using errcode = 'lock_not_available';
+                end
+                $$;
+                create trigger refuse before update on accountctl.jobs
+                for each row when (old.parked_for = 'limit') execute function public.refuse()
+                """
+            )
+            let worker = try JobMetrics.worker(harness, metrics)
+            try await harness.withWorker(worker) {
+                try await harness.until { try await harness.finished("completed") == 1 }
+                try await harness.until { JobMetrics.value("jobs_rescued_total", metrics.text()) == 1 }
+            }
+        }
+    }
+
+    /// Cancelled while it ran, a job is neither retried nor one that somebody should look at, whatever its handler
+    /// asked for; one that its handler ended is counted, too.
+    @Test func whatWasWrittenIsCounted() async throws {
+        let own = JobKind<Note>("test.own")
+        try await JobHarness.with { harness in
+            let metrics = MetricsRegistry()
+            var registry = JobRegistry()
+            try registry.register(JobMetrics.erase) { _, context in
+                // After the last beat before the end, which does not tell of it.
+                try await harness.execute(
+                    "update accountctl.jobs set cancel_requested_at = now() where id = \(context.id)"
+                )
+                return .retry(reason: "no")
+            }
+            try registry.register(own) { _, context in
+                try await harness.pool.withTransaction { connection in try context.complete(on: connection) }
+                return .completedInTransaction
+            }
+            let worker = try JobMetrics.worker(harness, metrics, registry: registry)
+            try await harness.enqueue([JobMetrics.erase.job(Note()), own.job(Note())])
+            try await harness.withWorker(worker) {
+                try await harness.until {
+                    let text = metrics.text()
+                    return JobMetrics.value(#"jobs_finished_total{kind="test.erase",outcome="cancelled"}"#, text) == 1
+                        && JobMetrics.value(#"jobs_finished_total{kind="test.own",outcome="completed"}"#, text) == 1
+                }
+            }
+            #expect(JobMetrics.value(#"jobs_finished_total{kind="test.erase",outcome="retried"}"#, metrics.text()) == 0)
+            #expect(JobMetrics.value(#"jobs_exhausted_total{kind="test.erase"}"#, metrics.text()) == 0)
+        }
+    }
+
+    /// The reply to the end of a job is lost, not the end: it counts as what it was, and not as a lease that was lost.
+    @Test func anEndWhoseReplyIsLostIsNoLostLease() async throws {
+        try await JobHarness.with { harness in
+            try await TCPProxy.with(to: harness.database.cluster.port) { proxy in
+                let through = ConnectionConfiguration(conninfo: harness.database.conninfo(port: proxy.port))
+                let metrics = MetricsRegistry()
+                var registry = JobRegistry()
+                try registry.register(JobMetrics.good) { _, _ in
+                    proxy.behaviour = .cutAt("told at the end", afterServerAnswered: true)
+                    return .completed(output: try JobDocument(encoding: Note(text: "told at the end")))
+                }
+                let fixed = registry
+                let completed = "jobs_finished_total{kind=\"test.good\",outcome=\"completed\"}"
+                try await Pool.withPool(PoolConfiguration(connection: through), logger: harness.logger) { pool in
+                    let worker = try JobMetrics.worker(harness, metrics, in: pool, registry: fixed)
+                    try await harness.enqueue([JobMetrics.good.job(Note())])
+                    try await harness.withWorker(worker) {
+                        try await harness.until { try await harness.finished("completed") == 1 }
+                        proxy.behaviour = .forward
+                        try await harness.until {
+                            let text = metrics.text()
+                            return (JobMetrics.value(completed, text) ?? 0)
+                                + (JobMetrics.value("jobs_leases_lost_total", text) ?? 0) > 0
+                        }
+                    }
+                    #expect(JobMetrics.value(completed, metrics.text()) == 1)
+                    #expect(JobMetrics.value("jobs_leases_lost_total", metrics.text()) == 0)
+                }
+            }
+        }
+    }
+}

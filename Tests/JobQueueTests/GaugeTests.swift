@@ -1,0 +1,135 @@
+import Foundation
+import Postgres
+import Synchronization
+import Telemetry
+import TestSupport
+import Testing
+
+@testable import JobQueue
+
+/// How the tables stand, as a worker tells it.
+@Suite(.timeLimit(.minutes(5))) struct GaugeTests {
+    /// Gauges follow the tables, and go back to 0 with them: a series that keeps its last value rings for ever.
+    @Test func gaugesFollowTheTables() async throws {
+        try await JobHarness.with { harness in
+            let metrics = MetricsRegistry()
+            let worker = try JobMetrics.worker(harness, metrics)
+            let available = "jobs_depth{queue=\"one\",state=\"available\"}"
+            let others = "jobs_depth{queue=\"others\",state=\"scheduled\"}"
+            let oldest = "jobs_oldest_ready_seconds{queue=\"one\"}"
+            try await worker.recordGauges()
+            #expect(JobMetrics.value(available, metrics.text()) == 0)
+            #expect(JobMetrics.value(oldest, metrics.text()) == 0)
+            #expect(JobMetrics.value("jobs_history_default_rows", metrics.text()) == 0)
+
+            try await harness.enqueue((0..<7).map { _ in try JobMetrics.good.job(Note()) })
+            try await harness.execute("update accountctl.jobs set run_at = now() - interval '1 hour'")
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind, state, run_at)
+                select 'others', 'unknown', 'scheduled', now() + interval '1 hour' from generate_series(1, 2)
+                """
+            )
+            try await harness.database.withConnection { connection in
+                try await connection.transaction(isolation: .repeatableRead) { connection in
+                    _ = try connection.one("select count(*) from accountctl.jobs", as: Int.self)
+                    try await Task.sleep(for: .milliseconds(50))
+                    try await worker.recordGauges()
+                }
+            }
+            let text = metrics.text()
+            #expect(JobMetrics.value("jobs_oldest_ready_seconds{queue=\"others\"}", text) ?? 0 == 0)
+            // Due, and nobody there who makes it available; and of a queue that is paused none could run.
+            try await harness.execute(
+                "update accountctl.jobs set run_at = now() - interval '2 hours' where queue = 'others'"
+            )
+            try await harness.execute("insert into accountctl.queues (name, paused_at) values ('one', now())")
+            try await worker.recordGauges()
+            let later = metrics.text()
+            #expect((7200...7300).contains(JobMetrics.value("jobs_oldest_ready_seconds{queue=\"others\"}", later) ?? 0))
+            #expect(JobMetrics.value(oldest, later) == 0)
+            #expect(JobMetrics.value(available, text) == 7)
+            #expect(JobMetrics.value(others, text) == 2)
+            #expect((3600...3700).contains(JobMetrics.value(oldest, text) ?? 0))
+            #expect((0.05...30).contains(JobMetrics.value("jobs_oldest_snapshot_seconds", text) ?? 0))
+
+            try await harness.execute(
+                """
+                insert into accountctl.job_history (
+                    id, lease, finished_at, run_at, created_at, outcome, priority, attempt, crashes, args_version,
+                    queue, kind, args
+                )
+                values (1, 1, now() + interval '1 year', now(), now(), 'completed', 5, 1, 0, 1, 'one', 'k', '{}')
+                """
+            )
+            try await harness.execute("delete from accountctl.jobs")
+            // The server counts dead rows a moment after the transaction.
+            try await harness.until {
+                try await worker.recordGauges()
+                return JobMetrics.value("jobs_dead_rows", metrics.text()) ?? 0 >= 9
+            }
+            #expect(JobMetrics.value(available, metrics.text()) == 0)
+            #expect(JobMetrics.value(others, metrics.text()) == 0)
+            #expect(JobMetrics.value(oldest, metrics.text()) == 0)
+            #expect(JobMetrics.value("jobs_history_default_rows", metrics.text()) == 1)
+        }
+    }
+
+    /// Figures that can no longer be read look like good ones: only their age tells.
+    @Test func theAgeOfTheFiguresIsTold() async throws {
+        try await JobHarness.with { harness in
+            let reads = Mutex<[Date]>([])
+            let worker = try JobMetrics.worker(
+                harness,
+                MetricsRegistry(),
+                figuresRead: { moment in reads.withLock { $0.append(moment) } }
+            )
+            #expect(reads.withLock(\.count) == 1)
+            try await worker.recordGauges()
+            #expect(reads.withLock(\.count) == 2)
+            try await harness.execute("alter table accountctl.jobs rename to away")
+            await #expect(throws: PostgresError.self) { try await worker.recordGauges() }
+            #expect(reads.withLock(\.count) == 2)
+        }
+    }
+
+    /// A standby keeps dead rows alive too, also one that has gone: no session of this server tells of it.
+    @Test func whatAStandbyPinsIsTold() async throws {
+        try await TestCluster.with { cluster in
+            try await JobHarness.with(in: cluster) { harness in
+                let metrics = MetricsRegistry()
+                let worker = try JobMetrics.worker(harness, metrics)
+                _ = try await cluster.psql(
+                    database: harness.database.name,
+                    "select pg_create_physical_replication_slot('standby')"
+                )
+                let settings = ["hot_standby_feedback=on", "primary_slot_name=standby"]
+                try await Standby.with(of: cluster, settings: settings) { _ in
+                    try await harness.until {
+                        try await harness.count("select count(*) from pg_replication_slots where xmin is not null") == 1
+                    }
+                }
+                for _ in 0..<20 { try await harness.execute("select pg_current_xact_id()") }
+                try await worker.recordGauges()
+                #expect(JobMetrics.value("jobs_oldest_xmin_age", metrics.text()) ?? 0 >= 20)
+            }
+        }
+    }
+
+    /// Two queues to the table, whose names somebody wrote by hand, and one to Swift.
+    @Test func namesThatDifferInSpellingAloneAreOneSeries() async throws {
+        try await JobHarness.with { harness in
+            let metrics = MetricsRegistry()
+            let worker = try JobMetrics.worker(harness, metrics)
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind)
+                select queue, 'unknown' from unnest(array['caf\u{e9}', 'cafe\u{301}', 'cafe\u{301}']) as queue
+                """
+            )
+            try await worker.recordGauges()
+            let series = ["\u{e9}", "e\u{301}"].map { "jobs_depth{queue=\"caf\($0)\",state=\"available\"}" }
+            #expect(series.compactMap { JobMetrics.value($0, metrics.text()) }.contains(3))
+        }
+    }
+}
