@@ -35,12 +35,8 @@ import Testing
                 """
             )
             let lost = try await harness.enqueue([JobMetrics.lost.job(Note())])[0].id
-            try await harness.enqueue(
-                (0..<3).map { _ in try JobMetrics.good.job(Note()) } + [
-                    JobMetrics.bad.job(Note()), JobMetrics.patient.job(Note()),
-                ]
-                    + [JobMetrics.erase.job(Note())]
-            )
+            let others = try [JobMetrics.bad, JobMetrics.patient, JobMetrics.erase].map { try $0.job(Note()) }
+            try await harness.enqueue((0..<3).map { _ in try JobMetrics.good.job(Note()) } + others)
             try await harness.withWorker(worker) {
                 try await harness.until {
                     try await harness.count("select count(*) from public.effects where note = 'lost'") == 1

@@ -1,0 +1,90 @@
+import TestSupport
+import Testing
+
+@Suite("The life of a deletion, as commands make it", .timeLimit(.minutes(5)))
+struct DeletionLifeTests {
+    @Test("Requested, paused, resumed, cancelled; a second time it is said why not")
+    func life() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
+            let asked = try await site.deletion(["request", "stays2@example.com", "--confirm=\(account)"])
+            #expect(asked.status == 0, "\(asked.errors)")
+            #expect(asked.errors.contains("cancel with: accountctl deletion cancel"))
+            let again = try await site.deletion(["request", account, "--confirm=\(account)"])
+            #expect(again.status == 0)
+            #expect(again.errors.contains("an open request already"))
+            let rehearsed = try await site.deletion(["request", account, "--dry-run", "--grace", "0"])
+            #expect(rehearsed.status == 0 && rehearsed.errors.contains("grace stays as it was"), "\(rehearsed)")
+            #expect(rehearsed.output.contains("found"), "\(rehearsed.output)")
+            #expect(try await site.deletion(["list", "--state", "grace"]).output.contains("grace"))
+            let paused = "select count(*) from accountctl.deletion_requests where paused_at is not null"
+            #expect(try await site.deletion(["pause", account]).status == 0)
+            #expect(try await site.database.psql(paused) == "1")
+            #expect(try await site.deletion(["resume", account]).status == 0)
+            #expect(try await site.database.psql(paused) == "0")
+            let plan = try await site.deletion(["pause", "--all", "--dry-run"])
+            #expect(plan.status == 0 && plan.errors.contains("would pause every deletion"), "\(plan)")
+            #expect(try await site.deletion(["pause", "--all", "--reason", "looking"]).status == 0)
+            for (words, said) in [
+                ([], "every deletion is paused already"),
+                (["--reason", "a clone"], "would replace who paused all and why"),
+            ] {
+                let again = try await site.deletion(["pause", "--all", "--dry-run"] + words)
+                #expect(again.status == 0 && again.errors.contains(said), "\(again)")
+                #expect(!again.errors.contains("would pause every deletion"), "\(again)")
+            }
+            #expect(try await site.deletion(["show", account]).output.contains("everything is"))
+            let unasked = try await site.deletion(["resume", "--all"])
+            #expect(unasked.status == 2 && unasked.errors.contains("--confirm=all"), "\(unasked.errors)")
+            #expect(try await site.deletion(["resume", "--all", "--confirm=all"]).status == 0)
+            // Its time of grace over, nothing but the brake keeps it.
+            let due = "update accountctl.deletion_requests set run_after = now() where user_id = '\(account)'"
+            _ = try await site.database.psql(due)
+            #expect(try await site.deletion(["pause", account]).status == 0)
+            #expect(try await site.deletion(["resume", account]).status == 2)
+            #expect(try await site.database.psql(paused) == "1")
+            _ = try await site.database.psql(
+                "update accountctl.deletion_requests set run_after = now() + interval '1 day'"
+            )
+            #expect(try await site.deletion(["resume", account]).status == 0)
+            let early = try await site.deletion(["retry", account, "--tsv", "outcome"])
+            #expect(early.output == "unchanged\n" && early.errors.contains("the end of grace"), "\(early)")
+            _ = try await site.database.psql("update accountctl.deletion_requests set failures = 1")
+            let retried = try await site.deletion(["retry", account, "--tsv", "outcome"])
+            #expect(retried.output == "done\n", "\(retried)")
+            // What no step tells of, such as an end by the time limit, stands with the job.
+            _ = try await site.database.psql(
+                """
+                update accountctl.jobs
+                set errors = '[{"at": "2026-01-02T03:04:05Z", "attempt": 1, "error": "did not end within 21600.0 seconds"}]'
+                where kind = 'account.delete'
+                """
+            )
+            let failed = try await site.deletion(["show", account, "--tsv", "job.job_error,job.job_error_at"])
+            #expect(failed.output == "did not end within 21600.0 seconds\t2026-01-02T03:04:05.000Z\n", "\(failed)")
+            try await site.database.psql(
+                "update accountctl.deletion_requests set state = 'waiting_for_apple' where user_id = '\(account)'"
+            )
+            let goesOn = try await site.deletion(["proceed", account, "--without-apple"])
+            let id = try await site.database.psql(
+                "select id from accountctl.deletion_requests where user_id = '\(account)'"
+            )
+            #expect(goesOn.errors.contains("--confirm=\(id)"))
+            #expect(try await site.deletion(["proceed", account, "--without-apple", "--confirm=\(id)"]).status == 0)
+            #expect(try await site.deletion(["cancel", account, "--reason", "asked by mail"]).status == 0)
+            let cancelled = try await site.deletion(["cancel", account])
+            #expect(cancelled.status == 0 && cancelled.errors.contains("Nothing to do"), "\(cancelled)")
+            for words in ["retry", "pause", "resume"] {
+                let late = try await site.deletion([words, account])
+                #expect(late.status == 6, "\(words)")
+                #expect(late.errors.contains("has ended: cancelled"), "\(words): \(late.errors)")
+            }
+            let log = "select string_agg(action, ' ' order by id) from accountctl.operator_log"
+            let actions = """
+                deletion.request deletion.request deletion.pause deletion.resume deletion.pause_all deletion.resume_all \
+                deletion.pause deletion.resume deletion.retry deletion.proceed deletion.cancel
+                """
+            #expect(try await site.database.psql(log) == actions)
+        }
+    }
+}

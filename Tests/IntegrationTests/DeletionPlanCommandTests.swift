@@ -1,0 +1,44 @@
+import TestSupport
+import Testing
+
+@Suite("Plans of deletions", .timeLimit(.minutes(5)))
+struct DeletionPlanCommandTests {
+    @Test("A plan goes by the configured buckets, and a bucket nobody decided about stands in the way")
+    func plan() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            let plain = try await site.deletion(["plan", "stays2@example.com"])
+            #expect(plain.status == 0, "\(plain.errors)")
+            try await site.database.psql(
+                """
+                insert into storage.buckets (id, name) values ('scans', 'scans');
+                insert into storage.objects (bucket_id, name, owner, owner_id)
+                select 'scans', id || '/id.png', id, id::text from auth.users
+                """
+            )
+            let before = try await site.everything()
+            let cases: [(settings: [String: String], status: Int32, fate: String)] = [
+                ([:], 6, "undecided"), (["ACCOUNTCTL_DELETION_BUCKETS": "scans"], 0, "deleted"),
+                (["ACCOUNTCTL_DELETION_KEPT_BUCKETS": "scans"], 0, "kept"),
+            ]
+            for (settings, status, fate) in cases {
+                let words = ["plan", "stays2@example.com", "--json", "objects,blockers", "--ask-triggers"]
+                let plan = try await site.deletion(words, settings)
+                #expect(plan.status == status, "\(fate)")
+                #expect(plan.output.contains(fate), "\(plan.output)")
+                #expect(plan.output.contains("undecided_bucket") == (status == 6), "\(plan.output)")
+            }
+            #expect(try await site.everything() == before)
+            try await site.database.psql(
+                """
+                insert into accountctl.holds (user_id, reason, placed_by)
+                select id, 'court', 'olga' from auth.users where email = 'stays3@example.com'
+                """
+            )
+            let held = try await site.deletion(
+                ["plan", "stays3@example.com", "--json", "blockers"],
+                ["ACCOUNTCTL_DELETION_BUCKETS": "scans"]
+            )
+            #expect(held.status == 6 && held.output.contains("legal_hold"), "\(held)")
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import Testing
+
+@Suite("What is typed wrong at the relay commands", .timeLimit(.minutes(5)))
+struct RelayInputTests {
+    @Test(
+        "What is typed wrong is one clear line, and no question is asked",
+        arguments: [
+            (["check", "https://shop.test/path"], "is a URL, a domain is wanted: shop.test"),
+            (["check", "news@shop.test"], "is an e-mail address, a domain is wanted: shop.test"),
+            (["check", "192.0.2.1."], "is an IP address"),
+            (["check", "[2001:db8::1]"], "is an IP address"),
+            (["check", "bücher.test"], "xn--"),
+            (["check", String(repeating: "a", count: 64) + ".test"], "63"),
+            (["check", "a..test"], "a..test"),
+            (["check", "sh\u{1B}[31mop.test"], "which no such name has"),
+            (["check", "shop.test", "--selector", "s1._domainkey.other.test"], "is not a selector of this domain"),
+            (["check", "shop.test", "--selector", "s1=x"], "--selector: "),
+            (["check", "shop.test", "--envelope", "localhost"], "--envelope: "),
+            (["check", "shop.test", "--signing", ""], "--signing: "),
+            (["check", "shop.test", "--include", "a@b.test"], "--include: "),
+            (["check", "shop.test", "--return-path-target", "x"], "--return-path-target: "),
+            (["check", "shop.test", "--registered", "x"], "--registered: "),
+            (["check", "shop.test", "--address", "192.0.2.0/33"], "is no address or range"),
+            (["check", "shop.test", "--signature", "v=1; a=rsa-sha256"], "no d= and s="),
+            (["check", "shop.test", "--resolver", "ns.shop.test"], "--resolver"),
+            (["spf", "--ip", "192.0.2", "--from", "a@b.test", "--helo", "h.test"], "\"192.0.2\" is no IP address"),
+            (["spf", "--ip", "192.0.2.1"], "--from"),
+            (["can-send", "--stream", "news", "--user", "anna"], "is no user id"),
+            (["stream", "add", "a.b", "shop.test"], "1 to 63 characters"),
+            (["stream", "add", "news", "shop.test", "--registered", "shop.test", "--by", " "], "--by is empty"),
+        ]
+    )
+    func badInput(_ arguments: [String], _ message: String) async throws {
+        let result = try await AccountctlProcess(["relay"] + arguments).result()
+        #expect(result.status == 2, "\(result.output) \(result.errors)")
+        #expect(result.output.isEmpty)
+        #expect(result.errors.contains(message), "\(result.errors)")
+        #expect(!result.errors.contains("\u{1B}"))
+    }
+}
