@@ -1,0 +1,59 @@
+import Foundation
+import Migrations
+import Postgres
+import TestSupport
+import Testing
+
+/// The product's own migrations.
+extension MigrationEngineTests {
+    @Test("The product's own migrations run as the limited role, and again is nothing to do")
+    func embedded() async throws {
+        try await TestDatabase.with(.platform) { database in
+            try await database.cluster.psql(
+                database: database.name,
+                files: [Repository.path("sql/platform/allow-storage-policies.sql")]
+            )
+            let set = try MigrationSet.embedded()
+            #expect(try await Self.up(set, database).applied.count == set.migrations.count)
+            #expect(try await Self.up(set, database).applied.isEmpty)
+            let differences = try await database.withConnection { connection in
+                try await CatalogSnapshot.differences(on: connection)
+            }
+            #expect(differences.isEmpty)
+        }
+    }
+
+    /// As many projects have it for Realtime: nobody deletes from a published table whose rows have no identity.
+    @Test("They run where every table is published, and the history lives there")
+    func everythingPublished() async throws {
+        try await TestDatabase.with(.platform) { database in
+            try await database.cluster.psql(
+                database: database.name,
+                files: [Repository.path("sql/platform/allow-storage-policies.sql")]
+            )
+            _ = try await database.psql("create publication everything for all tables")
+            try await Self.up(try MigrationSet.embedded(), database)
+            try await database.withConnection { connection in
+                try connection.execute(
+                    """
+                    insert into accountctl.job_history
+                        (id, lease, run_at, created_at, outcome, priority, attempt, crashes, args_version, queue, kind, args,
+                        finished_at)
+                    select n, n, now(), now(), 'completed'::accountctl.job_end, 5, 1, 0, 1, 'q', 'k', '{}'::jsonb,
+                        now() + n * interval '1 day'
+                    from generate_series(0, 9) n
+                    """
+                )
+                try connection.execute(
+                    "select accountctl.prepare_job_history((now() at time zone 'UTC')::date, 10)"
+                )
+                #expect(
+                    try connection.one("select count(*) from accountctl.job_history_default", as: Int.self) == 0
+                )
+                // As an ended job that is tried again leaves it, of a day that was made at first and of one of those
+                // since.
+                #expect(try connection.execute("delete from accountctl.job_history where id in (1, 8)") == 2)
+            }
+        }
+    }
+}
