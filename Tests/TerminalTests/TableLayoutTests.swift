@@ -1,0 +1,111 @@
+import Foundation
+import Terminal
+import Testing
+
+@Suite("Tables on a terminal that has not room for all")
+struct TableLayoutTests {
+    @Test("What a row is about is never cut; columns without room are left out, and that is told")
+    func key() throws {
+        let id = "00000000-0000-4000-8000-000000000001"
+        let fields: [Field<String>] = [
+            Field("id", "Id") { .text($0) }, Field("email", "E-mail") { _ in "anna@example.org" },
+            Field("state", "State") { _ in "active" },
+            Field("created", "Created") { _ in .date(Date(timeIntervalSince1970: 1_795_216_504)) },
+            Field("held", "Held") { _ in false },
+        ]
+        func listed(_ width: Int, _ id: String = id) throws -> (screen: String, told: String) {
+            let (sink, told) = (MemorySink(), MemorySink())
+            let style = StreamStyle(isTerminal: true, width: width, colour: false)
+            try Output(format: .table, style: style, sink: sink, messages: Messages(style: .plain, sink: told))
+                .list([id], fields)
+            #expect(sink.text.split(separator: "\n").allSatisfy { DisplayWidth.of($0) <= width }, "\(sink.text)")
+            return (sink.text, told.text)
+        }
+        let wide = try listed(120)
+        #expect(wide.screen.contains("2026-11-20 23:15:04Z") && wide.told.isEmpty)
+        let usual = try listed(80)
+        // A date is whole or left out, as an id is: what is left of one is another.
+        #expect(usual.screen.contains("\(id)  anna@exampl…  active  2026-11-20 23:15:04Z\n"), "\(usual)")
+        #expect(usual.told.hasPrefix("No room for HELD: "), "\(usual)")
+        let narrow = try listed(60)
+        #expect(narrow.screen.contains(id) && narrow.screen.contains("active  no"), "\(narrow)")
+        #expect(narrow.told.hasPrefix("No room for CREATED: "), "\(narrow)")
+        // A long name leaves room for what is said of it.
+        #expect(
+            try listed(40, "a name as long as many an id, or more").screen.contains(
+                "a name as long as many an…  anna@ex"
+            )
+        )
+        let least = try listed(40)
+        #expect(least.screen == "ID\n\(id)\n", "\(least)")
+        #expect(least.told.hasPrefix("No room for E-MAIL, STATE, CREATED and HELD: "), "\(least)")
+    }
+
+    @Test("Columns that say nothing of any row give way first, where all rows are known")
+    func emptyColumns() throws {
+        let fields: [Field<Int>] = [
+            Field("id", "Id") { .integer($0) }, Field("reason", "Reason") { _ in nil },
+            Field("at", "At") { _ in "2026-11-20 23:15:04Z" }, Field("error", "Last error") { _ in nil },
+        ]
+        let (sink, told) = (MemorySink(), MemorySink())
+        func output(_ width: Int) -> Output {
+            let style = StreamStyle(isTerminal: true, width: width, colour: false)
+            return Output(format: .table, style: style, sink: sink, messages: Messages(style: .plain, sink: told))
+        }
+        // Roomy, with room for one of them, and for neither.
+        for width in [50, 35, 24] { try output(width).list([7], fields) }
+        let columns = ["Id", "Nothing", "At"].map { TableColumn($0) }
+        let sheet = Sheet([.init("one", .table(columns, rows: [[1, nil, "now"]], names: []))])
+        try output(12).show(sheet)
+        #expect(
+            sink.text == """
+                ID  REASON  AT                    LAST ERROR
+                7           2026-11-20 23:15:04Z
+                ID  REASON  AT
+                7           2026-11-20 23:15:04Z
+                ID  AT
+                7   2026-11-20 23:15:04Z
+                ID  AT
+                1   now
+
+                """
+        )
+        #expect(told.text.isEmpty, "\(told.text)")
+        // Of a list that grows nobody knows what comes.
+        var list = output(24).startList(fields)
+        try list.append(7)
+        try list.flush()
+        #expect(told.text.hasPrefix("No room for "), "\(told.text)")
+    }
+
+    @Test("A later number, and a later first cell, is whole where others give way: its row is pushed to the right")
+    func laterCells() throws {
+        let style = StreamStyle(isTerminal: true, width: 30, colour: false)
+        let fields: [Field<Int>] = [
+            Field("id", "Id", alignment: .right) { .integer($0) },
+            Field("number", "No", alignment: .right) { .integer($0) },
+            Field("name", "Name") { .text("a name of some length, \($0)") },
+        ]
+        let sink = MemorySink()
+        let output = Output(
+            format: .table,
+            style: style,
+            sink: sink,
+            messages: Messages(style: .plain, sink: MemorySink())
+        )
+        var list = output.startList(fields)
+        try list.append(1)
+        // As a watch does after each look.
+        try list.flush()
+        try list.append(12_345_678)
+        try list.finish()
+        #expect(
+            sink.text == """
+                ID  NO  NAME
+                 1   1  a name of some length…
+                12345678  12345678  a name of some length…
+
+                """
+        )
+    }
+}
