@@ -1,0 +1,27 @@
+import Testing
+
+@testable import MailRelay
+
+@Suite("Mail exchangers of a stream")
+struct StreamExchangerTests {
+    static let exchangerCases: [(String, Set<FindingCode>)] = [
+        ("send.app.test MX 0 .", [.mxNull]),
+        ("send.app.test MX 0 .\nsend.app.test MX 10 mx.app.test", [.mxNullBesideOthers]),
+        ("send.app.test A 192.0.2.5", [.mxImplicit]),
+        ("", [.mxNone]),
+        ("send.app.test MX 10 alias.test\nalias.test CNAME mx.app.test", [.mxAlias]),
+        ("send.app.test MX 10 192.0.2.7", [.mxAddress, .mxDead]),
+        ("send.app.test MX 10 dead.test", [.mxDead]),
+        ("send.app.test MX SERVFAIL", [.mxUnknown]),
+    ]
+
+    @Test("mail exchangers", arguments: exchangerCases)
+    func exchangers(record: String, codes: Set<FindingCode>) async throws {
+        let zone = StreamTests.healthy.split(separator: "\n").filter { !$0.hasPrefix("send.app.test MX") }.joined(
+            separator: "\n"
+        )
+        let report = try await StreamTests.report(zone + "\n" + record)
+        #expect(Set(report.findings.map(\.code)) == codes, "\(report.findings)")
+        #expect(report.verdict.reachable == .yes)
+    }
+}
