@@ -1,0 +1,109 @@
+import Foundation
+import Postgres
+import Sealing
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+/// Brakes that are pulled, and identities that move, while credentials are revoked.
+@Suite(.timeLimit(.minutes(5))) struct BrakeWithinRevocationTests {
+    /// Nothing is held that could be revoked: the step would end at once, and with that have begun for good; nor does the
+    /// delete have to be tried once more.
+    @Test(arguments: Brake.allCases, [false, true])
+    func theStepAtAppleDoesNotEndWhereNothingIsHeld(_ brake: Brake, _ isUntried: Bool) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+            if isUntried { try await stage.refuseUntried("P0001") }
+            try await stage.drive(request, once: .begun(.revokeApple)) {
+                try await stage.pull(brake, on: person, request)
+            }
+            #expect(try await stage.situation(request)?.code == brake.situation)
+            #expect(try await stage.count("select from accountctl.deletion_steps where step = 'revoke_apple'") == 0)
+            try await stage.sql("drop trigger if exists refuse on public.profiles")
+            try await stage.release(brake, on: person, request)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "not_held")
+        }
+    }
+
+    @Test(arguments: Brake.allCases)
+    func credentialsNotYetRevokedAreKept(_ brake: Brake) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            // Of an identity that moved: dealt with second, and without asking Apple.
+            let other = try await stage.signUp("berta", apple: false)
+            try await stage.sql(
+                """
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
+                values ('moved', \(other.id), '{}', 'apple', now())
+                """
+            )
+            try await stage.sql(
+                """
+                insert into accountctl.apple_credentials (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
+                values (\(person.id), 'com.example.web', 'moved', 'x', 'test1')
+                """
+            )
+            let request = try await stage.request(person)
+            try await stage.driveWithoutApple(request, once: .middle(.revokeApple)) {
+                try await stage.pull(brake, on: person, request)
+            }
+            #expect(try await stage.situation(request)?.code == brake.situation)
+            let left = try await stage.value(
+                "select string_agg(client_id, ' ') from accountctl.apple_credentials",
+                as: String.self
+            )
+            #expect(left == "com.example.web")
+            try await stage.release(brake, on: person, request)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "not_revoked")
+        }
+    }
+
+    /// Whoever signs in with the same Apple Account while the call waits for its turn.
+    @Test func aCredentialWhoseIdentitySomebodyElseGotMeanwhileIsNotRevoked() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let other = try await stage.signUp("berta", apple: false)
+            let context = AppleCredential.context(user: person.id, clientID: "com.example.web")
+            let sealed = stage.vault.keys.seal(Secret("token"), for: context)
+            try await stage.sql(
+                """
+                insert into accountctl.apple_credentials (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
+                values (\(person.id), 'com.example.web', 'unlinked', \(sealed.text), 'test1')
+                """
+            )
+            let request = try await stage.request(person)
+            try await stage.driveWithoutApple(request, once: .middle(.revokeApple)) {
+                try await stage.sql(
+                    """
+                    insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
+                    values ('unlinked', \(other.id), '{}', 'apple', now())
+                    """
+                )
+            }
+            #expect(try await stage.state(request) == "verified")
+            let counts = try await stage.value(
+                "select apple_counts::text from accountctl.deletion_requests",
+                as: String.self
+            )
+            #expect(counts == #"{"revoked": 1, "not_revoked": 1}"#)
+            #expect(try await stage.count("select from accountctl.pending_revocations") == 0)
+        }
+    }
+}
+
+extension Stage {
+    /// Drives a request past the preflight although a client id is not configured.
+    fileprivate func driveWithoutApple(
+        _ request: UUID,
+        once point: DeletionPoint,
+        _ act: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        try await sql("update accountctl.deletion_requests set without_apple = true where id = \(request)")
+        try await drive(request, once: point, act)
+    }
+}

@@ -1,0 +1,123 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import Sandbox
+import TestSupport
+import Testing
+
+/// Attempts at a revocation that meet an account: one that is there still, or again.
+@Suite(.timeLimit(.minutes(5))) struct RevocationMeetsAccountTests {
+    /// Erased while Apple was away, and back: revoking by the old token would end what the new account lives on.
+    @Test func whoHasSignedUpAnewIsNotSignedOut() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.handedOver(of: person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            stage.sandbox.faults.clearAll()
+            let (calls, consents) = (stage.sandbox.journal.count(.appleRevoke), stage.sandbox.apple.liveConsents)
+            _ = try await stage.signUp(sub: person.sub)
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 0)
+            #expect(try await stage.revocation(of: request) == "given_up 1 f not_revoked")
+            #expect(stage.sandbox.journal.count(.appleRevoke) == calls)
+            #expect(stage.sandbox.apple.liveConsents == consents)
+            let left = try await stage.value(
+                "select last_outcome || ' ' || (sealed_subject is null) from accountctl.pending_revocations",
+                as: String.self
+            )
+            #expect(left == "person_returned true")
+        }
+    }
+
+    /// Somebody brought the account back on purpose, under its old id, and the request that meant the former one was
+    /// cancelled.
+    @Test func whoIsBroughtBackUnderTheOldIDIsNotSignedOut() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.handedOver(of: person)
+            stage.sandbox.faults.clearAll()
+            try await stage.testApple()
+            try await stage.sql("delete from auth.users where id = \(person.id)")
+            try await stage.sql(
+                """
+                insert into auth.users (instance_id, id, aud, role, created_at)
+                values ('00000000-0000-0000-0000-000000000000', \(person.id), 'authenticated', 'authenticated', now())
+                """
+            )
+            try await stage.sql(
+                """
+                insert into auth.identities (user_id, provider, provider_id, identity_data)
+                values (\(person.id), 'apple', \(person.sub), '{}')
+                """
+            )
+            let consents = stage.sandbox.apple.liveConsents
+            let desk = stage.desk
+            let act = try await stage.pool.withConnection { try await desk.cancel(request, reason: "x", on: $0) }
+            #expect(act == .done)
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 0)
+            #expect(try await stage.revocation(of: request) == "given_up 1 f not_revoked")
+            #expect(stage.sandbox.apple.liveConsents == consents)
+        }
+    }
+
+    /// The account that is being erased is there until its rows are deleted: that is nobody who has returned.
+    @Test(arguments: [false, true])
+    func theAccountThatIsErasedHasNotReturned(_ isOld: Bool) async throws {
+        try await Stage.with { stage in
+            let request = try await stage.handedOver(of: try await stage.fullAccount())
+            // Handed over by a worker that kept no name.
+            if isOld { try await stage.sql("update accountctl.pending_revocations set sealed_subject = null") }
+            stage.sandbox.faults.clearAll()
+            try await stage.testApple()
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 0)
+            #expect(try await stage.revocation(of: request) == "revoked 1 f revoked")
+            #expect(stage.sandbox.apple.liveConsents == 0)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            // Nor is it forgotten when the account goes.
+            #expect(try await stage.revocation(of: request) == "revoked 1 f revoked")
+            #expect(try await stage.appleInReceipt(of: request) == "revoked revoked {\"revoked\": 1}")
+        }
+    }
+
+    /// What was given up is told so, whether or not the account is still there.
+    @Test func whatIsGivenUpBeforeTheAccountGoesIsNotPending() async throws {
+        try await Stage.with { stage in
+            let request = try await stage.handedOver(of: try await stage.fullAccount())
+            try await stage.sql("update accountctl.pending_revocations set give_up_at = now()")
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 0)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.revocation(of: request) == "given_up 1 f not_revoked")
+            #expect(try await stage.appleInReceipt(of: request) == "not_revoked not_revoked {\"not_revoked\": 1}")
+        }
+    }
+
+    /// The account lives on, for the time being or for good: so does what it signs in with.
+    @Test(arguments: ["paused", "held"]) func whatAnOperatorStopsIsNotRevoked(_ brake: String) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.handedOver(of: person)
+            stage.sandbox.faults.clearAll()
+            try await stage.testApple()
+            let desk = stage.desk
+            try await stage.pool.withConnection { connection in
+                if brake == "paused" {
+                    _ = try await desk.pause(request, reason: nil, on: connection)
+                } else {
+                    _ = try await desk.hold(person.id, reason: "x", on: connection)
+                }
+            }
+            let calls = stage.sandbox.journal.count(.appleRevoke)
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 1)
+            #expect(stage.sandbox.journal.count(.appleRevoke) == calls)
+            #expect(stage.sandbox.apple.liveConsents == 1)
+            try await stage.pool.withConnection { connection in
+                if brake == "paused" {
+                    _ = try await desk.resume(request, on: connection)
+                } else {
+                    _ = try await desk.release(person.id, reason: nil, on: connection)
+                }
+            }
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 0)
+            #expect(stage.sandbox.apple.liveConsents == 0)
+        }
+    }
+}
