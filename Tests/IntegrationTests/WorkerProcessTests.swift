@@ -124,18 +124,13 @@ struct WorkerProcessTests {
     func retention(_ retention: String) async throws {
         try await withKeys { keys in
             try await TestDatabase.with(.migrated) { database in
-                try await database.psql("select accountctl.prepare_job_history(current_date - 5, 1)")
+                let day = try await database.psql("select to_char(current_date - 5, 'YYYYMMDD')")
+                try await database.psql("select accountctl.prepare_job_history('\(day)', 1)")
                 var variables = database.variables.merging(keys) { $1 }
                 variables["ACCOUNTCTL_WORKER_RETENTION"] = retention
                 let idle = try await AccountctlProcess.run("worker", "--until-idle", environment: variables)
                 #expect(idle.status == 0, "\(idle.errors)")
-                let days = try await database.psql(
-                    """
-                    select count(*)
-                    from pg_class
-                    where relname = to_char(current_date - 5, '"job_history_"YYYYMMDD')
-                    """
-                )
+                let days = try await database.psql("select count(*) from pg_class where relname = 'job_history_\(day)'")
                 #expect(days == (retention == "1d" ? "0" : "1"))
             }
         }
