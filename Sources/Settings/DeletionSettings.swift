@@ -7,6 +7,8 @@ package struct DeletionSettings: Sendable {
     package let uploadLife: Duration
     package let buckets: [String]
     package let keptBuckets: [String]
+    package let avatarFolders: [String]
+    package let keptAvatarFolders: [String]
 
     init(_ reader: inout SettingsReader) {
         grace = reader.read(
@@ -50,9 +52,26 @@ package struct DeletionSettings: Sendable {
             default: [],
             "Buckets that may keep objects of erased accounts: they are not searched, and the receipt counts what stayed."
         )
+        avatarFolders = reader.read(
+            "deletion.avatar_folders",
+            .list(of: .text),
+            default: [],
+            "Folders of avatars, / for all, where files without an owner are accounts': one that a profile alone names goes with it."
+        )
+        keptAvatarFolders = reader.read(
+            "deletion.kept_avatar_folders",
+            .list(of: .text),
+            default: [],
+            "Folders of avatars where files without an owner are the app's, such as stock pictures: they stay, whoever names them."
+        )
         for bucket in Set(keptBuckets).intersection(buckets + ["avatars"]).sorted() {
             let list = bucket == "avatars" ? "always emptied" : "named in deletion.buckets, too"
             reader.reportConflict("deletion.kept_buckets", "the bucket \(bucket) cannot be kept: it is \(list)")
+        }
+        let path = { (folder: String) in folder.split(separator: "/").joined(separator: "/") }
+        for folder in Set(keptAvatarFolders.map(path)).intersection(avatarFolders.map(path)).sorted() {
+            let message = "the folder \(folder)/ cannot be kept: it is named in deletion.avatar_folders, too"
+            reader.reportConflict("deletion.kept_avatar_folders", message)
         }
     }
 }

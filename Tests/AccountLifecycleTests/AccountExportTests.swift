@@ -94,6 +94,24 @@ import Testing
         }
     }
 
+    /// A profile can name any file of nobody, and the archive is for whoever wrote the profile.
+    @Test func filesOfNobodyAreHandedOutWhereTheOperatorSaysThatTheyAreAccounts() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            #expect(try await stage.upload("internal/plan.png", by: nil))
+            try await stage.setAvatar(of: person, "internal/plan.png")
+            let (manifest, bytes) = try await export(person, on: stage)
+            #expect(manifest.files.isEmpty && !bytes.contains("bytes of internal/plan.png"))
+            let declared = AccountExport(
+                pool: stage.pool,
+                storage: nil,
+                folders: AvatarFolders(accounts: ["internal"])
+            )
+            let survey = try await declared.survey(person.id, now: Date())
+            #expect(survey.files.map(\.key) == ["internal/plan.png"])
+        }
+    }
+
     /// Whoever is reported by somebody gets to see by whom, unless an operator looks.
     @Test func rowsOfTwoAccountsAreCounted() async throws {
         try await Stage.with { stage in

@@ -29,7 +29,12 @@ import Testing
                 }
             }
             let found = try await stage.admin.withConnection { [people] connection in
-                try AccountObjects.find(of: people, profiles: Self.profiles, on: connection)
+                try AccountObjects.find(
+                    of: people,
+                    profiles: Self.profiles,
+                    folders: AvatarFolders(accounts: ["/"]),
+                    on: connection
+                )
             }
             #expect(people.map { found[$0]?.shared } == [1, 1])
         }

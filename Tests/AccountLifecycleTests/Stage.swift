@@ -33,6 +33,8 @@ struct Stage: Sendable {
         policy.tokenLife = .zero
         policy.uploadLife = .zero
         policy.hourlyCeiling = 1000
+        // What of nobody a profile alone names is the account's.
+        policy.avatarFolders = AvatarFolders(accounts: ["/"])
         return policy
     }
 

@@ -87,6 +87,7 @@ struct DeletionCommandTests {
                 ("held", "paused", 6, "deletion resume --all"), ("held", "legal_hold", 6, "releasing the hold"),
                 ("held", "ceiling", 6, "as the hour passes"), ("blocked", "blocking_rows", 6, "deletion retry"),
                 ("blocked", "undecided_bucket", 6, "deletion.kept_buckets"),
+                ("blocked", "undecided_file", 6, "deletion.kept_avatar_folders"),
                 ("blocked", "other_account", 6, "deletion cancel"),
                 ("blocked", "sealing_key_missing", 6, "apple vault forget-key KEY"),
                 ("waiting_for_apple", "apple_misconfigured", 0, "proceed --without-apple"),

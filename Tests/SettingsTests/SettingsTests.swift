@@ -93,6 +93,18 @@ struct SettingsTests {
         }
     }
 
+    @Test(
+        "A folder of avatars is the accounts' or the app's, however it is spelled, and within one of the other's it may be either"
+    )
+    func foldersOfBoth() throws {
+        let file = "[deletion]\navatar_folders = /, people\nkept_avatar_folders = people/old, "
+        let settings = try Settings(inputs(file + "defaults"))
+        #expect(settings.deletion.avatarFolders == ["/", "people"])
+        #expect(settings.deletion.keptAvatarFolders == ["people/old", "defaults"])
+        let error = #expect(throws: SettingsError.self) { try Settings(inputs(file + "/people/")) }
+        #expect(error?.problems.map(\.key) == ["deletion.kept_avatar_folders"])
+    }
+
     @Test("All problems come in one error, each with key, source and expected form")
     func problems() throws {
         let file = """

@@ -10,7 +10,8 @@ import Postgres
 ///
 /// The rule: an object is an account's when `owner_id` is this account, or `owner`, which Storage has deprecated, where
 /// that is empty; or when both are empty and either the first
-/// segment of its key is the user id, in any case, or this account's profile and no other names it. What somebody else
+/// segment of its key is the user id, in any case, or this account's profile and no other names it in a folder that
+/// ``AvatarFolders`` tells to be accounts'. What somebody else
 /// owns, what lies in a folder named by another user id, and what was there before the account is never an account's,
 /// whatever its profile says: people write their profiles themselves. An account's own are what its
 /// `avatar_url` names; what another one names, in whatever text, is told by ``AvatarTexts`` and ``AvatarNames``, as it
@@ -23,12 +24,25 @@ enum AccountObjects {
         /// How many objects of nobody its profile names that stay, since another account names them, too, or they are
         /// older than it.
         var shared = 0
+        /// How many objects of nobody its profile alone names in folders of which nobody said whose files are there.
+        var undecided = 0
+    }
+
+    /// What becomes of an object of nobody that a profile names.
+    enum NamedFate: Sendable, Hashable {
+        /// It is the account's.
+        case own
+        /// It stays: another account names it, too, or it was there before the account.
+        case shared
+        /// Nobody said whose the files in its folder are.
+        case undecided
     }
 
     /// The objects of each account, in every bucket.
     static func find(
         of users: [UUID],
         profiles: DeletionCatalog.Profiles?,
+        folders: AvatarFolders,
         on connection: isolated Connection
     ) throws -> [UUID: Found] {
         var found: [UUID: Set<StoredObject>] = [:]
@@ -36,19 +50,24 @@ enum AccountObjects {
             found[user, default: []].insert(object)
         }
         var shared: [UUID: Int] = [:]
+        var undecided: [UUID: Int] = [:]
         if let profiles {
-            for (object, isShared) in try findNamed(by: users, profiles: profiles, on: connection) {
-                if isShared {
-                    shared[object.account, default: 0] += 1
-                } else {
+            for (object, fate) in try findNamed(by: users, profiles: profiles, folders: folders, on: connection) {
+                switch fate {
+                case .own:
                     found[object.account, default: []].insert(
                         StoredObject(bucket: bucketOfProfiles, key: object.key)
                     )
+                case .shared: shared[object.account, default: 0] += 1
+                case .undecided: undecided[object.account, default: 0] += 1
                 }
             }
         }
         return Dictionary(
-            users.map { ($0, Found(objects: (found[$0] ?? []).sorted(), shared: shared[$0] ?? 0)) }
+            users.map { user -> (UUID, Found) in
+                let objects = (found[user] ?? []).sorted()
+                return (user, Found(objects: objects, shared: shared[user] ?? 0, undecided: undecided[user] ?? 0))
+            }
         ) { first, _ in first }
     }
 
@@ -92,15 +111,20 @@ enum AccountObjects {
         ).map { ($0, StoredObject(bucket: $1, key: $2)) }
     }
 
-    /// The objects of nobody that the profiles of these accounts name, and whether they are not these accounts' alone.
+    /// The objects of nobody that the profiles of these accounts name, less the app's own, and what becomes of them.
     static func findNamed(
         by users: [UUID],
         profiles: DeletionCatalog.Profiles,
+        folders: AvatarFolders,
         on connection: isolated Connection
-    ) throws -> [(object: NamedObject, isShared: Bool)] {
+    ) throws -> [(object: NamedObject, fate: NamedFate)] {
         let named = try named(by: users, profiles: profiles, on: connection)
+            .filter { folders.fate(of: $0.key) != .apps }
         let shared = try named.isEmpty ? [] : SharedObjects(named).find(in: profiles, on: connection)
-        return named.map { ($0, $0.isOlder || shared.contains($0)) }
+        return named.map { object -> (object: NamedObject, fate: NamedFate) in
+            if object.isOlder || shared.contains(object) { return (object, .shared) }
+            return (object, folders.fate(of: object.key) == .accounts ? .own : .undecided)
+        }
     }
 
     /// The objects of nobody that the profiles of these accounts name.
@@ -142,9 +166,11 @@ enum AccountObjects {
         _ objects: [StoredObject],
         by user: UUID,
         profiles: DeletionCatalog.Profiles?,
+        folders: AvatarFolders,
         on connection: isolated Connection
     ) throws -> [StoredObject] {
         let named = try profiles.map { try Self.named(by: [user], profiles: $0, on: connection) } ?? []
+        let ownByName = named.map(\.key).filter { folders.fate(of: $0) == .accounts }
         return try connection.query(
             """
             select o.bucket_id, o.name
@@ -155,7 +181,7 @@ enum AccountObjects {
                    \(isNobodys)
                    and (
                        starts_with(lower(o.name), \(user.text + "/"))
-                       or (o.bucket_id = \(bucketOfProfiles) and o.name = any(\(named.map(\.key))))
+                       or (o.bucket_id = \(bucketOfProfiles) and o.name = any(\(ownByName)))
                    )
                )
             """,

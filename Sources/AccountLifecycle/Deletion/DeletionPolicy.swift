@@ -16,6 +16,8 @@ package struct DeletionPolicy: Sendable, Hashable {
     package var buckets: Set<String> = ["avatars"]
     /// Buckets that may keep objects of erased accounts.
     package var keptBuckets: Set<String> = []
+    /// Whose files of nobody are that profiles name, by folder.
+    package var avatarFolders = AvatarFolders()
     /// Rows of one table that a run may delete; beyond it a person should look.
     package var maximumRows: Int = 1_000_000
     /// Rows deleted in one transaction where a table holds many of an account.

@@ -68,7 +68,12 @@ package struct DeletionServices: Sendable {
             try await passes.with { _ in
                 try await pool.withConnection { connection in
                     let profiles = try catalogs.plan(on: connection).profiles
-                    let found = try AccountObjects.find(of: users, profiles: profiles, on: connection)
+                    let found = try AccountObjects.find(
+                        of: users,
+                        profiles: profiles,
+                        folders: policy.avatarFolders,
+                        on: connection
+                    )
                     return users.map { found[$0] ?? AccountObjects.Found() }
                 }
             }

@@ -60,6 +60,16 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         return ["names of files that other accounts own: in \(count) places they name this one"]
     }
 
+    /// How many files of nobody stayed that the account's profile named.
+    private static func shared(by steps: [Step]) -> [String] {
+        guard let count = steps.last(where: { $0.step == DeletionStep.deleteAvatars.rawValue })?.facts.counts?["shared"]
+        else { return [] }
+        return [
+            "files without an owner that the account's profile named: \(count) stayed, which other accounts name, too, "
+                + "or which were there before it"
+        ]
+    }
+
     /// How the last search ended.
     private static func lastSearch(of steps: [Step]) -> Step? {
         let searches = [DeletionStep.verify, .settle].map(\.rawValue)
@@ -159,7 +169,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
             steps: steps,
             outOfScope: [
                 limits, kept(credentials: waiting, until: day), unproven(by: steps), kept(by: steps),
-                ofOthers(by: steps),
+                shared(by: steps), ofOthers(by: steps),
             ].flatMap { $0 }
         )
     }

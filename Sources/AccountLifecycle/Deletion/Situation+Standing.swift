@@ -14,7 +14,7 @@ extension Situation.Code {
         switch self {
         case .storageUnusable, .sealingKeyMissing, .appleMisconfigured, .appleUnreachable, .failing: true
         case .paused, .legalHold, .ceiling, .blockingRows, .refusingTrigger, .unpublishable, .missingRight, .hiddenRows,
-            .tooLarge, .undecidedBucket, .codeUnderWay, .otherAccount, .residue:
+            .tooLarge, .undecidedBucket, .undecidedFile, .codeUnderWay, .otherAccount, .residue:
             false
         }
     }

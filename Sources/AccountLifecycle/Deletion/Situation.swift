@@ -22,6 +22,8 @@ package struct Situation: Sendable, Hashable, Codable {
         case tooLarge = "too_large"
         /// The account owns objects in a bucket that is declared neither to be deleted nor to be kept.
         case undecidedBucket = "undecided_bucket"
+        /// The account's profile alone names an object of nobody, in a folder of which nobody said whose files are there.
+        case undecidedFile = "undecided_file"
         /// Storage cannot be reached or refuses our key.
         case storageUnusable = "storage_unusable"
         /// The sealing key that the request's identifiers need is not configured.
@@ -118,6 +120,13 @@ package struct Situation: Sendable, Hashable, Codable {
                 detail: buckets.count > 1 ? buckets.sorted().joined(separator: ", ") : nil
             )
         }
+    }
+
+    /// That nobody decided about so many files that the account's profile alone names; nil where there is none.
+    ///
+    /// They are not named: people call them and their folders what they like.
+    static func undecided(files count: Int) -> Situation? {
+        count > 0 ? Situation(.undecidedFile, subject: AccountObjects.bucketOfProfiles) : nil
     }
 
     /// So long, or longer where Apple or Storage asked for more.

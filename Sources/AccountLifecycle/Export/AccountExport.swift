@@ -25,13 +25,16 @@ package struct AccountExport: Sendable {
 
     private let pool: Pool
     private let storage: StorageGateway?
+    private let folders: AvatarFolders
 
     /// - Parameters:
     ///   - pool: roles that row-level security does not bind.
     ///   - storage: nil to leave the bytes of files out.
-    package init(pool: Pool, storage: StorageGateway?) {
+    ///   - folders: which of the files of nobody that the profile names are the account's: anybody can name the app's.
+    package init(pool: Pool, storage: StorageGateway?, folders: AvatarFolders = AvatarFolders()) {
         self.pool = pool
         self.storage = storage
+        self.folders = folders
     }
 
     /// Counts what an archive would hold.
@@ -39,7 +42,7 @@ package struct AccountExport: Sendable {
     /// - Throws: ``Failure``, `PostgresError`.
     package func survey(_ user: UUID, now: Date) async throws -> ExportManifest {
         try await pool.withTransaction(isolation: .repeatableRead, readOnly: true) { connection in
-            let source = try ExportSource(user, on: connection)
+            let source = try ExportSource(user, folders: folders, on: connection)
             let tables = try source.tables.map { table in
                 ExportManifest.Table(
                     table: table.name.description,
@@ -73,17 +76,24 @@ package struct AccountExport: Sendable {
         var (archive, manifest, profiles) = try await pool.withTransaction(isolation: .repeatableRead, readOnly: true) {
             connection in
             var archive = TarWriter(descriptor: descriptor, modifiedAt: now)
-            let source = try ExportSource(user, on: connection)
+            let source = try ExportSource(user, folders: folders, on: connection)
             let tables = try source.tables.map { try Self.write($0, to: &archive, on: connection) }
             return (archive, source.manifest(tables, exportedAt: now), source.profiles)
         }
         if let storage {
             for index in manifest.files.indices {
                 let file = manifest.files[index]
-                let isOwn = { [pool, profiles] in
+                let isOwn = { [pool, profiles, folders] in
                     let object = StoredObject(bucket: file.bucket, key: file.key)
                     return try await pool.withConnection { connection in
-                        try !AccountObjects.stillOwned([object], by: user, profiles: profiles, on: connection).isEmpty
+                        try !AccountObjects.stillOwned(
+                            [object],
+                            by: user,
+                            profiles: profiles,
+                            folders: folders,
+                            on: connection
+                        )
+                        .isEmpty
                     }
                 }
                 // Files were found by the rows of a while ago, and Storage gives out by key whatever is there by now.

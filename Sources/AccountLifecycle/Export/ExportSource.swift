@@ -39,7 +39,7 @@ struct ExportSource {
         )
     }
 
-    init(_ user: UUID, on connection: isolated Connection) throws {
+    init(_ user: UUID, folders: AvatarFolders, on connection: isolated Connection) throws {
         guard try connection.one("select exists (select from auth.users where id = \(user))", as: Bool.self) else {
             throw AccountExport.Failure.unknownUser
         }
@@ -67,7 +67,9 @@ struct ExportSource {
         }
         profiles = catalog.profiles
         let hasStorage = try connection.one("select to_regclass('storage.objects') is not null", as: Bool.self)
-        let objects = hasStorage ? try AccountObjects.find(of: [user], profiles: profiles, on: connection) : [:]
+        let objects =
+            hasStorage
+            ? try AccountObjects.find(of: [user], profiles: profiles, folders: folders, on: connection) : [:]
         files = (objects[user]?.objects ?? []).map { ExportManifest.StoredFile(bucket: $0.bucket, key: $0.key) }
     }
 

@@ -29,6 +29,9 @@ extension Situation {
         case .hiddenRows: "giving the worker's role BYPASSRLS" + thenGoesOn
         case .tooLarge: "a higher deletion.max_rows, or deleting the rows beforehand" + thenGoesOn
         case .undecidedBucket: "naming the bucket in deletion.buckets or deletion.kept_buckets" + thenGoesOn
+        case .undecidedFile:
+            "naming the folder of the file of nobody that avatar_url names in deletion.avatar_folders (accounts' files) or "
+                + "deletion.kept_avatar_folders (the app's), or another avatar_url" + thenGoesOn
         case .storageUnusable: "Storage answering again; see \(command("doctor"))"
         case .sealingKeyMissing:
             "adding the named sealing key to its file again; where it is lost for good, "

@@ -79,7 +79,9 @@ struct UserExportCommand: AccountctlCommand {
         let term = try lookup.term(term)
         // A dry run counts files by their rows.
         let asksStorage = !withoutFiles && !dryRun
-        let settings = try context.settings(needing: ["database.", "log."] + (asksStorage ? ["storage."] : []))
+        let settings = try context.settings(
+            needing: ["database.", "deletion.", "log."] + (asksStorage ? ["storage."] : [])
+        )
         let logger = context.logger(settings)
         let manifest = try await HTTPCaller.withCaller(logger: logger) { caller in
             try await context.withDatabase { pool in
@@ -88,7 +90,8 @@ struct UserExportCommand: AccountctlCommand {
                 }
                 let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
                 let storage = asksStorage ? StorageGateway(try parts.storageClient()) : nil
-                let export = AccountExport(pool: pool, storage: storage)
+                let folders = parts.policy.avatarFolders
+                let export = AccountExport(pool: pool, storage: storage, folders: folders)
                 do {
                     guard let output else { return try await export.survey(user, now: context.now()) }
                     return try await write(export, of: user, to: output, as: actor, pool, context)

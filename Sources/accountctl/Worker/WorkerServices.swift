@@ -103,6 +103,10 @@ struct WorkerServices {
         policy.maximumRows = settings.deletion.maximumRows
         policy.buckets = Set(settings.deletion.buckets).union(["avatars"])
         policy.keptBuckets = Set(settings.deletion.keptBuckets)
+        policy.avatarFolders = AvatarFolders(
+            accounts: settings.deletion.avatarFolders,
+            apps: settings.deletion.keptAvatarFolders
+        )
         policy.appleGiveUp = settings.apple.giveUp
         return policy
     }

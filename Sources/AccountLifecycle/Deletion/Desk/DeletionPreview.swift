@@ -46,6 +46,8 @@ package struct DeletionPreview: Sendable {
     package let untried: [DeletionPlan.Question]
     /// Those with objects, of the account's or shared, sorted.
     package let buckets: [Bucket]
+    /// How many objects of nobody its profile alone names of which nobody decided whose they are.
+    package let undecidedFiles: Int
     /// The Apple client ids of which a credential is held.
     package let clientIDs: [String]
     package let hasAppleIdentity: Bool
@@ -56,17 +58,25 @@ package struct DeletionPreview: Sendable {
     /// Buckets with objects of the account about which nobody decided, sorted.
     var undecidedBuckets: [String] { buckets.filter { $0.fate == .undecided }.map(\.name) }
 
-    /// All that stands in the way: what the database refuses, a legal hold, and buckets about which nobody decided.
+    /// All that stands in the way: what the database refuses, a legal hold, and buckets and files about which nobody
+    /// decided.
     package var obstacles: [Blocker] {
         let hold = isHeld ? [Blocker(table: "accountctl.holds", name: nil, rows: nil, code: .legalHold)] : []
         let undecided = buckets.filter { $0.fate == .undecided }.map {
             Blocker(table: "storage.objects", name: $0.name, rows: $0.objects, code: .undecidedBucket)
         }
-        return blockers + hold + undecided
+        let bucket = AccountObjects.bucketOfProfiles
+        let files = undecidedFiles
+        let named =
+            files > 0 ? [Blocker(table: "storage.objects", name: bucket, rows: files, code: .undecidedFile)] : []
+        return blockers + hold + undecided + named
     }
 
     /// What a run would find in its way before it touches anything; nil where nothing is.
-    var obstacle: Situation? { .blocked(by: blockers) ?? .undecided(undecidedBuckets) }
+    var obstacle: Situation? {
+        Situation.blocked(by: blockers) ?? Situation.undecided(undecidedBuckets)
+            ?? Situation.undecided(files: undecidedFiles)
+    }
 
     /// Looks at everything; nil when there is no such account.
     ///
@@ -91,7 +101,13 @@ package struct DeletionPreview: Sendable {
             case .unknown(let questions): untried = questions
             }
         }
-        let found = try AccountObjects.find(of: [user], profiles: plan.profiles, on: connection)[user] ?? .init()
+        let found =
+            try AccountObjects.find(
+                of: [user],
+                profiles: plan.profiles,
+                folders: policy.avatarFolders,
+                on: connection
+            )[user] ?? .init()
         return DeletionPreview(
             user: user,
             tables: try tables(of: plan, user, on: connection),
@@ -100,6 +116,7 @@ package struct DeletionPreview: Sendable {
             triggers: plan.triggers,
             untried: untried,
             buckets: buckets(of: found, policy),
+            undecidedFiles: found.undecided,
             clientIDs: try connection.query(
                 "select client_id from accountctl.apple_credentials where user_id = \(user) order by client_id",
                 as: String.self

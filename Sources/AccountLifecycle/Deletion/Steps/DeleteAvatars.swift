@@ -19,7 +19,10 @@ extension DeletionRun {
             try? await remember(deleted)
             throw error
         }
-        if case .failed = result { try await remember(deleted) }
+        switch result {
+        case .failed, .stopped: try await remember(deleted)
+        case .done, .recorded, .back: break
+        }
         return result
     }
 
@@ -31,10 +34,15 @@ extension DeletionRun {
 
     private func deleteAvatars(counting deleted: inout Int) async throws -> StepResult {
         for _ in 0..<Self.rounds {
-            let (objects, shared) = try await objectsToDelete()
+            let found = try await objectsToDelete()
+            let objects = found.objects
             if objects.isEmpty {
                 if let listed = try await listedByStorage() { return .failed(listed) }
-                let counts = try await counts(deleted: deleted, shared: shared)
+                // Named since the preflight.
+                if let undecided = Situation.undecided(files: found.undecided) {
+                    return .stopped(.blocked, undecided, lookAgainAfter: DeletionMachine.lookAgainAfter)
+                }
+                let counts = try await counts(deleted: deleted, shared: found.shared)
                 return .done(counts.values.allSatisfy { $0 == 0 } ? .nothingFound : .ok, StepFacts(counts: counts))
             }
             try await services.flushes.answer(for: ())
@@ -72,7 +80,13 @@ extension DeletionRun {
         let own = try await services.pool.withConnection { connection in
             try lookAgain(.deleteAvatars, on: connection)
             let profiles = try services.catalogs.plan(on: connection).profiles
-            return try AccountObjects.stillOwned(objects, by: user, profiles: profiles, on: connection)
+            return try AccountObjects.stillOwned(
+                objects,
+                by: user,
+                profiles: profiles,
+                folders: services.policy.avatarFolders,
+                on: connection
+            )
         }
         if !own.isEmpty { try lease?(services.storage.longestCall) }
         return own.map(\.key)
@@ -90,11 +104,12 @@ extension DeletionRun {
         }
     }
 
-    /// The account's objects in the buckets that are to be emptied, and how many stay since somebody else's profile
-    /// names them, too.
-    func objectsToDelete() async throws -> (objects: [StoredObject], shared: Int) {
-        let found = try await services.objects.answer(for: user)
-        return (found.objects.filter { services.policy.buckets.contains($0.bucket) }, found.shared)
+    /// The account's objects in the buckets that are to be emptied, how many stay since somebody else's profile names
+    /// them, too, and how many nobody decided about.
+    func objectsToDelete() async throws -> AccountObjects.Found {
+        var found = try await services.objects.answer(for: user)
+        found.objects.removeAll { !services.policy.buckets.contains($0.bucket) }
+        return found
     }
 
     /// Whether Storage itself lists objects under the user's id that the database does not know of.

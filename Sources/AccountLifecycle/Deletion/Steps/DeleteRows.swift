@@ -85,7 +85,13 @@ extension DeletionRun {
             return false
         }
         try connection.execute("select pg_advisory_xact_lock(hashtextextended('accountctl.shared_objects', 0))")
-        return try AccountObjects.findNamed(by: [user], profiles: profiles, on: connection).contains { !$0.isShared }
+        return try AccountObjects.findNamed(
+            by: [user],
+            profiles: profiles,
+            folders: services.policy.avatarFolders,
+            on: connection
+        )
+        .contains { $0.fate != .shared }
     }
 
     /// Whether a code or a credential came in since revoking ended; it would go with the account, and the grant live on

@@ -30,7 +30,7 @@ extension DeletionRun {
             return .stopped(.blocked, situation, lookAgainAfter: later)
         }
         if let situation = try await lookAtStorage() {
-            // Storage that is down comes back by itself; a bucket nobody decided about does not.
+            // Storage that is down comes back by itself; what nobody decided about does not.
             return situation.code == .storageUnusable
                 ? .failed(situation) : .stopped(.blocked, situation, lookAgainAfter: later)
         }
@@ -124,11 +124,15 @@ extension DeletionRun {
         """
     }
 
-    /// Whether Storage can be used, and whether somebody decided about every bucket the account has objects in.
+    /// Whether Storage can be used, and whether somebody decided about every bucket the account has objects in, and
+    /// about what of nobody its profile names.
     private func lookAtStorage() async throws -> Situation? {
-        let buckets = Set(try await services.objects.answer(for: user).objects.map(\.bucket))
+        let found = try await services.objects.answer(for: user)
+        let buckets = Set(found.objects.map(\.bucket))
         let undecided = buckets.subtracting(services.policy.buckets).subtracting(services.policy.keptBuckets)
-        if let situation = Situation.undecided(undecided) { return situation }
+        if let situation = Situation.undecided(undecided) ?? Situation.undecided(files: found.undecided) {
+            return situation
+        }
         // Without objects, too, it is asked after the lock-out whether it lists any; where there is no Storage it is
         // not.
         guard services.storage.isConfigured || !buckets.isDisjoint(with: services.policy.buckets) else { return nil }

@@ -109,7 +109,7 @@ package struct AccountReport: Sendable {
     }
 
     /// The account's files in a bucket, by the rule of a deletion: those it owns, and of those nobody owns what lies in
-    /// its folder or is named by its profile and by no other.
+    /// its folder or is named by its profile and by no other; of the last the settings say whether it goes.
     package struct Files: Sendable {
         package let bucket: String
         package let count: Int
