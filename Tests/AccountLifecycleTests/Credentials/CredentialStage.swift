@@ -111,10 +111,11 @@ struct CredentialStage: Sendable {
         try await admin.withTransaction { connection in
             try connection.execute(
                 """
-                insert into auth.users (instance_id, id, aud, role, email, created_at, updated_at)
+                insert into auth.users
+                    (instance_id, id, aud, role, email, email_confirmed_at, created_at, updated_at)
                 values (
                     '00000000-0000-0000-0000-000000000000', \(person.id), 'authenticated', 'authenticated',
-                    \(signIn.email), now() - interval '2 hours', now()
+                    \(signIn.email), now() - interval '2 hours', now() - interval '2 hours', now()
                 )
                 """
             )
@@ -130,6 +131,12 @@ struct CredentialStage: Sendable {
             )
             let session = UUID()
             try connection.execute("insert into auth.sessions (id, user_id) values (\(session), \(person.id))")
+            try connection.execute(
+                """
+                insert into auth.mfa_amr_claims (id, session_id, created_at, updated_at, authentication_method)
+                values (gen_random_uuid(), \(session), now(), now(), 'oauth')
+                """
+            )
             try connection.execute(
                 """
                 insert into auth.refresh_tokens (token, user_id, session_id)

@@ -27,6 +27,7 @@ import Testing
             "update auth.users set encrypted_password = extensions.crypt('secret', extensions.gen_salt('bf', 4))",
             "update auth.users set phone = '15550100', phone_confirmed_at = now()",
             "insert into auth.webauthn_credentials (user_id, credential_id, public_key) select id, '1', '1' from auth.users",
+            "update auth.users set email = 'anna@example.com', email_confirmed_at = now()",
         ]
     )
     func accountDeletedErasesNobodyWhoSignsInWithoutApple(_ otherWay: String) async throws {
@@ -40,6 +41,68 @@ import Testing
             )
             #expect(try await stage.outcomes() == ["account-deleted other_sign_in"])
         }
+    }
+
+    /// A link or a code leaves neither an identity nor a password.
+    @Test(arguments: ["otp", "magiclink", "recovery", "email/signup", "web3"])
+    func accountDeletedErasesNobodyWhoIsSignedInWithoutApple(_ method: String) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql(Self.session(by: method))
+            try await hearThatAppleDeleted(anna, stage)
+            #expect(
+                try await stage.traces(of: anna)
+                    == .init(sessions: 0, refreshTokens: 0, credentials: 0, mark: "account_deleted", deletions: 0)
+            )
+            #expect(try await stage.outcomes() == ["account-deleted other_sign_in"])
+        }
+    }
+
+    /// Second factors, and what goes on with a session or never comes again.
+    @Test(arguments: ["oauth", "totp", "mfa/phone", "token_refresh", "anonymous", "oauth_provider/authorization_code"])
+    func whatIsNotedOfSessionsBesidesIsNoOtherWayIn(_ method: String) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql(Self.session(by: method))
+            try await hearThatAppleDeleted(anna, stage)
+            #expect(try await stage.traces(of: anna).deletions == 1)
+            #expect(try await stage.outcomes() == ["account-deleted done"])
+        }
+    }
+
+    /// Addresses at which nobody reads mail, or not without Apple.
+    @Test(
+        arguments: [
+            "update auth.users set email = 'anna@example.com', email_confirmed_at = null",
+            """
+            with identity as (
+                update auth.identities
+                set identity_data = identity_data
+                    || '{"email": "a@hidden.example", "custom_claims": {"is_private_email": true}}'
+            )
+            update auth.users set email = 'a@hidden.example', email_confirmed_at = now()
+            """,
+        ]
+    )
+    func anAddressWithoutMailIsNoOtherWayIn(_ noOtherWay: String) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql("\(unsafeSQL: noOtherWay)")
+            try await hearThatAppleDeleted(anna, stage)
+            #expect(try await stage.traces(of: anna).deletions == 1)
+            #expect(try await stage.outcomes() == ["account-deleted done"])
+        }
+    }
+
+    /// A second session, noted as the auth server does.
+    private static func session(by method: String) -> Statement {
+        """
+        with session as (
+            insert into auth.sessions (id, user_id) select gen_random_uuid(), id from auth.users returning id
+        )
+        insert into auth.mfa_amr_claims (id, session_id, created_at, updated_at, authentication_method)
+        select gen_random_uuid(), id, now(), now(), \(method) from session
+        """
     }
 
     /// Auth servers of old know no passkeys.
@@ -60,8 +123,10 @@ import Testing
                     unsafeSQL: """
                         create role reads_no_passkeys;
                         grant usage on schema auth, accountctl to reads_no_passkeys;
-                        grant select on auth.users, auth.identities to reads_no_passkeys;
+                        grant select on auth.users, auth.identities, auth.sessions, auth.mfa_amr_claims
+                            to reads_no_passkeys;
                         grant select on all tables in schema accountctl to reads_no_passkeys;
+                        grant execute on all functions in schema accountctl to reads_no_passkeys;
                         set local role reads_no_passkeys;
                         """
                 )

@@ -16,7 +16,7 @@ extension CredentialEvents {
         on connection: isolated Connection
     ) throws -> CredentialRules.Facts {
         let isMeant = isAppleIdentity(subject)
-        let (signIn, credential, proof, erasure, hasIdentity, hasOtherIdentity, hasPhone, hasPassword) =
+        let (signIn, credential, proof, erasure, hasIdentity, hasOtherIdentity, isKnownOtherwise, hasPassword) =
             try connection.one(
                 """
                 select
@@ -44,7 +44,11 @@ extension CredentialEvents {
                     ),
                     exists (select from auth.identities where user_id = \(user) and \(isMeant)),
                     \(hasAnotherIdentity(user, besides: isMeant)),
-                    exists (select from auth.users where id = \(user) and phone_confirmed_at is not null),
+                    (
+                        exists (select from auth.users where id = \(user) and phone_confirmed_at is not null)
+                        or \(hasAddressOfItsOwn(user))
+                        or \(hasSessionWithoutProvider(user))
+                    ),
                     exists (select from auth.users where id = \(user) and encrypted_password <> '')
                 """,
                 as: (Date?, Date?, Date?, Bool?, Bool, Bool, Bool, Bool).self
@@ -56,7 +60,7 @@ extension CredentialEvents {
             isBeingErased: erasure == true,
             isLockedOut: erasure == false,
             hasIdentity: hasIdentity,
-            hasOtherWayIn: try hasOtherIdentity || hasPhone
+            hasOtherWayIn: try hasOtherIdentity || isKnownOtherwise
                 || hasPassword && !isPasswordEmpty(of: user, on: connection)
                 || hasPasskey(user, on: connection)
         )

@@ -25,6 +25,49 @@ extension CredentialEvents {
         """
     }
 
+    /// Whether the account has a confirmed e-mail address that is no relay address, by its domain or by what Apple said.
+    ///
+    /// The auth server lets in whoever reads mail there, by a link or a code, and keeps neither an identity nor a
+    /// password for it. A relay address goes with the Apple Account.
+    static func hasAddressOfItsOwn(_ user: UUID) -> Statement {
+        """
+        exists (
+            select
+            from auth.users as u
+            where u.id = \(user)
+              and u.email <> ''
+              and u.email_confirmed_at is not null
+              and not accountctl.is_relay_address(u.email)
+              and not exists (
+                  select
+                  from accountctl.relay_accounts as r
+                  where r.user_id = u.id
+                    and r.address = lower(u.email)
+              )
+        )
+        """
+    }
+
+    /// Whether the account has a session that began without a provider: by a link or a code, for one.
+    ///
+    /// The auth server notes `oauth` of every provider, with a token of Apple's, too; which one it was is told by the
+    /// identities. What is noted besides is a second factor or goes on with a session that was there; and nobody signs
+    /// in again to an anonymous account.
+    static func hasSessionWithoutProvider(_ user: UUID) -> Statement {
+        """
+        exists (
+            select
+            from auth.sessions as s
+            join auth.mfa_amr_claims as c on c.session_id = s.id
+            where s.user_id = \(user)
+              and c.authentication_method not in (
+                  'oauth', 'oauth_provider/authorization_code', 'token_refresh', 'anonymous', 'totp'
+              )
+              and c.authentication_method not like 'mfa/%'
+        )
+        """
+    }
+
     /// Whether the account has a passkey, which is a way in of its own, and no second factor.
     ///
     /// Auth servers of old know none. Where our role may not read them, there may be one: what is done otherwise cannot
