@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 import Sandbox
 import Testing
@@ -30,6 +31,38 @@ import Testing
             )
             #expect(try await stage.traces(of: anna).sessions == 0)
             #expect(try await stage.traces(of: ben) == .init())
+        }
+    }
+
+    /// Any token of the account can have a device say so; the person signed in an hour ago.
+    @Test(arguments: [("consent_revoked", "10 minutes"), ("account_deleted", "10 minutes")])
+    func whatAppleSaidOfTheIdentityStandsAgainstADevice(_ mark: String, _ age: String) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.mark(anna, mark, age: age)
+            #expect(try await stage.markReported(as: "transferred", by: anna) == mark)
+            #expect(try await stage.outcomes() == ["state_transferred noted"])
+        }
+    }
+
+    @Test func aTransferIsNotedWhereAppleSaidNothingThatStillHolds() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben, cleo) = (try await stage.signUp(), try await stage.signUp(), try await stage.signUp())
+            // A sign-in came after that.
+            try await stage.mark(ben, "consent_revoked", age: "2 hours")
+            try await stage.mark(cleo, "transferred", age: "10 minutes")
+            let before = try await stage.value("select max(since) from accountctl.apple_identity_marks", as: Date.self)
+            for person in [anna, ben, cleo] {
+                #expect(try await stage.markReported(as: "transferred", by: person) == "transferred")
+            }
+            let after = try await stage.value("select min(since) from accountctl.apple_identity_marks", as: Date.self)
+            #expect(after > before)
+            // Apple's own word comes after a device's, by a minute at least: Apple tells seconds.
+            try await stage.sql("update accountctl.apple_identity_marks set since = since - interval '1 minute'")
+            let told = try stage.told(.consentRevoked, about: anna.sub)
+            #expect(try await NotificationIntake(stage.services()).take(told) == .stored(events: 1))
+            try await stage.work(stage.services())
+            #expect(try await stage.traces(of: anna).mark == "consent_revoked")
         }
     }
 
@@ -120,5 +153,29 @@ import Testing
             #expect(try await events.handleWaiting() == 1)
             #expect(try await stage.traces(of: people[0]).sessions == 0)
         }
+    }
+}
+
+extension CredentialStage {
+    /// Has something noted of a person's identity, so long ago.
+    fileprivate func mark(_ person: Person, _ state: String, age: String) async throws {
+        try await sql(
+            """
+            insert into accountctl.apple_identity_marks (user_id, state, since)
+            values (\(person.id), \(state), now() - \(age)::text::interval)
+            """
+        )
+    }
+
+    /// What is noted of a person's identity once the report of a device is handled.
+    fileprivate func markReported(as state: String, by person: Person) async throws -> String? {
+        try await sql(
+            """
+            insert into accountctl.credential_events (source, kind, user_id)
+            values ('device', 'state_' || \(state)::text, \(person.id))
+            """
+        )
+        _ = try await CredentialEvents(services()).handleWaiting()
+        return try await traces(of: person).mark
     }
 }

@@ -137,7 +137,8 @@ struct CredentialEvents: Sendable {
             _ = try CredentialEventRows.stepBack(id, on: connection)
             return .waiting
         case .noteTransfer:
-            try CredentialReactions(on: user, to: event).mark(.transferred, on: connection)
+            try CredentialReactions(on: user, to: event)
+                .noteTransfer(signedInAt: facts.newestSignIn, on: connection)
             try CredentialEventRows.settle(id, .noted, on: connection)
         case .react(let reactions, let mark, let outcome):
             if outcome == .otherSignIn { tell(id, services) }

@@ -79,8 +79,8 @@ struct CredentialReactions {
         )
     }
 
-    /// Notes on the account what the event says of its Apple identity, unless a later one did.
-    func mark(_ state: CredentialRules.Mark, on connection: isolated Connection) throws {
+    /// Notes on the account what Apple says of its identity, unless a later event did.
+    private func mark(_ state: CredentialRules.Mark, on connection: isolated Connection) throws {
         try connection.execute(
             """
             insert into accountctl.apple_identity_marks as m (user_id, state, since)
@@ -89,6 +89,23 @@ struct CredentialReactions {
             set state = excluded.state,
                 since = excluded.since
             where m.since <= excluded.since
+            """
+        )
+    }
+
+    /// Notes on the account that its identity moves to another team, as a device says.
+    ///
+    /// Whoever is signed in can have a device say so: what Apple said itself stands, until the person signed in since.
+    func noteTransfer(signedInAt: Date?, on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            insert into accountctl.apple_identity_marks as m (user_id, state, since)
+            values (\(user), \(CredentialRules.Mark.transferred.rawValue), \(event.happenedAt))
+            on conflict (user_id) do update
+            set state = excluded.state,
+                since = excluded.since
+            where m.since <= excluded.since
+              and (m.state = excluded.state or m.since < \(signedInAt))
             """
         )
     }

@@ -36,7 +36,7 @@ package enum CredentialRules {
         case react(Set<CredentialReaction>, mark: Mark, outcome: Outcome = .done)
         /// Ask Apple first whether the grant lives.
         case confirm
-        /// Note that the identity moves to another team.
+        /// Note that the identity moves to another team, unless Apple said something else.
         case noteTransfer
     }
 
