@@ -150,6 +150,28 @@ struct DeployFilesTests {
         #expect(manifest.matches(of: /\n +enableServiceLinks: false\n/).count == pods)
     }
 
+    /// Without a policy a port is open to the whole cluster, be there a service for it or not.
+    @Test("The public port is open, and the admin port to monitoring alone")
+    func policy() throws {
+        let manifest = try text("deploy/kubernetes/accountctl.yaml")
+        let policies = manifest.components(separatedBy: "\n---\n").filter { $0.contains("\nkind: NetworkPolicy\n") }
+        #expect(policies.count == 1)
+        let policy = try #require(policies.first)
+        let labels = manifest.matches(of: /\n +labels: \{app: ([a-z]+)\}\n/).map { String($0.1) }
+        #expect(labels == ["accountctl", "accountctl"])
+        #expect(policy.contains("\n  podSelector:\n    matchLabels: {app: accountctl}\n"))
+        #expect(policy.contains("\n  policyTypes: [Ingress]\n"))
+        let parts = policy.components(separatedBy: "\n  ingress:")
+        #expect(parts.count == 2)
+        let rules = parts[parts.count - 1].components(separatedBy: "\n    - ").dropFirst().map { rule in
+            (isForAll: !rule.contains("from:"), ports: rule.matches(of: /port: ([a-z]+)/).map { String($0.1) })
+        }
+        #expect(rules.filter { $0.isForAll }.flatMap { $0.ports } == ["public"])
+        #expect(rules.filter { !$0.isForAll }.flatMap { $0.ports } == ["admin"])
+        let ports = manifest.matches(of: /\{name: ([a-z]+), containerPort: \d+\}/).map { String($0.1) }
+        #expect(ports.sorted() == ["admin", "public"])
+    }
+
     /// libpq looks for certificates in its user's home; one that is not there is fine, one that it may not look into
     /// ends each attempt.
     @Test("The service's home is not there, rather than closed to it")
