@@ -205,6 +205,36 @@ struct WorkerProcessTests {
         }
     }
 
+    /// Each notification takes a lock for the whole cluster.
+    @Test("However often POST /wake comes, workers are told some times a second")
+    func manyWakes() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            let variables = database.variables.merging(["ACCOUNTCTL_LISTEN_ADMIN": "127.0.0.1:0"]) { $1 }
+            let serve = try AccountctlProcess(["serve"], environment: variables)
+            defer { serve.signal(SIGKILL) }
+            #expect(try await serve.waitForErrors(containing: "admin listener started"))
+            let port = try #require(serve.errorsSoFar.firstMatch(of: /"port":"(\d+)"/)?.1)
+            var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/wake")))
+            request.httpMethod = "POST"
+            let (wake, wakes) = (request, 300)
+            let channels = ["accountctl_jobs"]
+            try await Listener.with(database.configuration, channels: channels, logger: .silent) { events in
+                var iterator = events.makeAsyncIterator()
+                _ = await iterator.next()
+                for _ in 0..<wakes { _ = try await URLSession.shared.data(for: wake) }
+                try await database.psql("select pg_notify('accountctl_jobs', 'last')")
+                var heard = 0
+                while let event = await iterator.next() {
+                    guard case .notification(let note) = event else { continue }
+                    if note.payload == "last" { break }
+                    heard += 1
+                }
+                // Of each queue by itself.
+                #expect(heard > 0 && heard < wakes, "\(heard)")
+            }
+        }
+    }
+
     @Test("Without keys, without the schema and with settings that are not right it does not start, and says why")
     func refuses() async throws {
         try await withKeys { keys in

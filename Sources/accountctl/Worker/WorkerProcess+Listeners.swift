@@ -23,20 +23,21 @@ extension WorkerProcess {
         try await ConfiguredAddress.check([adminAddress, publicAddress].compactMap(\.self)[...])
     }
 
-    /// The listeners for which an address is set.
+    /// The listeners for which an address is set, and what they need beside them.
     ///
     /// - Throws: ``CommandError`` where Apple's notifications are to be taken, and nothing says for whom.
     func listeners(_ parts: ProcessParts) throws -> [any Service] {
         var listeners: [any Service] = []
-        if let admin = adminListener(parts) { listeners.append(admin) }
+        let wakeUp = WakeService(pool: parts.pools.control, logger: parts.logger)
+        if let admin = adminListener(parts, wakeUp.queue) { listeners += [wakeUp, admin] }
         if let intake = try publicListener(parts) { listeners.append(intake) }
         return listeners
     }
 
     /// Serves health, metrics and the wake-up.
-    private func adminListener(_ parts: ProcessParts) -> ConfiguredListener<AdminListener>? {
+    private func adminListener(_ parts: ProcessParts, _ queue: JobQueue) -> ConfiguredListener<AdminListener>? {
         guard let place = adminAddress else { return nil }
-        let (metrics, queue, pool, logger) = (parts.metrics, parts.queue, parts.pools.control, parts.logger)
+        let (metrics, pool, logger) = (parts.metrics, parts.pools.control, parts.logger)
         let listener = AdminListener(
             address: place.listened,
             health: parts.health,
