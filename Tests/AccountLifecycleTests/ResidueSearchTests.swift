@@ -120,7 +120,7 @@ import Testing
             }
             let search = IdentifierSearch(targets)
             let report = try await stage.pool.withConnection { connection in
-                try search.run(try SearchCatalog.read(on: connection).tables, on: connection)
+                try await search.run(try SearchCatalog.read(on: connection).tables, on: connection)
             }
             let columns = Set((report.findings[targets[0].request] ?? []).map(\.column))
             #expect(columns == ["public.t\"\u{301}.note0", "public.caf\u{E9}.note1", "public.cafe\u{301}.note2"])
@@ -141,7 +141,7 @@ import Testing
             try await stage.sql("alter table public.changed drop column other")
             let identifiers = [Identifier(email: email)].compactMap(\.self)
             let search = IdentifierSearch([SearchTarget(request: UUID(), userID: UUID(), identifiers: identifiers)])
-            let report = try await stage.pool.withConnection { try search.run(catalog.tables, on: $0) }
+            let report = try await stage.pool.withConnection { try await search.run(catalog.tables, on: $0) }
             #expect(report.findings.values.joined().map(\.column) == ["public.changed.mail", "public.moved.mail"])
         }
     }

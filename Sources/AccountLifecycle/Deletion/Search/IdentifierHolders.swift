@@ -9,20 +9,31 @@ import Postgres
 /// Finds other accounts that hold the same e-mail address, telephone number or provider id: a person who signed up
 /// again, or one whose second account shares an address.
 enum IdentifierHolders {
-    static func find(_ targets: [SearchTarget], on connection: isolated Connection) throws -> [Identifier: Set<UUID>] {
+    static func find(_ targets: [SearchTarget], in pool: Pool) async throws -> [Identifier: Set<UUID>] {
+        try await pool.reading { connection -> [Identifier: Set<UUID>] in
+            try connection.lookUpInCatalogAlone()
+            return try find(targets, on: connection)
+        }
+    }
+
+    private static func find(
+        _ targets: [SearchTarget],
+        on connection: isolated Connection
+    ) throws -> [Identifier: Set<UUID>] {
         let identifiers = Set(targets.flatMap(\.identifiers).filter(\.canBeUsedAgain))
         guard !identifiers.isEmpty else { return [:] }
-        // Joined below, so that the server hashes them: the tables are read as a whole.
+        // Joined below, so that the server hashes them: the tables are read as a whole. What takes a varchar is qualified:
+        // `public.lower(varchar)` would fit better than the server's own.
         let values = identifiers.map(\.value)
         let rows = try connection.query(
             """
             select u.id, v.kind, v.value
             from auth.users as u
             cross join lateral (values
-                ('email', lower(u.email)),
-                ('email', lower(u.email_change)),
-                ('phone', regexp_replace(u.phone, '[^0-9]', '', 'g')),
-                ('phone', regexp_replace(u.phone_change, '[^0-9]', '', 'g'))
+                ('email', pg_catalog.lower(u.email)),
+                ('email', pg_catalog.lower(u.email_change)),
+                ('phone', pg_catalog.regexp_replace(u.phone, '[^0-9]', '', 'g')),
+                ('phone', pg_catalog.regexp_replace(u.phone_change, '[^0-9]', '', 'g'))
             ) as v (kind, value)
             join unnest(\(values)) as sought (value) on sought.value = v.value
             union

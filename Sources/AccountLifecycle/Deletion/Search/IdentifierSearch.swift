@@ -38,24 +38,28 @@ struct IdentifierSearch: Sendable {
         )
     }
 
-    /// Searches tables.
+    /// Searches tables, each in a transaction of its own: what is held is held for one table.
     ///
     /// - Throws: ``PostgresError``; `CancellationError` between tables.
-    func run(_ tables: [SearchCatalog.Table], on connection: isolated Connection) throws -> SearchReport {
+    func run(_ tables: [SearchCatalog.Table], on connection: isolated Connection) async throws -> SearchReport {
         var report = SearchReport()
         var tallies = SearchTallies()
         for table in tables {
             try Task.checkCancellation()
-            let before = (tallies, report)
+            var found: Found?
             do {
-                try search(table, on: connection, into: &tallies, &report)
+                found = try await search(table, on: connection)
             } catch let error as PostgresError
                 where error.sqlState == .undefinedTable || error.sqlState == .undefinedColumn
             {
-                (tallies, report) = before
-                guard let table = try asItIsNow(table, error, on: connection) else { continue }
-                try search(table, on: connection, into: &tallies, &report)
+                guard let table = try await asItIsNow(table, error, on: connection) else { continue }
+                found = try await search(table, on: connection)
             }
+            guard let found else { continue }
+            tallies.add(found.tallies)
+            report.othersFiles.merge(found.othersFiles, uniquingKeysWith: +)
+            report.tables += 1
+            report.columns += found.columns
         }
         report.findings = tallies.findings(of: targets)
         return report
@@ -68,8 +72,9 @@ struct IdentifierSearch: Sendable {
         _ table: SearchCatalog.Table,
         _ error: PostgresError,
         on connection: isolated Connection
-    ) throws -> SearchCatalog.Table? {
-        if let now = try SearchCatalog.read(on: connection).tables.first(where: { $0.oid == table.oid }) { return now }
+    ) async throws -> SearchCatalog.Table? {
+        let catalog = try await SearchCatalog.readApart(on: connection)
+        if let now = catalog.tables.first(where: { $0.oid == table.oid }) { return now }
         let isThere = try connection.one(
             "select exists (select from pg_catalog.pg_class where oid = \(table.oid)::oid)",
             as: Bool.self
@@ -81,25 +86,33 @@ struct IdentifierSearch: Sendable {
     /// How long one table may take.
     static let deadline = Duration.seconds(1800)
 
-    private func search(
-        _ table: SearchCatalog.Table,
-        on connection: isolated Connection,
-        into tallies: inout SearchTallies,
-        _ report: inout SearchReport
-    ) throws {
-        guard let table = sought.numbers.isEmpty ? table.withoutNumbers : table else { return }
-        if let files = table.files {
-            try search(files, in: table, on: connection, into: &tallies, othersFiles: &report.othersFiles)
-        } else {
-            try connection.stream(statements.rows(of: table), as: String.self, deadline: Self.deadline) { row in
-                sought.judge(sought.hits(in: row), of: table) { tallies.add($1, at: $0) }
-            }
-            try searchLongRows(of: table, on: connection) { hits, _ in
-                sought.judge(hits, of: table) { tallies.add($1, at: $0) }
-            }
+    /// What one table holds.
+    private struct Found: Sendable {
+        var tallies = SearchTallies()
+        /// As in ``SearchReport/othersFiles``.
+        var othersFiles: [UUID: Int] = [:]
+        let columns: Int
+    }
+
+    /// Searches a table; nil where it has nothing to search.
+    private func search(_ table: SearchCatalog.Table, on connection: isolated Connection) async throws -> Found? {
+        guard let table = sought.numbers.isEmpty ? table.withoutNumbers : table else { return nil }
+        return try await connection.reading { connection -> Found in
+            try connection.lookUpInCatalogAlone()
+            guard let files = table.files else { return try searchRows(of: table, on: connection) }
+            return try search(files, in: table, on: connection)
         }
-        report.tables += 1
-        report.columns += table.columns.count
+    }
+
+    private func searchRows(of table: SearchCatalog.Table, on connection: isolated Connection) throws -> Found {
+        var found = Found(columns: table.columns.count)
+        try connection.stream(statements.rows(of: table), as: String.self, deadline: Self.deadline) { row in
+            sought.judge(sought.hits(in: row), of: table) { found.tallies.add($1, at: $0) }
+        }
+        try searchLongRows(of: table, on: connection) { hits, _ in
+            sought.judge(hits, of: table) { found.tallies.add($1, at: $0) }
+        }
+        return found
     }
 
     /// Searches the files of Storage, finished or not, whose names are their uploaders' to choose.
@@ -109,11 +122,9 @@ struct IdentifierSearch: Sendable {
     private func search(
         _ files: SearchCatalog.Files,
         in table: SearchCatalog.Table,
-        on connection: isolated Connection,
-        into tallies: inout SearchTallies,
-        othersFiles: inout [UUID: Int]
-    ) throws {
-        var found: [(owner: UUID?, place: SearchTallies.Place, kind: Identifier.Kind)] = []
+        on connection: isolated Connection
+    ) throws -> Found {
+        var matches: [(owner: UUID?, place: SearchTallies.Place, kind: Identifier.Kind)] = []
         let owner: Statement =
             files == .objects
             ? "coalesce(nullif(searched.owner_id, ''), searched.owner::text, '')" : "coalesce(searched.owner_id, '')"
@@ -122,24 +133,26 @@ struct IdentifierSearch: Sendable {
             as: (String, String).self,
             deadline: Self.deadline
         ) { row, owner in
-            sought.judge(sought.hits(in: row), of: table) { found.append((UUID(uuidString: owner), $0, $1)) }
+            sought.judge(sought.hits(in: row), of: table) { matches.append((UUID(uuidString: owner), $0, $1)) }
         }
         try searchLongRows(of: table, besides: owner, on: connection) { hits, owner in
-            sought.judge(hits, of: table) { found.append((UUID(uuidString: owner), $0, $1)) }
+            sought.judge(hits, of: table) { matches.append((UUID(uuidString: owner), $0, $1)) }
         }
-        let owners = Set(found.compactMap(\.owner)).subtracting(targets.map(\.userID))
+        let owners = Set(matches.compactMap(\.owner)).subtracting(targets.map(\.userID))
         let others =
             owners.isEmpty
             ? []
             : Set(try connection.query("select id from auth.users where id = any(\(Array(owners)))", as: UUID.self))
-        for match in found {
+        var found = Found(columns: table.columns.count)
+        for match in matches {
             if let owner = match.owner, others.contains(owner) {
                 // A part is told with its upload.
-                if files != .parts { othersFiles[targets[match.place.target].request, default: 0] += 1 }
+                if files != .parts { found.othersFiles[targets[match.place.target].request, default: 0] += 1 }
             } else {
-                tallies.add(match.kind, at: match.place)
+                found.tallies.add(match.kind, at: match.place)
             }
         }
+        return found
     }
 
     /// Calls `found` for each long row with what is in it, and with something else of the row.

@@ -106,6 +106,14 @@ package struct SearchCatalog: Sendable, Hashable {
         return (left.tables, right.tables)
     }
 
+    /// Reads the catalog as it is now, with names looked up among the server's own alone.
+    static func readApart(on connection: isolated Connection) async throws -> SearchCatalog {
+        try await connection.reading { connection -> SearchCatalog in
+            try connection.lookUpInCatalogAlone()
+            return try read(on: connection)
+        }
+    }
+
     /// Reads the catalog as it is now.
     ///
     /// `accountctl.deletion_requests` is left out: it is where the user id stands until the receipt is written.
@@ -149,14 +157,15 @@ package struct SearchCatalog: Sendable, Hashable {
     private static let catalog: Statement = """
         with recursive
         unwrapped as (
-            select t.oid as declared, t.oid as inner_type, 0 as arrays
+            select t.oid as declared, t.oid as inner_type, 0 as arrays, false as is_of_domains
             from pg_catalog.pg_type as t
             where t.typtype <> 'p'
             union all
             select
                 u.declared,
                 case when t.typtype = 'd' then t.typbasetype else t.typelem end,
-                u.arrays + case when t.typtype = 'd' then 0 else 1 end
+                u.arrays + case when t.typtype = 'd' then 0 else 1 end,
+                u.is_of_domains or (t.typtype = 'd' and u.arrays > 0)
             from unwrapped as u
             join pg_catalog.pg_type as t on t.oid = u.inner_type
             where t.typtype = 'd'
@@ -167,8 +176,9 @@ package struct SearchCatalog: Sendable, Hashable {
                 u.declared,
                 case
                     when t.oid = 'bytea'::regtype then 'bytes'
-                    -- Arrays of a domain over arrays cast to no others.
-                    when u.arrays > 1 then 'text'
+                    -- Arrays of a domain over arrays cast to no others, and for those of any domain its owner may make
+                    -- a cast, which would run as we.
+                    when u.arrays > 1 or u.is_of_domains then 'text'
                     when t.oid = 'uuid'::regtype and u.arrays = 1 then 'uuid_array'
                     when t.oid = 'uuid'::regtype then 'uuid'
                     when t.typcategory = 'N' and u.arrays = 1 then 'number_array'

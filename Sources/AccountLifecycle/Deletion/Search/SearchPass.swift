@@ -16,23 +16,22 @@ package enum SearchPass {
         pool: Pool,
         connections: Int = 2
     ) async throws -> [Answer] {
-        let (catalog, holders) = try await pool.withConnection { connection in
-            (try SearchCatalog.read(on: connection), try IdentifierHolders.find(targets, on: connection))
-        }
+        let catalog = try await pool.withConnection { try await SearchCatalog.readApart(on: $0) }
+        let holders = try await IdentifierHolders.find(targets, in: pool)
         let search = { holders in
             let search = IdentifierSearch(targets, holders: holders, keptBuckets: keptBuckets)
             guard connections > 1, catalog.bytes >= parallelFrom else {
-                return try await pool.withConnection { try search.run(catalog.tables, on: $0) }
+                return try await pool.withConnection { try await search.run(catalog.tables, on: $0) }
             }
             let (left, right) = catalog.halves
-            async let first = pool.withConnection { try search.run(left, on: $0) }
-            async let second = pool.withConnection { try search.run(right, on: $0) }
+            async let first = pool.withConnection { try await search.run(left, on: $0) }
+            async let second = pool.withConnection { try await search.run(right, on: $0) }
             return try await first.merging(second)
         }
         var report: SearchReport = try await search(holders)
         // The tables may have taken an hour, and whoever signed up again meanwhile is nobody's residue.
         if report.findings.values.joined().contains(where: { $0.identifiers != [.userID] }) {
-            let present = try await pool.withConnection { try IdentifierHolders.find(targets, on: $0) }
+            let present = try await IdentifierHolders.find(targets, in: pool)
             if present != holders { report = try await search(present) }
         }
         report.unreadable = catalog.unreadable.sorted()

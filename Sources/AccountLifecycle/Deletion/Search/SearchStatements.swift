@@ -49,7 +49,7 @@ struct SearchStatements: Sendable {
         // Measured: joining a row's columns and lowering them once (offset 0 keeps the planner from copying the
         // expression into each comparison) beats comparing each column, and the C collation lowers bytes instead of
         // characters.
-        let text = Self.concatenation(of: texts.map(Self.value), by: "' '")
+        let text = Self.concatenation(of: texts.map(Self.reference), by: "' '")
         return """
             select \(joined) from \(from)
             cross join lateral (select lower(\(text) collate "C") collate "C" as lowered offset 0) as joined
@@ -88,18 +88,28 @@ struct SearchStatements: Sendable {
     }
 
     /// The value of a column as text; a NULL counts as empty, so that every row has as many separators.
+    ///
+    /// As the type writes it, which takes a superuser to say. Never by a cast: whoever owns a type, also one of several
+    /// columns, may make one, whose function would run as we. Qualified, since `public.concat` of the type itself would
+    /// fit better.
     static func value(_ column: SearchCatalog.Column) -> String {
-        "coalesce(searched.\(quoteIdentifier(column.name))::text, '')"
+        "pg_catalog.concat(\(reference(column)))"
+    }
+
+    private static func reference(_ column: SearchCatalog.Column) -> String {
+        "searched.\(quoteIdentifier(column.name))"
     }
 
     /// In groups, since a function takes at most a hundred arguments; there are as many separators either way.
     private static func concatenation(of values: [String], by separator: String) -> Statement {
         let groups = stride(from: 0, to: values.count, by: 50).map { start in
-            "concat_ws(\(separator), \(values[start..<min(start + 50, values.count)].joined(separator: ", ")))"
+            joined(values[start..<min(start + 50, values.count)], by: separator)
         }
-        return Statement(
-            unsafeSQL: groups.count == 1 ? groups[0] : "concat_ws(\(separator), \(groups.joined(separator: ", ")))"
-        )
+        return Statement(unsafeSQL: groups.count == 1 ? groups[0] : joined(groups[...], by: separator))
+    }
+
+    private static func joined(_ values: ArraySlice<String>, by separator: String) -> String {
+        "pg_catalog.concat_ws(\(separator), \(values.joined(separator: ", ")))"
     }
 
     private static func any(_ conditions: [Statement]) -> Statement {

@@ -5,14 +5,14 @@
 #endif
 
 /// What a search finds, counted by account and column.
-struct SearchTallies {
+struct SearchTallies: Sendable {
     /// Where something is found: an account, as its index among the targets, and a column.
-    struct Place: Hashable {
+    struct Place: Sendable, Hashable {
         let target: Int
         let column: String
     }
 
-    private struct Tally {
+    private struct Tally: Sendable {
         private(set) var kinds: Set<Identifier.Kind> = []
         private(set) var count = 0
 
@@ -20,12 +20,22 @@ struct SearchTallies {
             kinds.insert(kind)
             count += 1
         }
+
+        mutating func add(_ other: Tally) {
+            kinds.formUnion(other.kinds)
+            count += other.count
+        }
     }
 
     private var tallies: [Place: Tally] = [:]
 
     mutating func add(_ kind: Identifier.Kind, at place: Place) {
         tallies[place, default: Tally()].add(kind)
+    }
+
+    /// Adds what was found in another table.
+    mutating func add(_ other: SearchTallies) {
+        for (place, tally) in other.tallies { tallies[place, default: Tally()].add(tally) }
     }
 
     /// What is told of each account's request, in order.

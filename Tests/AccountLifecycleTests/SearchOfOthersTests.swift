@@ -1,0 +1,113 @@
+import Foundation
+import Postgres
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+/// A search reads every table as a role that sees all: what others made must not act as that role.
+@Suite(.timeLimit(.minutes(5))) struct SearchOfOthersTests {
+    /// A cast may be made by whoever owns the type, and a function in `public` by whoever may create there.
+    @Test(arguments: [1, 12]) func noFunctionOfAnotherRoleIsCalled(accounts: Int) async throws {
+        try await Stage.with { stage in
+            var people: [Person] = []
+            for index in 0..<accounts { people.append(try await stage.signUp("anna\(index)")) }
+            let other = try await OtherRole(
+                on: stage,
+                making: """
+                    create type others.note as (t text);
+                    create function others.note_text(others.note) returns text language plpgsql as
+                    $$ begin perform nextval('others.calls'); return ($1).t; end $$;
+                    create cast (others.note as text) with function others.note_text(others.note);
+                    create domain others.id as uuid;
+                    create function others.plain_ids(others.id[]) returns uuid[] language plpgsql as
+                    $$ begin perform nextval('others.calls'); return '{}'; end $$;
+                    create cast (others.id[] as uuid[]) with function others.plain_ids(others.id[]);
+                    create function public.concat(others.note) returns text language plpgsql as
+                    $$ begin perform nextval('others.calls'); return ''; end $$;
+                    create function public.lower(varchar) returns text language plpgsql as
+                    $$ begin perform nextval('others.calls'); return ''; end $$;
+                    create table others.notes (note others.note, ids others.id[]);
+                    """
+            )
+            try await stage.sql(
+                """
+                insert into others.notes
+                values (row(\("by " + people[0].email)::text)::others.note, array[\(people[0].id)]::others.id[])
+                """
+            )
+            let targets = people.map { person in
+                SearchTarget(
+                    request: person.id,
+                    userID: person.id,
+                    identifiers: [
+                        Identifier(email: person.email), Identifier(phone: "49301234\(person.email.utf8.count)"),
+                    ]
+                    .compactMap(\.self)
+                )
+            }
+            let found = try await SearchPass.run(targets, keptBuckets: [], pool: stage.pool)[0].findings
+            #expect(
+                found.map(\.column).filter { $0.hasPrefix("others.") } == ["others.notes.ids", "others.notes.note"]
+            )
+            let calls = try await other.calls()
+            #expect(calls == 0)
+            try await other.drop()
+        }
+    }
+
+    /// The planner evaluates the condition of an index, whatever is asked of its table.
+    @Test func whatThePlannerRunsWritesNothing() async throws {
+        try await Stage.with { stage in
+            let other = try await OtherRole(on: stage, making: Self.table("perform nextval('others.calls')"))
+            let before = try await other.calls()
+            let error = try await PostgresError.expected {
+                try await stage.pool.withConnection { try await Self.search(on: $0) }
+            }
+            #expect(error.sqlState == .readOnlyTransaction)
+            let after = try await other.calls()
+            #expect(after == before)
+            try await other.drop()
+        }
+    }
+
+    /// A path of the session, say, by which the next statement of ours would find another function than it means.
+    @Test func whatThePlannerRunsLeavesNoSettingBehind() async throws {
+        try await Stage.with { stage in
+            let setting = "select coalesce(nullif(current_setting('others.mark', true), ''), 'none')"
+            let other = try await OtherRole(
+                on: stage,
+                making: Self.table("perform set_config('others.mark', 'left', false)")
+            )
+            let left = try await stage.pool.withConnection { connection in
+                try await Self.search(on: connection)
+                return try connection.one(Statement(unsafeSQL: setting), as: String.self)
+            }
+            #expect(left == "none")
+            // It does run, for whoever reads the table otherwise.
+            let marked = try await stage.database.withConnection { connection in
+                try connection.execute("select from others.rows")
+                return try connection.one(Statement(unsafeSQL: setting), as: String.self)
+            }
+            #expect(marked == "left")
+            try await other.drop()
+        }
+    }
+
+    /// A table with an index whose condition is a function that does something.
+    private static func table(_ act: String) -> String {
+        """
+        create function others.is_kept() returns boolean language plpgsql immutable as
+        $$ begin \(act); return true; end $$;
+        create table others.rows (note text);
+        create index on others.rows (note) where others.is_kept();
+        """
+    }
+
+    private static func search(on connection: isolated Connection) async throws {
+        let identifiers = [Identifier(email: "anna@example.com")].compactMap(\.self)
+        let search = IdentifierSearch([SearchTarget(request: UUID(), userID: UUID(), identifiers: identifiers)])
+        let tables = try await SearchCatalog.readApart(on: connection).tables
+        _ = try await search.run(tables.filter { $0.schema == "others" }, on: connection)
+    }
+}
