@@ -140,6 +140,44 @@ import Testing
         }
     }
 
+    /// Whoever owns a type may make a cast to JSON, which the server would use.
+    @Test func valuesAreNotWrittenByCodeOfOthers() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let other = try await OtherRole(
+                on: stage,
+                making: """
+                    create type others.mood as enum ('happy');
+                    create type others.day as (mood others.mood, rain int);
+                    create function others.mood_json(others.mood) returns json language sql as
+                    $$ select '"forged"'::json $$;
+                    create cast (others.mood as json) with function others.mood_json(others.mood);
+                    """
+            )
+            try await stage.sql(
+                """
+                create table public.diary (
+                    account uuid references auth.users, mood others.mood, moods others.mood[], day others.day,
+                    unset others.mood, words text[]
+                )
+                """
+            )
+            try await stage.sql(
+                "insert into public.diary values (\(person.id), 'happy', '{happy}', '(happy,2)', null, '{a,b}')"
+            )
+            let (manifest, bytes) = try await export(person, on: stage)
+            #expect(manifest.tables.first { $0.table == "public.diary" }?.rows == 1)
+            #expect(
+                bytes.contains(
+                    #""mood":"happy","moods":"{happy}","day":"(happy,2)","unset":null,"words":["a","b"]"#
+                )
+            )
+            #expect(!bytes.contains("forged"))
+            try await stage.sql("drop table public.diary")
+            try await other.drop()
+        }
+    }
+
     /// Keys to what an account calls itself name it as well as those to its id.
     @Test func rowsThatNameAnotherAccountByItsNameAreCounted() async throws {
         try await Stage.with { stage in

@@ -195,4 +195,27 @@ struct AccountReportTests {
             #expect(report?.profile?["full_name"]?.text == "Anna K." && report?.profile?["p"]?.text == "[1]")
         }
     }
+
+    @Test("A profile's value of a type with a cast to JSON is shown by its text: the cast would run as the operator")
+    func profileCasts() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(
+                """
+                create type public.mood as enum ('happy');
+                create function public.mood_json(public.mood) returns json language sql as
+                $$ select '"forged"'::json $$;
+                create cast (public.mood as json) with function public.mood_json(public.mood);
+                alter table public.profiles add mood public.mood default 'happy', add unset public.mood;
+                """
+            )
+            try await database.psql(DirectoryPeople.sql)
+            let match = try #require(try await DirectoryPeople.find(DirectoryPeople.sub, in: database).matches.first)
+            let report = try await database.withConnection { connection in
+                try await AccountReport.read(match, hashKey: nil, relayDomains: RelayDomains(), on: connection)
+            }
+            let profile = try #require(report?.profile)
+            #expect(profile["mood"]?.text == "happy")
+            #expect(profile["unset"] != nil && profile["unset"]?.text == nil)
+        }
+    }
 }

@@ -41,7 +41,7 @@ package struct AccountExport: Sendable {
     ///
     /// - Throws: ``Failure``, `PostgresError`.
     package func survey(_ user: UUID, now: Date) async throws -> ExportManifest {
-        try await pool.withTransaction(isolation: .repeatableRead, readOnly: true) { connection in
+        try await pool.reading(isolation: .repeatableRead) { connection -> ExportManifest in
             let source = try ExportSource(user, folders: folders, on: connection)
             let tables = try source.tables.map { table in
                 ExportManifest.Table(
@@ -73,8 +73,8 @@ package struct AccountExport: Sendable {
         now: Date,
         progress: (_ done: Int, _ all: Int) async throws -> Void = { _, _ in }
     ) async throws -> ExportManifest {
-        var (archive, manifest, profiles) = try await pool.withTransaction(isolation: .repeatableRead, readOnly: true) {
-            connection in
+        var (archive, manifest, profiles) = try await pool.reading(isolation: .repeatableRead) {
+            connection -> (TarWriter, ExportManifest, DeletionCatalog.Profiles?) in
             var archive = TarWriter(descriptor: descriptor, modifiedAt: now)
             let source = try ExportSource(user, folders: folders, on: connection)
             let tables = try source.tables.map { try Self.write($0, to: &archive, on: connection) }
@@ -149,9 +149,10 @@ package struct AccountExport: Sendable {
         var (rows, namingOthers) = (0, 0)
         try connection.stream(
             // The row, whatever its columns: the bare name would be a column of this name first. JSON goes as it is
-            // written: not all of it is text to the server.
+            // written: not all of it is text to the server. Qualified, since a function of the app's for a row would fit
+            // better.
             """
-            select (select to_json(kept.*)::text from (select \(table.columns)) as kept), \(table.namesOthers)
+            select (select pg_catalog.to_json(kept.*)::text from (select \(table.columns)) as kept), \(table.namesOthers)
             from \(table.rows)
             """,
             as: (String, Bool).self,

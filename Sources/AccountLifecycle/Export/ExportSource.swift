@@ -54,7 +54,7 @@ struct ExportSource {
         let columns = try Self.columns(of: plan.tables, on: connection)
         tables = plan.tables.enumerated().map { index, table in
             let isLeftOut = { ExportSecrets.holds($0, of: table) }
-            let kept = (columns[table] ?? []).filter { !isLeftOut($0) }.map { "t.\(identifier: $0)" as Statement }
+            let kept = (columns[table] ?? []).filter { !isLeftOut($0.name) }.map(\.value)
             return Table(
                 name: table,
                 number: index + 1,
@@ -62,7 +62,7 @@ struct ExportSource {
                     + plan.condition(for: table, user: user),
                 columns: kept.dropFirst().reduce(kept.first ?? "") { $0 + ", " + $1 },
                 namesOthers: plan.namesOthers(table, than: user),
-                leftOut: (columns[table] ?? []).filter(isLeftOut)
+                leftOut: (columns[table] ?? []).map(\.name).filter(isLeftOut)
             )
         }
         profiles = catalog.profiles
@@ -102,13 +102,24 @@ struct ExportSource {
         return String(safe.suffix(60))
     }
 
+    private struct Column {
+        let name: String
+        let hasCast: Bool
+
+        /// What the archive has of it, under its name.
+        var value: Statement {
+            let column: Statement = "t.\(identifier: name)"
+            return hasCast ? CastsToJSON.text(of: column) + " as \(identifier: name)" : column
+        }
+    }
+
     private static func columns(
         of tables: [TableName],
         on connection: isolated Connection
-    ) throws -> [TableName: [String]] {
+    ) throws -> [TableName: [Column]] {
         let rows = try connection.query(
             """
-            select n.nspname::text, c.relname::text, a.attname::text
+            select n.nspname::text, c.relname::text, a.attname::text, a.atttypid in (\(CastsToJSON.types))
             from unnest(\(tables.map(\.schema)), \(tables.map(\.name))) as w (schema, name)
             join pg_catalog.pg_namespace as n on n.nspname = w.schema
             join pg_catalog.pg_class as c on c.relnamespace = n.oid and c.relname = w.name
@@ -117,8 +128,9 @@ struct ExportSource {
               and not a.attisdropped
             order by a.attnum
             """,
-            as: (String, String, String).self
+            as: (String, String, String, Bool).self
         )
-        return Dictionary(grouping: rows) { TableName($0.0, $0.1) }.mapValues { $0.map(\.2) }
+        return Dictionary(grouping: rows) { TableName($0.0, $0.1) }
+            .mapValues { rows in rows.map { Column(name: $0.2, hasCast: $0.3) } }
     }
 }

@@ -174,17 +174,23 @@ extension AccountReport {
     private static func profile(_ id: UUID, on connection: isolated Connection) throws -> [String: ProfileValue]? {
         let columns = try connection.query(
             """
-            select attname::text, atttypid = 'uuid'::regtype, atttypid = 'timestamptz'::regtype
+            select
+                attname::text,
+                atttypid = 'uuid'::regtype,
+                atttypid = 'timestamptz'::regtype,
+                atttypid in (\(CastsToJSON.types))
             from pg_attribute
             where attrelid = 'public.profiles'::regclass and attnum > 0 and not attisdropped
             """,
-            as: (String, Bool, Bool).self
+            as: (String, Bool, Bool, Bool).self
         )
         guard columns.contains(where: { $0.0 == "id" && $0.1 }) else { return nil }
         let values = columns.filter { $0.0 != "id" }
-            .map { (name, _, isMoment) -> Statement in
-                let moment: Statement = isMoment ? "p.\(identifier: name)" : "null::timestamptz"
-                return "(\(name)::text, to_json(p.\(identifier: name)), \(moment))"
+            .map { (name, _, isMoment, hasCast) -> Statement in
+                let column: Statement = "p.\(identifier: name)"
+                let moment = isMoment ? column : "null::timestamptz"
+                let value = hasCast ? CastsToJSON.text(of: column) : column
+                return "(\(name)::text, pg_catalog.to_json(\(value)), \(moment))"
             }
         guard let first = values.first else { return nil }
         let pairs = try connection.query(
