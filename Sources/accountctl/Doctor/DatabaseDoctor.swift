@@ -27,7 +27,7 @@ struct DatabaseDoctor {
                 DoctorFinding(.error, "database.supabase", absence, why: why, todo: SupabaseDatabase.hint)
             ]
         }
-        findings += try await look("the role") { try role(on: connection) }
+        findings += try await look("the role") { try role(on: connection) + creators(on: connection) }
         var isInstalled = false
         findings += try await look("the schema") {
             let (found, isThere) = try await schema(on: connection)

@@ -28,6 +28,43 @@ struct DoctorDatabaseTests {
         }
     }
 
+    @Test("roles that may create where names are looked up, less those that are ours or nobody's anyway")
+    func creators() async throws {
+        try await DoctorStage.with { deployment in
+            func found() async throws -> [DoctorFinding] {
+                try await deployment.examine().findings.filter { $0.code == "database.creators" }
+            }
+            #expect(try await found().isEmpty)
+            let suffix = UUID().uuidString.prefix(8).lowercased()
+            let (mailer, kim, idle) = ("mailer_\(suffix)", "kim_\(suffix)", "idle_\(suffix)")
+            try await deployment.database.psql(
+                """
+                create role \(mailer) login in role accountctl_operator;
+                create role \(kim) login in role postgres;
+                create role \(idle);
+                grant create on schema public to \(mailer), \(kim), \(idle);
+                """
+            )
+            let what = try await deployment.find("database.creators", "error")
+            #expect(what.contains("public") && what.hasSuffix(": \(mailer)"), "\(what)")
+            let todo = try #require(try await found().first?.todo)
+            #expect(todo == "revoke create on schema public from \(mailer)")
+            try await deployment.database.psql(todo, user: "postgres")
+            #expect(try await found().isEmpty)
+            // What a role may through another counts, and what everybody may.
+            try await deployment.database.psql("grant create on schema extensions to accountctl_operator, public")
+            let all = try #require(try await found().first?.todo)
+            #expect(all == "revoke create on schema extensions from accountctl_operator, public")
+            try await deployment.database.psql(
+                """
+                \(all);
+                drop owned by \(mailer), \(kim), \(idle);
+                drop role \(mailer), \(kim), \(idle)
+                """
+            )
+        }
+    }
+
     @Test("a role that may not vacuum the job table, which a member of its owner may")
     func foreignJobTable() async throws {
         try await DoctorStage.with { deployment in

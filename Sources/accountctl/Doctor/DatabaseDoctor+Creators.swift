@@ -1,0 +1,50 @@
+import Postgres
+
+extension DatabaseDoctor {
+    /// Who else may create what sessions such as this one find before the server's own.
+    ///
+    /// Not those who can act as our role or as the database's owner anyway, nor roles as which nobody signs in.
+    func creators(on connection: isolated Connection) throws -> [DoctorFinding] {
+        let rows = try connection.query(
+            // Qualified, and of the server's own types: this is asked where others may have been at work.
+            """
+            select
+                pg_catalog.quote_ident(n.nspname::text),
+                case when a.grantee = 0::oid then 'public' else pg_catalog.quote_ident(r.rolname::text) end
+            from pg_catalog.unnest(pg_catalog.current_schemas(false)) as p (name)
+            join pg_catalog.pg_namespace as n on n.nspname = p.name
+            cross join lateral pg_catalog.aclexplode(
+                coalesce(n.nspacl, pg_catalog.acldefault('n', n.nspowner))
+            ) as a
+            left join pg_catalog.pg_roles as r on r.oid = a.grantee
+            where a.privilege_type = 'CREATE'
+              and (
+                  a.grantee = 0::oid
+                  or exists (
+                      select
+                      from pg_catalog.pg_roles as l
+                      join pg_catalog.pg_database as d on d.datname = pg_catalog.current_database()
+                      where l.rolcanlogin
+                        and not l.rolsuper
+                        and pg_catalog.pg_has_role(l.oid, a.grantee, 'MEMBER')
+                        and not pg_catalog.pg_has_role(l.oid, current_user, 'MEMBER')
+                        and not pg_catalog.pg_has_role(l.oid, d.datdba, 'MEMBER')
+                  )
+              )
+            order by 1, 2
+            """,
+            as: (String, String).self
+        )
+        return Dictionary(grouping: rows, by: \.0).sorted { $0.key < $1.key }.map { schema, rows in
+            let roles = rows.map(\.1).joined(separator: ", ")
+            return DoctorFinding(
+                .error,
+                "database.creators",
+                "who else may create in the schema \(schema), where our sessions look names up: \(roles)",
+                why:
+                    "A function there that fits better comes before the server's own, and runs with our rights.",
+                todo: "revoke create on schema \(schema) from \(roles)"
+            )
+        }
+    }
+}
