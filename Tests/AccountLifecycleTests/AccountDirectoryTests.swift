@@ -33,6 +33,18 @@ struct AccountDirectoryTests {
         }
     }
 
+    @Test("By the server's own function, also where the app has one of its name for the column's very type")
+    func ownFunctions() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(DirectoryPeople.sql)
+            try await database.psql(
+                "create function public.lower(varchar) returns text language sql as $$ select 'x' $$"
+            )
+            #expect(try await DirectoryPeople.find("mixed@example.com", in: database).matches.count == 1)
+            #expect(try await DirectoryPeople.find("mixed@", .prefix, in: database).matches.count == 1)
+        }
+    }
+
     @Test("Not by an address that people gave of themselves when they signed up otherwise")
     func unchecked() async throws {
         try await TestDatabase.with(.migrated) { database in

@@ -33,7 +33,8 @@ extension TransferBooks {
                             from auth.identities as i
                             join auth.users as own
                                 on own.id = i.user_id
-                                and lower(own.email) = i.email
+                                -- Qualified, since `public.lower(varchar)` would fit better than the server's own.
+                                and pg_catalog.lower(own.email) = i.email
                                 and not own.is_sso_user
                             join auth.users as other
                                 on other.email = t.new_email
@@ -219,7 +220,8 @@ extension TransferBooks {
                 set email = \(email),
                     updated_at = now()
                 where id = \(user)
-                  and lower(email) = \(oldEmail)
+                  -- Qualified, since `public.lower(varchar)` would fit better than the server's own.
+                  and pg_catalog.lower(email) = \(oldEmail)
                 """
             )
         }

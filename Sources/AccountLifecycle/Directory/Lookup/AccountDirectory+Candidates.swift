@@ -31,8 +31,11 @@ extension AccountDirectory {
         }
         if let email = term.email {
             // Two indexes, neither of which serves the other's form; identities know the address that a provider gave.
+            // Qualified, since the column is varchar: `public.lower(varchar)` would fit better than the server's own.
             branches.append("select id, 'email' from auth.users where email = \(email) and is_sso_user = false")
-            branches.append("select id, 'email' from auth.users where \(instance) and lower(email) = \(email)")
+            branches.append(
+                "select id, 'email' from auth.users where \(instance) and pg_catalog.lower(email) = \(email)"
+            )
             branches.append(
                 "select i.user_id, 'email' from auth.identities as i where i.email = \(email) and "
                     + IdentifierCollection.isOfProvider
@@ -69,7 +72,8 @@ extension AccountDirectory {
                 "select id, 'email' from auth.users where is_sso_user = false and " + Self.starts("email", email)
             )
             branches.append(
-                "select id, 'email' from auth.users where \(Self.instance) and " + Self.starts("lower(email)", email)
+                "select id, 'email' from auth.users where \(Self.instance) and "
+                    + Self.starts("pg_catalog.lower(email)", email)
             )
             branches.append(
                 "select i.user_id, 'email' from auth.identities as i where i.email like \(Self.pattern(email) + "%") and "
@@ -122,7 +126,8 @@ extension AccountDirectory {
     /// A range of the column's index, in whatever order its collation has; what that lets through besides is taken out
     /// again.
     private static func starts(_ column: Statement, _ start: String) -> Statement {
-        column + " >= \(start) and " + column + " < \(start + "\u{10FFFF}") and starts_with(" + column + ", \(start))"
+        column + " >= \(start) and " + column + " < \(start + "\u{10FFFF}") and pg_catalog.starts_with(" + column
+            + ", \(start))"
     }
 
     /// The text with the characters that `like` gives a meaning taken at their word, whatever accents are on them.
