@@ -29,6 +29,23 @@ import Testing
         }
     }
 
+    /// Anybody who signs in to the database may take it, and keep it.
+    @Test func whoKeepsTheBrakesFromAStepIsNamed() async throws {
+        try await Stage.with { stage in
+            let request = try await stage.request(try await stage.fullAccount())
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .begun(.deleteRows)))
+            let pid = try await stage.database.withConnection(asAdministrator: true) { connection in
+                try connection.execute("set application_name = 'stranger'")
+                try connection.execute("select pg_advisory_lock(hashtextextended('accountctl.deletion_brakes', 0))")
+                try await stage.drive(request)
+                return connection.backendPID
+            }
+            let holder = "server process \(pid) of role supabase_admin (stranger) holds accountctl.deletion_brakes"
+            #expect(try await stage.situation(request)?.detail == "delete_rows: SQLSTATE 55P03, " + holder)
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
     /// The lock-out was decided on already: it looks again under its locks, and takes nothing before.
     @Test(arguments: Brake.allCases)
     func nobodyIsLockedOutWhoIsStoppedAtThatMoment(_ brake: Brake) async throws {

@@ -129,7 +129,13 @@ package struct DeletionDriver: Sendable {
             // requests.
             guard let state = error.sqlState else { throw error }
             services.logger(for: record.id).warning("the database refused a step", metadata: ["error": "\(error)"])
-            result = .failed(Situation(.failing, detail: "\(step.rawValue): SQLSTATE \(state)"))
+            // A lock may be kept from us for good: who has it is what ends that.
+            var holder: LockHolder?
+            if state == .lockNotAvailable {
+                holder = try? await services.pool.withConnection { try LockHolder.find(on: $0) }
+            }
+            let detail = "\(step.rawValue): SQLSTATE \(state)" + (holder.map { ", \($0)" } ?? "")
+            result = .failed(Situation(.failing, detail: detail))
         }
         try await services.probe(.done(step))
         if case .back = result { returns += 1 }
