@@ -60,6 +60,8 @@ package struct SearchCatalog: Sendable, Hashable {
 
         let name: String
         let form: Form
+        /// Whether it is text to the server, also by a domain's name: that is read as it is, without any cast.
+        let isText: Bool
     }
 
     let tables: [Table]
@@ -118,13 +120,13 @@ package struct SearchCatalog: Sendable, Hashable {
     ///
     /// `accountctl.deletion_requests` is left out: it is where the user id stands until the receipt is written.
     static func read(on connection: isolated Connection) throws -> SearchCatalog {
-        let rows = try connection.query(catalog, as: (String, String, String?, String, Int64, Int64, Bool).self)
+        let rows = try connection.query(catalog, as: (String, String, String?, String, Int64, Int64, Bool, Bool).self)
         var tables: [Table] = []
         var unreadable: [Unreadable] = []
         var columns: [Column] = []
-        for (index, (schema, table, column, form, bytes, oid, hasLongValues)) in rows.enumerated() {
+        for (index, (schema, table, column, form, bytes, oid, hasLongValues, isText)) in rows.enumerated() {
             if let column, let form = Column.Form(rawValue: form) {
-                columns.append(Column(name: column, form: form))
+                columns.append(Column(name: column, form: form, isText: isText))
             } else if let reason = Unreadable.Reason(rawValue: form) {
                 let name = [schema, table, column].compactMap(\.self).joined(separator: ".")
                 unreadable.append(Unreadable(name: name, reason: reason))
@@ -184,7 +186,8 @@ package struct SearchCatalog: Sendable, Hashable {
                     when t.typcategory = 'N' and u.arrays = 1 then 'number_array'
                     when t.typcategory = 'N' then 'number'
                     else 'text'
-                end as form
+                end as form,
+                u.arrays = 0 and t.oid in ('text'::regtype, 'varchar'::regtype) as is_text
             from unwrapped as u
             join pg_catalog.pg_type as t on t.oid = u.inner_type
             where t.typtype in ('b', 'c')
@@ -223,13 +226,13 @@ package struct SearchCatalog: Sendable, Hashable {
             case
                 when f.form <> 'bytes' and not has_column_privilege(t.oid, a.attnum, 'SELECT') then 'no_right'
                 else f.form
-            end, ''), t.bytes, t.oid::bigint, t.has_long_values
+            end, ''), t.bytes, t.oid::bigint, t.has_long_values, f.is_text
         from tables as t
         join pg_catalog.pg_attribute as a on a.attrelid = t.oid and a.attnum > 0 and not a.attisdropped
         join forms as f on f.declared = a.atttypid
         where t.unreadable is null
         union all
-        select t.nspname::text, t.relname::text, null, t.unreadable, t.bytes, t.oid::bigint, t.has_long_values
+        select t.nspname::text, t.relname::text, null, t.unreadable, t.bytes, t.oid::bigint, t.has_long_values, false
         from tables as t
         where t.unreadable is not null
         order by 1, 2, 3

@@ -91,9 +91,10 @@ struct SearchStatements: Sendable {
     ///
     /// As the type writes it, which takes a superuser to say. Never by a cast: whoever owns a type, also one of several
     /// columns, may make one, whose function would run as we. Qualified, since `public.concat` of the type itself would
-    /// fit better.
+    /// fit better. What is text already stays as it is: its length is told without unpacking it.
     static func value(_ column: SearchCatalog.Column) -> String {
-        "pg_catalog.concat(\(reference(column)))"
+        let reference = reference(column)
+        return column.isText ? "coalesce(\(reference)::text, '')" : "pg_catalog.concat(\(reference))"
     }
 
     private static func reference(_ column: SearchCatalog.Column) -> String {
