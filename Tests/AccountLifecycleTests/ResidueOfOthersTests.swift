@@ -154,9 +154,7 @@ import Testing
                 // As long as very many accounts would take.
                 let finding = try await stage.admin.withTransaction { connection in
                     try connection.execute("lock table auth.users")
-                    let finding = Task {
-                        try await pool.withConnection { try IdentifierHolders.find([target], on: $0) }
-                    }
+                    let finding = Task { try await IdentifierHolders.find([target], in: pool) }
                     try await eventually("the search takes longer than a short statement may", within: .seconds(60)) {
                         try await stage.count(
                             """
