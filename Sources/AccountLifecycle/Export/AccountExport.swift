@@ -149,8 +149,8 @@ package struct AccountExport: Sendable {
         var (rows, namingOthers) = (0, 0)
         try connection.stream(
             // The row, whatever its columns: the bare name would be a column of this name first. JSON goes as it is
-            // written: not all of it is text to the server. Qualified, since a function of the app's for a row would fit
-            // better.
+            // written: not all of it is text to the server. Qualified, since a function of the app's for a row would
+            // fit better.
             """
             select (select pg_catalog.to_json(kept.*)::text from (select \(table.columns)) as kept), \(table.namesOthers)
             from \(table.rows)

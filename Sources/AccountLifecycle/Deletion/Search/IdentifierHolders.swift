@@ -22,8 +22,8 @@ enum IdentifierHolders {
     ) throws -> [Identifier: Set<UUID>] {
         let identifiers = Set(targets.flatMap(\.identifiers).filter(\.canBeUsedAgain))
         guard !identifiers.isEmpty else { return [:] }
-        // Joined below, so that the server hashes them: the tables are read as a whole. What takes a varchar is qualified:
-        // `public.lower(varchar)` would fit better than the server's own.
+        // Joined below, so that the server hashes them: the tables are read as a whole. What takes a varchar is
+        // qualified: `public.lower(varchar)` would fit better than the server's own.
         let values = identifiers.map(\.value)
         let rows = try connection.query(
             """
