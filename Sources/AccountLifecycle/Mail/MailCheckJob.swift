@@ -15,12 +15,6 @@ package struct MailCheckJob: Sendable {
         var stream: Int64
     }
 
-    /// The arguments of the schedule: none.
-    struct None: Codable, Sendable {
-        /// Nothing.
-        init() {}
-    }
-
     /// One check of one stream.
     ///
     /// Its unique key keeps two from running at once.
@@ -32,7 +26,12 @@ package struct MailCheckJob: Sendable {
     )
 
     /// The look-out for streams that are due, every five minutes.
-    static let schedule = JobKind<None>("mail.schedule", queue: "mail", timeout: .seconds(60))
+    static let schedule = JobKind<NoArguments>(
+        "mail.schedule",
+        queue: "mail",
+        retry: .periodic(every: .seconds(300)),
+        timeout: .seconds(60)
+    )
 
     private let withChecker: CheckerSource
     private let relayDomains: [String]
@@ -70,7 +69,11 @@ package struct MailCheckJob: Sendable {
     }
 
     static func periodic() throws -> PeriodicJob {
-        try PeriodicJob(name: "mail.schedule", schedule: "*/5 * * * *", job: schedule.job(None()))
+        try PeriodicJob(
+            name: schedule.name,
+            schedule: "*/5 * * * *",
+            job: schedule.job(NoArguments(), uniqueKey: schedule.name)
+        )
     }
 
     /// Enqueues the check of a stream unless one is waiting or running.

@@ -1,4 +1,6 @@
+import AccountLifecycle
 import Foundation
+import JobQueue
 import Sandbox
 import TestSupport
 import Testing
@@ -82,8 +84,11 @@ struct ExampleTests {
     private static func prepare(_ example: Example, _ stage: ExampleStage) async throws {
         let line = stage.real(example.line)
         if line.hasPrefix("accountctl jobs"), line.contains("--unique-key"), !line.contains("jobs enqueue") {
+            // As its schedule adds it.
+            let job = try #require(try AccountLifecycle.periodic().map(\.job).first { $0.kind == "mail.schedule" })
+            let key = try #require(job.uniqueKey)
             try await stage.database.psql(
-                "select accountctl.enqueue_job('mail.schedule', queue => 'mail', unique_key => 'mail.schedule')"
+                "select accountctl.enqueue_job('\(job.kind)', queue => '\(job.queue)', unique_key => '\(key)')"
             )
         } else if line.hasPrefix("accountctl jobs retry") {
             try await stage.database.psql(ExampleStage.discarded)
