@@ -120,14 +120,6 @@ import Testing
         #expect(CredentialRules.decide(event(.consentRevoked), .init(), policy: policy) == .nothing(.noReaction))
     }
 
-    @Test func reactionsAreReadFromSettings() {
-        #expect(CredentialPolicy.reactions("sign-out, forget") == [.signOut, .forgetCredential])
-        #expect(CredentialPolicy.reactions("request-deletion mark") == [.requestDeletion, .markIdentity])
-        #expect(CredentialPolicy.reactions("none") == [])
-        #expect(CredentialPolicy.reactions("erase") == nil)
-        #expect(CredentialPolicy.reactions("") == nil)
-    }
-
     @Test func kindsFitTheTable() {
         for text in ["New Type!", "ümlaut", String(repeating: "x", count: 500), "", "a\u{0}b"] {
             let stored = CredentialEvent.Kind(AppleNotification.EventType(text)).text

@@ -32,19 +32,4 @@ package struct CredentialPolicy: Sendable, Hashable {
 
     /// The default policy.
     package init() {}
-
-    /// Reads the reactions of a setting: names separated by commas or spaces, or `none`.
-    ///
-    /// - Parameter text: The setting.
-    /// - Returns: nil when a name is not known.
-    static func reactions(_ text: String) -> Set<CredentialReaction>? {
-        let names = text.split { $0 == "," || $0.isWhitespace }
-        if names == ["none"] { return [] }
-        var reactions: Set<CredentialReaction> = []
-        for name in names {
-            guard let reaction = CredentialReaction(rawValue: String(name)) else { return nil }
-            reactions.insert(reaction)
-        }
-        return reactions.isEmpty ? nil : reactions
-    }
 }
