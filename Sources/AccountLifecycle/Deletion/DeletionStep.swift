@@ -25,6 +25,19 @@ package enum DeletionStep: String, Sendable, Hashable, Codable, CaseIterable, Co
     /// Those that cannot be undone, or that follow one which cannot.
     static let afterLockOut = allCases.filter { $0 > .lockOut }
 
+    /// The step of the request `r` that was begun last, as an expression.
+    ///
+    /// Of two that were begun at one instant it is always the same, so that every command tells the same.
+    static let begunLast: Statement = """
+        (
+            select s.step
+            from accountctl.deletion_steps as s
+            where s.request_id = r.id
+            order by s.started_at desc nulls last, s.step
+            limit 1
+        )
+        """
+
     package static func < (left: DeletionStep, right: DeletionStep) -> Bool {
         left.position < right.position
     }

@@ -99,14 +99,9 @@ package struct DeletionSummary: Sendable, Hashable {
         try connection.query(
             """
             select
-                r.id, r.state, r.situation, r.situation_since, (
-                    select s.step
-                    from accountctl.deletion_steps as s
-                    where s.request_id = r.id
-                    order by s.started_at desc nulls last, s.step
-                    limit 1
-                ), r.origin, r.requested_at, r.run_after, r.locked_out_at, r.settle_after, r.legal_deadline,
-                r.finished_at, r.failures, r.apple_outcome, r.paused_at is not null,
+                r.id, r.state, r.situation, r.situation_since, \(DeletionStep.begunLast), r.origin, r.requested_at,
+                r.run_after, r.locked_out_at, r.settle_after, r.legal_deadline, r.finished_at, r.failures,
+                r.apple_outcome, r.paused_at is not null,
                 exists (select from accountctl.holds as h where h.user_id = r.user_id), r.user_id, search.outcome,
                 coalesce(search.is_left, false)
             from accountctl.deletion_requests as r

@@ -59,8 +59,7 @@ extension AccountDirectory {
         let requests = requests(term)
         return """
             select r.id, r.requested_at, null::timestamptz, null::bigint, r.user_id, r.state, r.legal_deadline,
-                   (select s.step from accountctl.deletion_steps as s
-                    where s.request_id = r.id order by s.started_at desc nulls last limit 1)
+                   \(DeletionStep.begunLast)
             from accountctl.deletion_requests as r
             where r.finished_at is null
               and (

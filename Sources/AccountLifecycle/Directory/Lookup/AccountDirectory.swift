@@ -82,9 +82,7 @@ package struct AccountDirectory: Sendable {
             isInstalled
             ? """
             left join lateral (
-                select r.id, r.state, r.requested_at, r.legal_deadline,
-                       (select s.step from accountctl.deletion_steps as s
-                        where s.request_id = r.id order by s.started_at desc nulls last limit 1) as step
+                select r.id, r.state, r.requested_at, r.legal_deadline, \(DeletionStep.begunLast) as step
                 from accountctl.deletion_requests as r
                 where r.user_id = u.id and r.finished_at is null
                 limit 1
