@@ -1,15 +1,24 @@
+import Foundation
+import TestSupport
 import Testing
 
 @testable import Benchmarks
 
 @Suite struct BenchmarkListTests {
-    /// Each goal that the README tells a figure for can be measured by its name.
-    @Test(arguments: [
-        "driver.roundtrip", "deletion.rate", "lookup.find", "migrate.apply", "migrate.idle", "verify.single",
-        "verify.batch", "memory.idle", "memory.load", "cli.start", "operator.list", "operator.bulk",
-    ])
-    func everyFigureWithAGoalHasAName(_ name: String) {
-        #expect(Benchmark.all.count { $0.name == name } == 1)
+    @Test func whatTheReadmeRunsIsThere() throws {
+        let readme = try String(contentsOfFile: Repository.path("README.md"), encoding: .utf8)
+        var names: [String] = []
+        for line in readme.matches(of: /Benchmarks run ([^\n]+)/) {
+            names += line.1.split(separator: " ").map(String.init).filter { !$0.hasPrefix("--") }
+        }
+        #expect(!names.isEmpty)
+        for name in names { #expect(Benchmark.all.contains { $0.isNamed(by: name) }, "\(name)") }
+    }
+
+    /// A figure that two have under one name would be another's in a list of results.
+    @Test func noTwoHaveOneName() {
+        let names = Benchmark.all.map(\.name)
+        #expect(Set(names).count == names.count)
     }
 
     @Test func aGroupNamesAllOfItsFigures() {
