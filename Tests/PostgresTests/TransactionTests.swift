@@ -15,10 +15,10 @@ import Testing
                 #expect(try connection.one(level, as: String.self) == "read committed")
                 let inside = try await connection.transaction { try $0.one(level, as: String.self) }
                 #expect(inside == "read committed")
-                let asked = try await connection.transaction(isolation: .serializable) {
+                let asked = try await connection.transaction(isolation: .repeatableRead) {
                     try $0.one(level, as: String.self)
                 }
-                #expect(asked == "serializable")
+                #expect(asked == "repeatable read")
             }
         }
     }
@@ -134,13 +134,13 @@ import Testing
     @Test func levelsAndReadOnlyReachTheServer() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withConnection { connection in
-                let level = try await connection.transaction(isolation: .serializable, readOnly: true) { connection in
+                let level = try await connection.transaction(isolation: .repeatableRead, readOnly: true) { connection in
                     try connection.one(
                         "select current_setting('transaction_isolation'), current_setting('transaction_read_only')",
                         as: (String, String).self
                     )
                 }
-                #expect(level == ("serializable", "on"))
+                #expect(level == ("repeatable read", "on"))
             }
         }
     }

@@ -4,7 +4,6 @@ import LibPQ
 package enum IsolationLevel: String, Sendable {
     case readCommitted = "read committed"
     case repeatableRead = "repeatable read"
-    case serializable
 }
 
 extension Connection {
