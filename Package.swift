@@ -136,8 +136,7 @@ let package = Package(
         .target(
             name: "Settings",
             dependencies: [
-                "Postgres", "HTTPCalls", "SignInWithApple", "ObjectStorage", "MailRelay", "Sealing", "AccountLifecycle",
-                "Terminal",
+                "Postgres", "HTTPCalls", "SignInWithApple", "ObjectStorage", "MailRelay", "Sealing", "Terminal",
             ]
         ),
         .target(

@@ -1,4 +1,3 @@
-package import AccountLifecycle
 package import Sealing
 package import SignInWithApple
 
@@ -9,7 +8,12 @@ package struct AppleSettings: Sendable {
     package let host: String
     package let giveUp: Duration
     package let timeout: Duration
-    package let policy: CredentialPolicy
+    /// What is done when a person stops using the app with Apple.
+    package let onConsentRevoked: [AppleReaction]
+    /// What is done when a person deletes the Apple Account.
+    package let onAccountDeleted: [AppleReaction]
+    /// What is done when the daily check finds a credential dead.
+    package let onGrantGone: [AppleReaction]
     package let webClientSecret: Secret<String>?
     /// Where it can be read again; nil when it came from a variable or from standard input.
     package let webClientSecretFile: String?
@@ -51,38 +55,29 @@ package struct AppleSettings: Sendable {
             default: .seconds(10),
             "How long one call to Apple may take."
         )
-        policy = Self.policy(&reader)
+        onConsentRevoked = reader.read(
+            "apple.on_consent_revoked",
+            .list(of: .choice),
+            default: [.signOut, .forgetCredential, .markIdentity],
+            "What is done when a person stops using the app with Apple; [] for nothing."
+        )
+        onAccountDeleted = reader.read(
+            "apple.on_account_deleted",
+            .list(of: .choice),
+            default: [.signOut, .forgetCredential, .markIdentity, .requestDeletion],
+            "What is done when a person deletes the Apple Account; an account with another way to sign in is never deleted for it; [] for nothing."
+        )
+        onGrantGone = reader.read(
+            "apple.on_grant_gone",
+            .list(of: .choice),
+            default: [.signOut, .forgetCredential, .markIdentity],
+            "What is done when the daily check finds a credential dead, perhaps for a changed password; [] for nothing."
+        )
         webClientSecret = reader.secret(
             "apple.web_client_secret",
             "A copy of the client secret in Supabase's settings, to be warned before it ends.",
             isNeeded: false
         )
         webClientSecretFile = reader.file(ofSecret: "apple.web_client_secret")
-    }
-
-    /// What is done about credentials that died.
-    private static func policy(_ reader: inout SettingsReader) -> CredentialPolicy {
-        var policy = CredentialPolicy()
-        func reactions(_ key: String, _ standard: Set<CredentialReaction>, _ help: String) -> Set<CredentialReaction> {
-            // In the order of the cases, so that the default is always shown in the same words.
-            let ordered = CredentialReaction.allCases.filter(standard.contains)
-            return Set(reader.read(key, .list(of: .choice), default: ordered, help))
-        }
-        policy.consentRevoked = reactions(
-            "apple.on_consent_revoked",
-            policy.consentRevoked,
-            "What is done when a person stops using the app with Apple; [] for nothing."
-        )
-        policy.accountDeleted = reactions(
-            "apple.on_account_deleted",
-            policy.accountDeleted,
-            "What is done when a person deletes the Apple Account; an account with another way to sign in is never deleted for it; [] for nothing."
-        )
-        policy.grantGone = reactions(
-            "apple.on_grant_gone",
-            policy.grantGone,
-            "What is done when the daily check finds a credential dead, perhaps for a changed password; [] for nothing."
-        )
-        return policy
     }
 }

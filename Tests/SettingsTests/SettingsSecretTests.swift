@@ -1,4 +1,3 @@
-import AccountLifecycle
 import Sealing
 import Settings
 import SignInWithApple

@@ -1,4 +1,3 @@
-import AccountLifecycle
 import Crypto
 import Sealing
 import Settings

@@ -37,7 +37,7 @@ struct WorkerServices {
             pool: pool,
             apple: apple,
             keys: try followedKeys(),
-            policy: settings.apple.policy,
+            policy: Self.credentialPolicy(settings.apple),
             logger: logger
         )
     }

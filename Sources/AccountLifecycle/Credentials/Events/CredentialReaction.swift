@@ -1,13 +1,13 @@
 /// What can be done when a credential has died.
-package enum CredentialReaction: String, Sendable, Hashable, CaseIterable {
+package enum CredentialReaction: Sendable, Hashable {
     /// End every session of the account.
-    case signOut = "sign-out"
+    case signOut
     /// Forget the refresh tokens, which are dead.
-    case forgetCredential = "forget"
+    case forgetCredential
     /// Note on the account what Apple said about its identity.
-    case markIdentity = "mark"
+    case markIdentity
     /// Open a deletion request, with grace.
-    case requestDeletion = "request-deletion"
+    case requestDeletion
 }
 
 /// What is done about each event; see ``CredentialRules`` for when nothing is.
