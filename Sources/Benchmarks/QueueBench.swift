@@ -32,7 +32,7 @@ struct QueueBench: Sendable {
         }
     }
 
-    /// The smallest table that still has leases, as the reference measured it.
+    /// The smallest table that still has leases: what the floors claim from and write to.
     private static let floorTable = """
         create table floor_jobs (
             id bigint generated always as identity primary key, run_at timestamptz not null default now(),

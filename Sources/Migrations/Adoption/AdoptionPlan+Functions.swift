@@ -1,5 +1,6 @@
 extension AdoptionPlan {
-    /// The functions that the app calls, in the order of the design.
+    /// The functions that apps call, in the order in which they are listed, then the one that passes Apple's
+    /// notifications on.
     static let functionNames = [
         "request_account_deletion",
         "cancel_account_deletion",

@@ -10,7 +10,6 @@ package import Sealing
 /// Looks accounts up by whatever somebody was told.
 ///
 /// Each branch of the lookup is written for an index that Supabase's own schema has: nobody but its owner can add one.
-/// Plans and times of each are in the reference on Supabase, section 1.3.
 package struct AccountDirectory: Sendable {
     /// The most rows one lookup shows.
     package var limit = 50
