@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// What else has the program start sooner, by a fifth together.
-let swiftToStart = [
+/// Linker flags of release builds that together cut start-up by a fifth.
+let fastStartFlags = [
     // 50,000 symbols that nobody looks up, but the runtime reads through to find where it lies.
     "-Xlinker", "--no-export-dynamic",
     // What the runtime uses of the C++ library comes along: the shared one has 4,000 symbols looked up. That one is asked for by name
@@ -176,7 +176,7 @@ let package = Package(
             // The toolchain's own lld: the program starts a tenth sooner than linked by gold, and is linked twice as fast.
             linkerSettings: [
                 .unsafeFlags(["-use-ld=lld"], .when(platforms: [.linux])),
-                .unsafeFlags(swiftToStart, .when(platforms: [.linux], configuration: .release)),
+                .unsafeFlags(fastStartFlags, .when(platforms: [.linux], configuration: .release)),
             ]
         ),
 

@@ -76,8 +76,7 @@ package struct MigrationEngine: Sendable {
     ///
     /// - Parameters:
     ///   - bundles: the bundles to install; nil for those the database wants, or all where it wants none. One that was
-    ///     wanted and of
-    ///     which nothing is installed is given up by leaving it out.
+    ///     wanted and of which nothing is installed is given up by leaving it out.
     ///   - connection: a connection of its own without a default deadline for statements.
     /// - Returns: what was applied; nothing when there was nothing to do.
     /// - Throws: ``MigrationError``; `PostgresError` when the connection fails; `CancellationError`. What was applied

@@ -10,8 +10,9 @@ package enum SecretFile {
     package struct Contents: Sendable {
         /// The bytes.
         let bytes: Secret<[UInt8]>
-        /// Whether users may read the file that are not to; worth a warning, not an error, since secret stores mount
-        /// files that way.
+        /// Whether users who should not can read the file.
+        ///
+        /// Worth a warning, not an error: secret stores mount files that way.
         package let isReadableByOthers: Bool
 
         /// The bytes as text; nil when they are not UTF-8.

@@ -146,8 +146,7 @@ extension AppleClients {
     /// - Parameters:
     ///   - body: The request's body.
     ///   - arrived: When it came, nil for now: by that it is judged whether it had ended, and whether a key that
-    ///     Apple's set lacks may be
-    ///     one that it has just changed to.
+    ///     Apple's set lacks may be one that it has just changed to.
     /// - Returns: The notification, or why it is not believed; see ``TokenProblem/mayPass``.
     /// - Throws: `CancellationError`.
     package func verify(

@@ -21,7 +21,7 @@ extension TransferRuns {
     private static let patience = 5
     /// Refusals in a row after which they are not about the users.
     static let refusalsInARow = 20
-    /// So many whom Apple named before are asked about at most before many refusals are a fault of the request.
+    /// How many users Apple named earlier are asked about again; if it names none, the request is at fault.
     private static let witnesses = 3
 
     /// A user whom Apple refused, not yet believed.

@@ -57,7 +57,7 @@ package struct AvatarNames: Sendable {
         private static let marks = Array("?#&".utf8)
         /// How often a text is taken to be escaped at most.
         private static let mostEscapes = 4
-        /// A text of nothing but marks is of nobody who wants to be understood.
+        /// Marks examined per text; more only occur in hostile input.
         private static let mostMarks = 32
 
         /// Whether a browser asks for the path as it is, which it does for nearly all.

@@ -187,7 +187,7 @@ package struct AvatarSweep: Sendable {
             return keys
         }
         if let trouble { throw Failure.storage(trouble) }
-        // What was not to go any more by the last call is there by right.
+        // A key that was withdrawn before the last call is meant to remain, and does not count as left in place.
         let objects = deletion.asked.sorted().map { StoredObject(bucket: AccountObjects.bucketOfProfiles, key: $0) }
         let left = try await pool.withConnection { try AccountObjects.remaining(objects, on: $0) }
         let stayed = left.count { deletion.last.contains($0.key) }

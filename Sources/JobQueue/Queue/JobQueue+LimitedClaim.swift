@@ -33,7 +33,7 @@ extension JobQueue {
         var queues = try lockQueues(of: lanes, on: connection)
         var counts = try count(
             limits.map { kind, running, perKey, floor in
-                // Below the floor may stand what was claimed while nobody knew of the limit.
+                // Jobs claimed before the limit was known may lie below the floor, so an unbounded claim counts from 0.
                 let from = request.bounds == nil ? 0 : floor
                 return (kind, RunningCount(most: running, perKey: perKey, storedFloor: floor, from: from))
             },

@@ -14,7 +14,8 @@ extension JobQueue {
 
     /// That a statement, up to the end of its transaction, waits for the lock of a row no longer than so.
     ///
-    /// A condition that no row has a part in is looked at before the first one, though after the tables are locked.
+    /// A condition that names no column is evaluated once before the first row, so the limit holds for row locks, not
+    /// for the table lock.
     static func waits(atMost patience: Duration) -> Statement {
         "(select set_config('lock_timeout', '\(unsafeSQL: "\(patience.wholeMilliseconds)")', true)) is not null"
     }

@@ -7,9 +7,9 @@ extension JobQueue {
     /// beside it. Returns how many jobs and how many workers.
     ///
     /// Safe to run anywhere at any time: a heartbeat that comes meanwhile keeps its worker (the row is tested again
-    /// after it is locked), and a job whose row somebody writes under its lease is left for the next round. One that
-    /// another took over since the statement began is his: whose jobs are taken is decided before a row is locked, and
-    /// a worker that registered later is not among those.
+    /// after it is locked), and a job whose row somebody writes under its lease is left for the next round. A job that
+    /// another worker took over since the statement began stays with that worker: whose jobs are taken is decided
+    /// before a row is locked, and a worker that registered later is not among those.
     func rescue(on connection: isolated Connection) throws -> (jobs: Int, workers: Int) {
         let (jobs, workers) = try connection.one(
             """

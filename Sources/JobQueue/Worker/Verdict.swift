@@ -106,7 +106,7 @@ enum Verdict: Sendable, Hashable {
         )
     }
 
-    /// In seconds, a hundred years: what the server cannot add to its clock it would refuse, time and again.
+    /// Longest wait, a hundred years in seconds; a longer one would overflow timestamptz and be refused at every write.
     private static let longestWait = 3.2e9
 
     private static func failed(_ reason: String, after: Duration?, _ facts: Facts) -> Verdict {

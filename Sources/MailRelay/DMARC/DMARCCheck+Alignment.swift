@@ -6,8 +6,8 @@ extension DMARCCheck.Result {
             if strict { return false }
             let (own, other) = (from.organizationalDomain, walk.organizationalDomain)
             if let own, let other { return own == other }
-            // They may be one organisation's only where both lie in what is its domain, or may be: no top-level domain
-            // is.
+            // DNS told only part. They may still align if both lie under the known organisational domain, or else under
+            // the From domain's last two labels.
             let shared = own ?? other ?? stream.fromDomain.suffix(labels: 2)
             return stream.fromDomain.isWithin(shared) && domain.isWithin(shared) ? nil : false
         }

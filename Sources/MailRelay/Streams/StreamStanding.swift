@@ -50,7 +50,7 @@ package struct StreamStanding: Sendable, Hashable, Codable {
     ///
     /// - Returns: The change that this verdict settles, if any.
     package mutating func observe(_ verdict: StreamVerdict, at now: Date) -> Change? {
-        // What a clock that ran ahead left behind would be young for as long as it did.
+        // Times stored by a clock that ran ahead lie in the future and would look fresh; cap them at now.
         unknownSince = unknownSince.map { min($0, now) }
         changedAt = changedAt.map { min($0, now) }
         confirmedAt = confirmedAt.map { min($0, now) }
@@ -61,7 +61,7 @@ package struct StreamStanding: Sendable, Hashable, Codable {
         let waiting = answer(spf.waiting, dkim.waiting, verdict)
         let rest = waiting == settled ? nil : waiting
         if settled == known {
-            // A path on which nothing is seen leaves the answer as it is where the other one alone gives it.
+            // An unknown path does not matter if the other alone gives the same answer: the verdict counts as confirmed.
             if rest == nil, verdict.reachable == settled.reachable { confirmedAt = now }
             pending = rest
             return nil

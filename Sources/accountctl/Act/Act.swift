@@ -14,30 +14,35 @@ struct Act<Outcome: Sendable>: Sendable {
     let plan: String
     /// What is said when it was done: "paused".
     let done: String
-    /// How a dry run is answered where a trigger of an app may reach outside of the database; nil where none is fired.
+    /// What of the act could fire an app's triggers, which a dry run must not when they may reach outside the database;
+    /// nil where it fires none.
     var look: Look?
-    /// What is said next: the command that undoes it or goes on, given what was acted on and what came of it; nil where
-    /// there is none.
+    /// The command to suggest after the act, which undoes it or goes on, given the target's names and the outcome; nil
+    /// for none.
     var next: (@Sendable (_ names: ActNames, _ outcome: Outcome) -> String?)?
-    /// What is asked before, given the id with what is known of the account; nil where nothing is asked.
+    /// The question to confirm before the act, given the id with what is known of the account; nil where none is asked.
     var question: (@Sendable (_ named: String) -> String)?
-    /// Whether it is asked of this one; nil where it is of every one.
+    /// Whether this target needs the ``question``; nil where every target does.
     var asks: (@Sendable (UUID, isolated Connection) throws -> Bool)?
-    /// What comes of it where that is known before anything is asked or done: a refusal; nil where nothing stands in its
-    /// way, or nothing could.
+    /// The refusal of this target, looked for before anything is asked or done; it returns nil where nothing stands in
+    /// the way, and is nil itself where nothing ever could.
     var refuses: (@Sendable (UUID, isolated Connection) throws -> Outcome?)?
-    /// What holds it all the same once it is done, with the commands that end that; nil where nothing could.
+    /// What still holds the target back after the act, such as a pause, each with the command that ends it; nil where
+    /// nothing ever could.
     var brakes: (@Sendable (UUID, ActNames, isolated Connection) throws -> [String])?
-    /// What programs are told besides the outcome; nil where that says all.
+    /// Further facts for output that programs read; nil where the outcome says all.
     var facts: (@Sendable (UUID, Outcome) -> [Sheet.Fact])?
-    /// Does it, and records it in the same transaction; where it has a look, without what that names unless `writes`.
+    /// Performs the act and logs it in the same transaction.
+    ///
+    /// With `writes` false (a dry run whose triggers may reach outside the database) it only reports what it would
+    /// change in Supabase's tables.
     let perform: @Sendable (Operator, _ writes: Bool, UUID, isolated Connection) async throws -> Outcome
 
-    /// What of an act may have triggers of an app reach outside of the database.
+    /// The writes of an act that may fire triggers of an app.
     struct Look: Sendable {
-        /// What the act writes.
+        /// What the act writes in Supabase's tables.
         let writes: Set<AccountWrite>
-        /// Whether it does of this one; nil where it does of every one.
+        /// Whether the act writes that for this target; nil where it does for every target.
         var applies: (@Sendable (UUID, isolated Connection) throws -> Bool)?
     }
 }

@@ -8,7 +8,7 @@ struct ActWords {
     let done: String
     /// The command that undoes it or goes on.
     let next: String?
-    /// What holds it all the same, with the commands that end that.
+    /// What still holds the target back after the act, each with the command that ends it.
     let brakes: [String]
     /// Whether it was undone again, for a dry run.
     let isRehearsed: Bool

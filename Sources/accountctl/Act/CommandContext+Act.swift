@@ -35,7 +35,7 @@ extension CommandContext {
         let isRehearsed = consent.dryRun
         if let question {
             if !isRehearsed { try consent.ask(question, id: text, in: self) }
-            // What is asked of some only is what makes these another matter.
+            // When only some targets need confirmation, a dry run says that this one would.
             if isRehearsed, act.asks != nil { messages.note("would ask: \(question)") }
         }
         let names = ActNames(id: text, account: account?.text)
@@ -102,7 +102,7 @@ extension CommandContext {
 /// What came of carrying out an act.
 private struct ActResult<Outcome: Sendable>: Sendable {
     let outcome: Outcome
-    /// What holds it all the same.
+    /// What still holds the target back.
     var brakes: [String] = []
     /// The triggers that a dry run did not fire.
     var unasked: [DeletionCatalog.Trigger] = []

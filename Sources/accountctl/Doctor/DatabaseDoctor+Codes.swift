@@ -5,7 +5,7 @@ import SignInWithApple
 import Terminal
 
 extension DatabaseDoctor {
-    /// Refusals in a row that are no chance; and accounts that are not one person who submits what he likes.
+    /// Threshold for consecutive refusals, and for accounts submitting an id: fewer may be chance or one person.
     private static let suspicious = 3
 
     /// The part of all accounts that has to submit an unknown client id before the app itself is at fault: one in so

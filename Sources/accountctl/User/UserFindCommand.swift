@@ -150,7 +150,7 @@ struct UserFindCommand: AccountctlCommand {
             if answer.isCut { context.tellMore(than: limit, of: Self.limits, "accounts") }
             for note in answer.notes { context.messages.note(note) }
             let left = answer.notCompared.map { "\($0.kind.rawValue) (\($0.why.words))" }.joined(separator: ", ")
-            // Of many terms once what is the same for several.
+            // With many terms, the same note is printed once.
             if !left.isEmpty, told.insert(left).inserted {
                 context.messages.note("\(SafeText.quoted(answer.term.text)) is a start; not compared with it: \(left)")
             }

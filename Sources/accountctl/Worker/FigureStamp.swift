@@ -8,7 +8,7 @@ import Metrics
 
 /// Tells monitoring when figures were read: they keep their last values while the database is away.
 ///
-/// An alarm on the age of figures that were never read would never go off: until then it is when the process began.
+/// Set to the process's start until the first read, so that an alarm on age can fire.
 struct FigureStamp: Sendable {
     /// What the figures are of.
     let figures: String

@@ -47,7 +47,7 @@ package struct NotificationIntake: Sendable {
         }
         Counter(label: "apple_notifications_total", dimensions: [("outcome", receipt.name)]).increment()
         services.logger.debug("apple notification", metadata: ["outcome": "\(receipt.name)"])
-        // Nothing else would tell: what we sign ourselves is good for minutes.
+        // Our client secrets tolerate minutes of skew, so only this reveals a slow clock.
         if receipt == .notNow(.notYetIssued) {
             services.logger.warning("a notification that Apple signed is of the future: this machine's clock is slow")
         }
