@@ -145,7 +145,7 @@ final class EventLoop: Sendable {
         }
     }
 
-    /// The same for one descriptor, which is what every round trip to a database waits for: without an array.
+    /// Waits for one descriptor, as every round trip to a database does: without an array.
     func wait(for interest: Interest, until deadline: ContinuousClock.Instant?) -> SoleReadiness {
         withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 2) { slots in
             slots.initializeElement(at: 1, to: Self.slot(interest))

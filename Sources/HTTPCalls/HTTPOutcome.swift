@@ -79,6 +79,6 @@ extension HTTPReply: CustomStringConvertible, CustomDebugStringConvertible {
     /// Status and size; a body may hold a token and is never shown.
     package var description: String { "HTTP \(status), \(body.count) bytes" }
 
-    /// The same as ``description``, for the same reason.
+    /// Status and size, as in ``description``: a body is never shown.
     package var debugDescription: String { description }
 }

@@ -53,7 +53,7 @@ package struct RetrySchedule: Sendable {
         return next(asked: asked, remaining: remaining, jitter: jitter)
     }
 
-    /// The same after an attempt that may be repeated, by the pause that the service asked for.
+    /// What to do after an attempt that may be repeated, by the pause that the service asked for.
     package mutating func next(asked: Duration?, remaining: Duration, jitter: Double) -> Action {
         made += 1
         guard made < policy.attempts else { return .finish }

@@ -11,7 +11,7 @@ package enum StorageOutcome<Value: Sendable>: Sendable {
     /// No verdict now; every call here may be repeated.
     case later(StorageDelay)
 
-    /// The same outcome with another value.
+    /// This outcome with another value.
     package func map<Other: Sendable>(_ transform: (Value) -> Other) -> StorageOutcome<Other> {
         switch self {
         case .done(let value): .done(transform(value))

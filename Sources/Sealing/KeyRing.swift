@@ -72,7 +72,7 @@ package struct KeyRing: Sendable {
         return key
     }
 
-    /// The same ring for a process that goes on while its file changes: when it meets a value of a key that it does not
+    /// This ring for a process that goes on while its file changes: when it meets a value of a key that it does not
     /// have, it looks there again.
     ///
     /// - Parameters:

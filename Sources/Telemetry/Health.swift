@@ -44,7 +44,7 @@ package final class Health: Sendable {
     private struct State {
         var parts: [String: Part] = [:]
         var isStopping = false
-        /// Those who wait for answers.
+        /// Callers that wait for answers.
         var askers: [Int: AsyncStream<(name: String, verdict: Verdict)>.Continuation] = [:]
         var serial = 0
     }

@@ -24,7 +24,7 @@ package struct Output: Sendable {
         self.pager = pager
     }
 
-    /// The same output with personal data shown as it is; only after the look was recorded.
+    /// This output with personal data shown as it is; only after the look was recorded.
     package func revealing() -> Output {
         Output(format: format, style: style, disclosure: .revealed, sink: sink, messages: messages, pager: pager)
     }

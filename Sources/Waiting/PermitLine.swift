@@ -2,7 +2,7 @@ import DequeModule
 
 /// Permits that are given out first come, first served; a value that decides and does not wait.
 struct PermitLine: Sendable {
-    /// Those that wait, by ticket, with how many permits each wants; nobody waits while a permit is free.
+    /// The tickets that wait, with how many permits each wants; none waits while a permit is free.
     private var waiting: Deque<(ticket: Int, wanted: Int)> = []
     private var free: Int
 

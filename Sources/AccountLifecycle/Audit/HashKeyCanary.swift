@@ -29,11 +29,11 @@ package enum HashKeyCanary {
     package enum Standing: Sendable, Hashable {
         /// It is the only one, or there is none yet.
         case alone
-        /// Nothing was hashed with it, and something with these.
+        /// Nothing was hashed with it, and something with these keys.
         case unknown(others: [String])
-        /// It came after these: what was hashed with them is not found by it.
+        /// It came after these keys: what was hashed with them is not found by it.
         case newest(others: [String])
-        /// These came after it.
+        /// These keys came after it.
         case older(others: [String])
 
         /// The other keys, by name.

@@ -2,9 +2,9 @@ package import Sealing
 
 /// Nothing was hashed here with the hash key at hand, and something with others: it may be the wrong file.
 package struct NewHashKey: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Its name.
+    /// The name of the hash key at hand.
     package let key: KeyID
-    /// Those of the others.
+    /// The other keys' names.
     package let others: [String]
 
     package var description: String {

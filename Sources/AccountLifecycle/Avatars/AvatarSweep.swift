@@ -141,7 +141,7 @@ package struct AvatarSweep: Sendable {
         }
     }
 
-    /// Those that their owners name in no text now.
+    /// The leftovers that their owners name in no text now.
     private func unnamed(
         _ leftovers: [Leftover],
         _ texts: AvatarTexts,

@@ -15,7 +15,7 @@ package struct RejectedClient: Sendable, Hashable {
     package let refusal: String
     package let since: Date
 
-    /// Those that stand, by client id.
+    /// The rejections that stand, by client id.
     ///
     /// - Throws: ``PostgresError``.
     package static func all(on connection: isolated Connection) throws -> [RejectedClient] {

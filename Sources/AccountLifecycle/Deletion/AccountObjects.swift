@@ -158,7 +158,7 @@ enum AccountObjects {
         return [path, other]
     }
 
-    /// Those of the account's objects that are its own still: somebody may have uploaded another in their place, or
+    /// Which of the account's objects are its own still: somebody may have uploaded another in their place, or
     /// been given them.
     ///
     /// Whether another profile names them, too, which reads all profiles, is not told again.
@@ -218,7 +218,7 @@ enum AccountObjects {
     /// The bucket that `avatar_url` names objects of.
     static let bucketOfProfiles = "avatars"
 
-    /// Those of the keys that profiles name under which an object of nobody is.
+    /// The keys that profiles name under which an object of nobody is.
     private static func ownerless(_ named: [NamedObject]) -> Statement {
         """
         select n.account, o.name, coalesce(o.created_at < u.created_at, false)

@@ -17,9 +17,9 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
     }
 
     private struct State {
-        /// What those want for whom no work has begun, by their tickets.
+        /// What callers want for whom no work has begun, by their tickets.
         var waiting: [Int: Item] = [:]
-        /// Those whom the work under way is for.
+        /// The tickets of the callers whom the work under way is for.
         var served: Set<Int> = []
         /// Works, or rests before it does.
         var task: Task<Void, Never>?

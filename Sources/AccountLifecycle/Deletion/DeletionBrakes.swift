@@ -24,7 +24,7 @@ enum DeletionBrakes {
         exists (select from auth.users as u where u.id = r.user_id and u.created_at > r.requested_at)
         """
 
-    /// Those of the accounts whose open request nothing stops, and whose rows are gone: a server that died may have
+    /// The accounts, of some, whose open request nothing stops, and whose rows are gone: a server that died may have
     /// forgotten steps that the callers took.
     static func released(_ users: [UUID], on connection: isolated Connection) throws -> [UUID] {
         try connection.query(

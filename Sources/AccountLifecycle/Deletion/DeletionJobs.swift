@@ -66,7 +66,7 @@ package enum DeletionJobs {
     /// The key by which a request has one live job.
     static func key(of request: UUID) -> String { keyPrefix + request.text }
 
-    /// The same of the request that an expression names.
+    /// The key of the live job of the request that an expression names, as an expression.
     static func key(of request: Statement) -> Statement { "\(keyPrefix)::text || \(request)" }
 
     private static let keyPrefix = "account.delete:"

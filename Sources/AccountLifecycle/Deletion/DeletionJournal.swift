@@ -94,7 +94,7 @@ struct DeletionJournal: Sendable {
         _ = try write(changes, asking: "true", on: connection)
     }
 
-    /// The same, with the answer to a question, as of before the changes.
+    /// Makes changes as ``write(_:on:)`` does, and answers a question as of before them.
     func write(_ changes: Statement, asking question: Statement, on connection: isolated Connection) throws -> Bool {
         let (isHeld, answer) = try connection.one(
             """

@@ -22,7 +22,7 @@ package enum DeletionStep: String, Sendable, Hashable, Codable, CaseIterable, Co
     /// Writes the evidence and forgets the identifiers.
     case receipt
 
-    /// Those that cannot be undone, or that follow one which cannot.
+    /// The steps that cannot be undone, or that follow one which cannot.
     static let afterLockOut = allCases.filter { $0 > .lockOut }
 
     /// The step of the request `r` that was begun last, as an expression.

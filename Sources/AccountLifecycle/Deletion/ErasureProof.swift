@@ -11,7 +11,7 @@ package enum ErasureProof: String, Sendable, Hashable {
     /// The same, and something is left in columns that an operator accepted.
     case userIDOnlyAccepted = "user_id_only_accepted"
 
-    /// That of the last search, by how it ended and whether it left something in accepted columns; nil where none has.
+    /// The proof of a last search, by how it ended and whether it left something in accepted columns; nil for none.
     init?(_ outcome: String?, leaving isLeft: Bool) {
         switch outcome.flatMap(StepOutcome.init(rawValue:)) {
         case .ok: self = .searched

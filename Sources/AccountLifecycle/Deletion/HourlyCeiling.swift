@@ -40,7 +40,7 @@ struct HourlyCeiling: Sendable {
         return ahead < room ? nil : Self.stopped(by: ceiling)
     }
 
-    /// The same at the last moment, under the ceiling's lock: counting without it would let two requests through where
+    /// What stops a request at the last moment, under the ceiling's lock: without it two would be let through where
     /// one may pass.
     func lastStop(on connection: isolated Connection) throws -> StepResult? {
         let (room, ceiling) = try room(on: connection)

@@ -38,7 +38,7 @@ struct SharedObjects {
         accounts = Set(objects.map(\.account))
     }
 
-    /// Those that another account names.
+    /// The objects that another account names.
     ///
     /// - Throws: `PostgresError`; `deadlineExceeded` where it takes longer than `limit`.
     func find(

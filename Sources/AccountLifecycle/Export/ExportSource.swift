@@ -13,7 +13,7 @@ struct ExportSource {
         let number: Int
         /// What follows `from`.
         let rows: Statement
-        /// Those of the archive.
+        /// The columns that the archive has.
         let columns: Statement
         /// Whether a row names another account as well.
         let namesOthers: Statement

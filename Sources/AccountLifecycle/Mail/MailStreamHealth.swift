@@ -5,11 +5,11 @@ package import Postgres
 package struct MailStreamHealth: Sendable, Hashable {
     /// The stream.
     package let name: String
-    /// What was settled of it; nil before anything was.
+    /// Whether the stream's mail reaches the relay, as settled; nil before anything was.
     package let reachable: Reachability?
-    /// That of the SPF path.
+    /// The verdict on the SPF path.
     package let spf: PathVerdict?
-    /// That of the DKIM path.
+    /// The verdict on the DKIM path.
     package let dkim: PathVerdict?
     /// Whether it was not confirmed for three days.
     package let isOld: Bool
@@ -19,7 +19,7 @@ package struct MailStreamHealth: Sendable, Hashable {
     package let isSilent: Bool
     /// What the newest check saw of the SPF path, settled or not.
     package let seenSPF: PathVerdict?
-    /// The same of the DKIM path.
+    /// What the newest check saw of the DKIM path, settled or not.
     package let seenDKIM: PathVerdict?
 }
 

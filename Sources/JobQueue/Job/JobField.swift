@@ -31,7 +31,7 @@ package enum JobField {
         }
     }
 
-    /// The same of lengths of time, whose bounds are told as one types them.
+    /// Checks that a length of time lies in a range, whose bounds are told as one types them.
     static func checkRange(_ value: Duration, _ range: ClosedRange<Duration>, field: String) throws(JobQueueError) {
         guard range.contains(value) else {
             throw .invalid(field, "must lie between \(words(range.lowerBound)) and \(words(range.upperBound))")

@@ -1,7 +1,7 @@
 /// What holds claims back, whoever set it.
 struct ClaimRestrictions: Sendable, Hashable {
-    /// Those that are paused, and those with a rate.
+    /// Queues that are paused, and queues with a rate.
     var queues: [QueueSetting] = []
-    /// Those with a limit.
+    /// Kinds with a limit.
     var kinds: [KindLimitRecord] = []
 }

@@ -27,7 +27,7 @@ package final class JobHold: Sendable {
     }
 
     private let queue: JobQueue
-    /// That of the job.
+    /// The name of the queue of the held job.
     private let queueName: String
     private let holder: Holder
     private let job: JobLease

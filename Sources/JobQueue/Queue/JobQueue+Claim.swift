@@ -48,7 +48,7 @@ extension JobQueue {
         try claimPlain(lanes, request, on: connection).jobs
     }
 
-    /// The same, and whether other claims had their hands on some of the jobs.
+    /// Claims jobs, and tells whether other claims had their hands on some of them.
     func claimPlain(_ lanes: [Lane], _ request: ClaimRequest, on connection: isolated Connection) throws -> PlainClaim {
         guard !lanes.isEmpty, request.limit > 0 else { return PlainClaim(worker: request.worker) }
         var claim = PlainClaim(worker: request.worker)

@@ -43,7 +43,7 @@ extension JobQueue {
     struct BeatAnswer: Sendable {
         /// The jobs whose leases still hold.
         var held: Set<JobLease>
-        /// Those of them that are to be cancelled.
+        /// The held jobs that are to be cancelled.
         var cancelled: Set<JobLease>
         /// How many jobs were released that the worker did not know of.
         var released: Int

@@ -259,7 +259,7 @@ extension JobQueue {
         """
     }
 
-    /// Those of these jobs that are unfinished.
+    /// The unfinished ones of some jobs.
     ///
     /// - Throws: ``PostgresError``.
     package func find(ids: [Int64], on connection: isolated Connection) throws -> [JobRecord] {

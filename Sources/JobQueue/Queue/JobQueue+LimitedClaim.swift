@@ -21,7 +21,7 @@ extension JobQueue {
         }
     }
 
-    /// The same within the caller's transaction.
+    /// Claims from lanes under a limit within the caller's transaction.
     func claimLimitedLocked(
         _ lanes: [Lane],
         _ request: ClaimRequest,

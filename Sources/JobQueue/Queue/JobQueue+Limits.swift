@@ -46,7 +46,7 @@ extension JobQueue {
         )
     }
 
-    /// Those of some queues that are paused, by name.
+    /// The paused ones of some queues, by name.
     ///
     /// - Throws: ``PostgresError``.
     package func pauses(

@@ -69,7 +69,9 @@ extension JobQueue {
         return freed
     }
 
-    /// The same of all other keys, by a walk from key to key in the index, which is how keys become known.
+    /// Makes parked jobs of all keys that are not known available, as ``unparkKnown(_:_:perKey:from:atMost:on:)`` does.
+    ///
+    /// By a walk from key to key in the index, which is how keys become known.
     func unparkOthers(
         _ kind: String,
         _ waiting: inout WaitingKeys,

@@ -18,7 +18,7 @@ package struct JobQueue: Sendable {
     /// has no index.
     package static let sessionSettings = ["enable_seqscan": "off", "jit": "off"]
 
-    /// The same for sessions that run nothing but the engine's own statements: those of a worker's control pool.
+    /// Settings for sessions that run nothing but the engine's own statements: those of a worker's control pool.
     ///
     /// The server plans a claim of a few lanes anew each time, since it takes the plan for any lanes to be the dearer
     /// one; planning takes twice as long as the claim. The plan for any is as good: there is but one index for each of

@@ -93,7 +93,7 @@ struct JobTables: Sendable {
         """
     }
 
-    /// The same of one job.
+    /// That a row is this job, held under its lease by a worker of this life of the database.
     func isHeld(_ job: JobLease) -> Statement {
         """
         id = \(job.id)
@@ -148,13 +148,13 @@ struct JobTables: Sendable {
     /// Most are such. Neither functions nor empty columns: each costs the server a search of its catalog for each job.
     let insertPlain: Statement
 
-    /// The same, giving its id.
+    /// Adds a job as ``insertPlain`` does, and gives its id.
     let insertPlainForID: Statement
 
-    /// The same, for a worker that is to hear of it with the commit; gives a second column of no meaning.
+    /// Adds a job as ``insertPlain`` does, has a worker told with the commit, and gives a second column of no meaning.
     let insertPlainAndNotify: Statement
 
-    /// Those of the schema that nearly everybody uses, spelled out once.
+    /// The tables of the schema that nearly everybody uses, spelled out once.
     private static let standard = JobTables(named: "accountctl")
 
     init(schema name: String) {

@@ -31,7 +31,7 @@ struct ExchangePlan: Sendable {
     var lockedUntil: Instant?
     /// Whether there may be jobs to claim: somebody said so, or the last claim came back full.
     private(set) var isHungry = true
-    /// The same of urgent jobs: a claim for the reserved slots answers for these only.
+    /// Whether there may be urgent jobs to claim: a claim for the reserved slots answers for these only.
     private var isHungryForUrgent = true
     /// Whether claims are allowed: trusted, not stopping, not making room for a job that must run alone.
     var mayClaim = true
@@ -143,10 +143,10 @@ struct ExchangePlan: Sendable {
 
 /// Which jobs a claim takes.
 enum ClaimScope: Sendable, Hashable {
-    /// Those that no process died under.
+    /// Jobs that no process died under.
     case all
-    /// The urgent ones of these, while all other slots are taken.
+    /// Urgent jobs that no process died under, while all other slots are taken.
     case urgent
-    /// Those that a process died under.
+    /// Jobs that a process died under.
     case suspects
 }

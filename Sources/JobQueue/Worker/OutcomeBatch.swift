@@ -1,14 +1,14 @@
 /// What is written about several jobs, in parts that take a statement each.
 struct OutcomeBatch: Sendable {
-    /// Those that end.
+    /// Jobs that end, by how they do.
     private(set) var completed = JobQueue.Ending(outcome: .completed)
     private(set) var cancelled = JobQueue.Ending(outcome: .cancelled)
     private(set) var discarded = JobQueue.Ending(outcome: .discarded)
-    /// Those that go on.
+    /// Jobs that go on.
     private(set) var returned: [JobQueue.Return] = []
-    /// Those that go back as if they had not been claimed.
+    /// Jobs that go back as if they had not been claimed.
     private(set) var released: [JobLease] = []
-    /// Those of which nothing is to be written.
+    /// Jobs of which nothing is to be written.
     private(set) var silent: Set<JobLease> = []
 
     /// Parts what is to be written about these jobs.
@@ -44,7 +44,7 @@ struct OutcomeBatch: Sendable {
 }
 
 extension JobQueue.Ending {
-    /// Those that could not be given back since they were to be cancelled, if they are held at all.
+    /// The end of jobs that could not be given back since they were to be cancelled, if they are held at all.
     static func cancelled(insteadOf returns: [JobQueue.Return]) throws -> JobQueue.Ending {
         let reason = try JobDocument(encoding: "cancelled while running")
         var ending = JobQueue.Ending(outcome: .cancelled)

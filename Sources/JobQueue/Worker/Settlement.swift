@@ -18,9 +18,9 @@ struct Settlement: Sendable {
     struct Written: Sendable {
         var landed: Set<JobLease> = []
         var lost: Set<JobLease> = []
-        /// Those whose rows another session has locked.
+        /// Jobs whose rows another session has locked.
         var locked: Set<JobLease> = []
-        /// Those of them that were cancelled, whatever their handlers asked for.
+        /// The landed jobs that were cancelled, whatever their handlers asked for.
         var cancelled: Set<JobLease> = []
         /// Whether a job is available again, of which nobody tells.
         var hasGivenBack = false
@@ -40,7 +40,8 @@ struct Settlement: Sendable {
         }
     }
 
-    /// Writes all but those whose rows another session has locked, and tells `progress` of each part as it is done.
+    /// Writes all jobs but those whose rows another session has locked, and tells `progress` of each part as it is
+    /// done.
     ///
     /// What was written stays written when a later part throws; written again it would look like a lease that was lost.
     ///
@@ -103,7 +104,7 @@ struct Settlement: Sendable {
         )
     }
 
-    /// Leaves out those whose rows another session has locked, and tells `progress` of them.
+    /// Leaves out jobs whose rows another session has locked, and tells `progress` of them.
     func withoutLocked(
         _ jobs: [FinishedJob],
         _ progress: ExchangeProgress,

@@ -23,9 +23,9 @@ struct WorkerCore: Sendable {
     var formerWorker: Int64?
     var jobs: [JobLease: RunningJob] = [:]
     var finished: [FinishedJob] = []
-    /// Those whose rows another session has locked.
+    /// Finished jobs whose rows another session has locked.
     private var locked: [FinishedJob] = []
-    /// As the last heartbeat learned, those of other workers' code and of operators included.
+    /// What holds claims back by the last heartbeat, whether other workers' code or operators set it.
     private var restrictions = ClaimRestrictions()
     private(set) var ratedQueues: Set<String> = []
     private(set) var limitedKinds: Set<String> = []

@@ -65,7 +65,7 @@ package final class ZoneResolver: Resolver {
 }
 
 extension LookupOutcome {
-    /// The same records as seen from the first of a chain of aliases.
+    /// This outcome as seen from the first of a chain of aliases.
     fileprivate func reached(through chain: [DomainName], ttl: UInt32) -> LookupOutcome {
         guard case .records(let answer) = self else { return self }
         return .records(

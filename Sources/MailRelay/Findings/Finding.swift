@@ -73,7 +73,7 @@ package struct Finding: Sendable, Hashable {
         self.init(code, severity, at: subject.description, summary, seen: seen, publish: publish)
     }
 
-    /// The same finding where it breaks only part of the mail.
+    /// This finding where it breaks only part of the mail.
     var weakened: Finding {
         Finding(code, min(severity, .weak), at: subject, summary, seen: seen, publish: publish)
     }

@@ -15,9 +15,9 @@ struct SPFMacro {
 
     /// Which letters may stand in a macro.
     enum Letters {
-        /// Those of a domain.
+        /// The letters that stand in domains.
         case inDomains
-        /// Those of an explanation as well: c, r and t.
+        /// These, and the letters of explanations as well: c, r and t.
         case all
     }
 

@@ -110,7 +110,7 @@ package struct CaresResolver: Resolver {
 }
 
 extension LookupOutcome {
-    /// The same outcome at the end of a longer chain of aliases.
+    /// This outcome at the end of a longer chain of aliases.
     fileprivate func reached(through aliases: [DomainName], ttl: UInt32) -> LookupOutcome {
         guard !aliases.isEmpty else { return self }
         return switch self {

@@ -22,7 +22,7 @@ package enum AdoptionDecision: Sendable, Equatable, Codable {
         }
     }
 
-    /// The same, or a refusal where something of the name is there that it would make.
+    /// This decision, or a refusal where something of the name is there that it would make.
     func refused(where isTaken: Bool, for name: String) -> AdoptionDecision {
         switch self {
         case .create, .replace: isTaken ? .refuse("\(name) is there already: rename or drop it") : self

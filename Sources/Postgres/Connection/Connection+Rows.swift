@@ -20,7 +20,7 @@ extension Connection {
         }
     }
 
-    /// The same for a statement that returns at most one row.
+    /// Runs a statement that returns at most one row, and makes a value of it.
     ///
     /// - Throws: As ``first(_:as:deadline:)``, and what `row` throws.
     package func first<each Column: PostgresDecodable, Row>(

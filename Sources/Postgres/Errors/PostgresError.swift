@@ -145,7 +145,7 @@ package struct PostgresError: Error, Sendable {
             .contains { message.contains($0) }
     }
 
-    /// The same error of a connection that was lost, told as one of its COMMIT.
+    /// This error of a connection that was lost, told as one of its COMMIT.
     ///
     /// It is in doubt whether it happened, save where the server had ended the transaction for its client's silence: it
     /// looks for that once more before it begins what came last (`PostgresMain`), and has rolled back.

@@ -55,7 +55,7 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
         left.append(right)
     }
 
-    /// The same statement with other values, in the order of its placeholders: putting a long text together takes
+    /// This statement with other values, in the order of its placeholders: putting a long text together takes
     /// longer than running it, where it runs thousands of times a second.
     ///
     /// As many values as it has, of the same types.

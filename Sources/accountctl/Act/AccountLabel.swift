@@ -13,7 +13,7 @@ enum AccountLabel {
     /// An id with the account that it means: `8d3c2a1e-… (a***@e***.com, active)`.
     static func named(_ id: UUID, _ match: AccountMatch) -> String { named(id, of(match)) }
 
-    /// The same where the account is still to be looked up; the id alone where nobody knows of one.
+    /// An id with its account, which is still to be looked up; the id alone where nobody knows of one.
     static func named(_ id: UUID, account: UUID?, on connection: isolated Connection) throws -> String {
         guard let term = account.flatMap({ LookupTerm($0.uuidString, as: .userID) }) else { return named(id, nil) }
         // Without the hash key: what was erased is no longer asked about.

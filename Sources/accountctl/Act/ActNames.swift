@@ -1,7 +1,7 @@
 /// The ids of what was acted on, as commands take them.
 struct ActNames: Sendable {
-    /// Its own.
+    /// The id of the account or request that was acted on.
     let id: String
-    /// That of its account; nil where nobody knows it any more.
+    /// The id of the account; nil where nobody knows it any more.
     let account: String?
 }

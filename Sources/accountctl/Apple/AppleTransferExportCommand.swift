@@ -39,7 +39,7 @@ struct AppleTransferExportCommand: AccountctlCommand {
         return .ok
     }
 
-    /// The same for the same account every time, so that two files can be compared.
+    /// One line of the file: the same for an account every time, so that two files can be compared.
     static func text(of line: TeamTransfer.Line) -> String {
         JSONText.line(["user_id": .uuid(line.user), "transfer_sub": .text(line.transferIdentifier)])
     }

@@ -85,6 +85,6 @@ extension CommandContext {
     /// The settings, of which only those that a command about Apple needs have to be right.
     func settingsForApple() throws -> Settings { try settings(needing: ["apple.", "log."]) }
 
-    /// The same for a command that also asks the management API.
+    /// The settings, of which only those that a command about Apple and the management API needs have to be right.
     func settingsForProject() throws -> Settings { try settings(needing: ["apple.", "supabase.", "log."]) }
 }

@@ -14,13 +14,13 @@ struct OtherHashKeys {
         self.names = "the hash key" + (names.count == 1 ? " " : "s ") + quoted
     }
 
-    /// Those beside a key; nil where there is none, or no key at all.
+    /// The hash keys besides a given one; nil where there are no others, or no given one.
     init?(beside key: HashKey?, on connection: isolated Connection) throws {
         guard let key else { return nil }
         self.init(try HashKeyCanary.standing(of: key, on: connection).others)
     }
 
-    /// Those beside a key that nothing was hashed with here; nil where it is known, or the first.
+    /// The hash keys besides one that nothing was hashed with here; nil where that one is known, or the first.
     init?(besideNew key: HashKey, on connection: isolated Connection) throws {
         guard case .unknown(let others) = try HashKeyCanary.standing(of: key, on: connection) else { return nil }
         self.init(others)

@@ -27,7 +27,7 @@ extension StandingBrakes {
         return words.isEmpty ? nil : SafeText.line(words.joined(separator: ", "))
     }
 
-    /// The same of a queue, whatever is done in it.
+    /// What is said of a paused queue, and the command that ends the pause.
     static func words(ofQueue name: String, _ reason: String?) -> String {
         let why = reason.map { ": " + FollowUp.asWritten($0) } ?? ""
         return "the queue \(name) is paused\(why); go on with: accountctl jobs resume \(name)"

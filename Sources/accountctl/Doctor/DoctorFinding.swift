@@ -33,7 +33,7 @@ struct DoctorFinding: Sendable, Equatable {
         self.todo = todo
     }
 
-    /// The same with the commands that it names completed.
+    /// This finding with the commands that it names completed.
     func completed(_ complete: (String) -> String) -> DoctorFinding {
         DoctorFinding(severity, code, what, why: why, todo: todo.map(complete))
     }

@@ -26,7 +26,7 @@ struct HelpText: Equatable {
     private(set) var examples: [String] = []
     /// Paragraphs, each in one line.
     private(set) var paragraphs: [String] = []
-    /// The other sections in their order.
+    /// The sections other than the examples, in their order.
     private(set) var sections: [Section] = []
 
     init(abstract: String, discussion: String) {

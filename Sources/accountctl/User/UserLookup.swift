@@ -66,7 +66,7 @@ extension CommandContext {
         }
     }
 
-    /// The same where nothing goes on without it; nil where the settings name none.
+    /// The key of keyed hashes for what cannot go on without it; nil where the settings name none.
     ///
     /// - Throws: ``HashKeyUnreadable``.
     func readHashKey() throws -> HashKey? {

@@ -259,7 +259,7 @@ package struct CodeExchange: Sendable {
         try connection.execute(expiring)
     }
 
-    /// The same as a statement, to which more conditions can be added.
+    /// The statement of ``expire(on:)``, to which more conditions can be added.
     static let expiring: Statement = """
         update accountctl.authorization_codes
         set state = case state

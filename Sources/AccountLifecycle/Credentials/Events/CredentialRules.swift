@@ -51,7 +51,7 @@ package enum CredentialRules {
     package enum Outcome: String, Sendable, Hashable, CaseIterable {
         /// The reactions of the policy were carried out.
         case done
-        /// The same, but for a deletion: the person has another way to sign in, and ended only the one with Apple.
+        /// All reactions but a deletion were carried out: the person has another way to sign in than with Apple.
         case otherSignIn = "other_sign_in"
         /// The policy says to do nothing.
         case noReaction = "no_reaction"

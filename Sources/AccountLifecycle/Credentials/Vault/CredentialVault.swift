@@ -60,7 +60,7 @@ package struct CredentialVault: Sendable {
         return try await pool.withConnection { try Self.uses(of: keys, on: $0) }
     }
 
-    /// The same of any ring; changes nothing.
+    /// Which keys are in use, missing or others than they were, by any ring; changes nothing.
     ///
     /// - Throws: ``PostgresError``.
     package static func uses(of keys: KeyRing, on connection: isolated Connection) throws -> [KeyUse] {

@@ -14,7 +14,7 @@ package struct AcceptedColumn: Sendable, Hashable {
     package let acceptedBy: String
     package let acceptedAt: Date
 
-    /// Those that are accepted now, by name; of the given ones, or all.
+    /// The columns that are accepted now, by name; of the given ones, or all.
     ///
     /// - Throws: `PostgresError`.
     package static func all(
@@ -44,7 +44,7 @@ package struct AcceptedColumn: Sendable, Hashable {
         try namesInSearches(ofColumns: "select \(name)::text", on: connection)
     }
 
-    /// The same of the columns that a query names.
+    /// The names by which searches know the columns that a query names.
     ///
     /// A search names the partition that a row lies in: what holds of a table holds of its partitions, those that were
     /// made since as well.

@@ -54,7 +54,7 @@ extension DeletionDesk {
 
     /// Lets everything go on, but for what is paused by itself.
     ///
-    /// Those whom the pause held are woken afterwards, some at a time: none of it holds the brakes, where every
+    /// Requests that the pause held are woken afterwards, some at a time: none of it holds the brakes, where every
     /// lock-out passes. They look again by themselves, too; ``wakePaused(on:)`` wakes those that one which was
     /// interrupted left asleep.
     package func resumeAll(reason: String? = nil, on connection: isolated Connection) async throws {

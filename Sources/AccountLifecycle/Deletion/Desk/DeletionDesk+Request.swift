@@ -31,7 +31,7 @@ extension DeletionDesk {
         }
     }
 
-    /// The same in a transaction that is open already.
+    /// Opens a request in a transaction that is open already.
     func open(_ user: UUID, reason: String?, grace: Duration?, on connection: isolated Connection) throws -> Opening {
         let exists = try connection.one(
             "select exists (select from auth.users where id = \(user))",

@@ -44,7 +44,7 @@ package struct DeletionPreview: Sendable {
     /// What was to be asked and was not: see ``BlockerSearch/Answer/unknown(_:)``, or all, where something else stands
     /// in the way.
     package let untried: [DeletionPlan.Question]
-    /// Those with objects, of the account's or shared, sorted.
+    /// The buckets with objects, of the account's or shared, sorted.
     package let buckets: [Bucket]
     /// How many objects of nobody its profile alone names of which nobody decided whose they are.
     package let undecidedFiles: Int

@@ -20,12 +20,12 @@ package struct StandingBrakes: Sendable, Hashable {
     /// The queue in which deletions are driven.
     package static let queueName = DeletionJobs.delete.queue
 
-    /// The kind of their jobs.
+    /// The kind of the jobs that drive deletions.
     package static let kindName = DeletionJobs.delete.name
 
-    /// That of every deletion.
+    /// The pause of every deletion.
     package private(set) var everything: Pause?
-    /// That of the queue.
+    /// The pause of the queue of deletions.
     package let queue: Pause?
     /// Since when the request is paused by itself; nil where it is not.
     package let pausedSince: Date?

@@ -13,7 +13,7 @@ package struct OpenRequests: Sendable, Hashable {
     let oldest: Duration
     /// Until the nearest legal deadline; less than zero once it has passed.
     package let left: Duration
-    /// Those of them whose step fails again and again; nil where none does.
+    /// The requests whose step fails again and again; nil where none does.
     package let failing: Failing?
 
     /// Requests whose step was tried several times, for a while, and fails still.
@@ -29,7 +29,7 @@ package struct OpenRequests: Sendable, Hashable {
     /// Whether the nearest legal deadline is near.
     package var isUrgent: Bool { left < Self.urgency }
 
-    /// Those of each state that has any, by state.
+    /// The open requests of each state that has any, by state.
     package static func byState(on connection: isolated Connection) throws -> [OpenRequests] {
         let failing: Statement = "(failures >= 3 and situation_since < now() - interval '15 minutes')"
         return try connection.query(

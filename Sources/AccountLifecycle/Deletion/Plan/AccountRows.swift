@@ -19,8 +19,8 @@ enum AccountRows {
         try connection.execute("select \(allowing(deadline))")
     }
 
-    /// The same within a statement: a little less than the call's own, whose end takes a cancel request over another
-    /// connection.
+    /// An expression that has the server allow so long a statement: a little less than the call's own time, whose end
+    /// takes a cancel request over another connection.
     static func allowing(_ deadline: Duration) -> Statement {
         "set_config('statement_timeout', \("\((deadline * 0.95).wholeMilliseconds)"), true)"
     }

@@ -11,7 +11,7 @@ extension DeletionCatalog {
         }
     }
 
-    /// Those of some keys that refer to one partition alone of a table that loses rows.
+    /// The keys, of some, that refer to one partition alone of a table that loses rows.
     func keys(_ keys: [ForeignKey], ontoOtherPartitionsOf lost: Set<TableName>) -> [ForeignKey] {
         let lostRoots = Set(lost.map(root))
         return keys.filter { !lost.contains($0.target) && lostRoots.contains(root($0.target)) }

@@ -56,7 +56,7 @@ package struct DeletionPlan: Sendable, Hashable {
     package let unindexed: [ForeignKey]
     /// Triggers and rules that run on the way: where rows go, and where a key is set to NULL or a default.
     package let triggers: [DeletionCatalog.Trigger]
-    /// Those of them that may do what no rollback takes back.
+    /// The triggers and rules that may do what no rollback takes back.
     package let reachingOutside: [DeletionCatalog.Trigger]
     /// Tables that lose or change rows, and refuse that where they are published.
     let unidentified: [TableName]
@@ -106,7 +106,7 @@ package struct DeletionPlan: Sendable, Hashable {
         WaysToRows(rows: part.rows, conditions: ways(to: part.table, user: user, without: []))
     }
 
-    /// The same of those that go before the account and its own profile do.
+    /// The rows of a table that an account's deletion takes along before the account and its own profile go.
     func rowsGoingBeforehand(of part: Part, user: UUID) -> WaysToRows {
         let ways = ways(to: part.table, user: user, without: [])
         guard let own = ownRow(in: part.table, of: user) else { return WaysToRows(rows: part.rows, conditions: ways) }

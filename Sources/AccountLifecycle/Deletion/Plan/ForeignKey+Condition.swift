@@ -7,7 +7,7 @@ extension ForeignKey {
     /// The condition of rows that refer by this key to rows of which a condition holds.
     func refers(toRowsWhere condition: Statement) -> Statement { refers(toRowsWhereAny: [condition]) }
 
-    /// The same of rows of which one of some conditions holds.
+    /// The condition of rows that refer by this key to rows of which one of some conditions holds.
     func refers(toRowsWhereAny conditions: [Statement]) -> Statement {
         let columns = Statement(unsafeSQL: self.columns.map(quoteIdentifier).joined(separator: ", "))
         let targets = Statement(unsafeSQL: targetColumns.map(quoteIdentifier).joined(separator: ", "))

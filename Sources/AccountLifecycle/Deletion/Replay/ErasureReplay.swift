@@ -34,7 +34,7 @@ package struct ErasureReplay: Sendable {
     package private(set) var steps: [Step] = []
     /// Accounts of the list whose request is open here.
     package private(set) var open = 0
-    /// Those of them that were erased, and whose request a pause or a legal hold stops here.
+    /// Accounts among the ``open`` ones that were erased, and whose request a pause or a legal hold stops here.
     package private(set) var stuck = 0
     /// Accounts that were repeated before, or whose request was cancelled here: somebody decided about them since.
     package private(set) var decided = 0

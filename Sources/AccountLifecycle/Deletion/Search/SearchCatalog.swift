@@ -17,7 +17,7 @@ package struct SearchCatalog: Sendable, Hashable {
         /// What is known of a table of Storage whose rows somebody owns; nil for all other tables.
         var files: Files? { schema == "storage" ? Files(rawValue: name) : nil }
 
-        /// The same without its columns of numbers; nil when nothing is left.
+        /// This table without its columns of numbers; nil when nothing is left.
         var withoutNumbers: Table? {
             let others = columns.filter { !$0.form.isOfNumbers }
             guard !others.isEmpty else { return nil }

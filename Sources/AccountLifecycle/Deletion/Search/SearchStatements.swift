@@ -18,7 +18,7 @@ struct SearchStatements: Sendable {
     let accounts: [UUID]
     /// The accounts' identifiers.
     let identifiers: [Identifier]
-    /// Those of them that stand in columns of numbers.
+    /// The identifiers that stand in columns of numbers.
     let numbers: [String]
     /// Buckets whose objects are not searched.
     let keptBuckets: Set<String>

@@ -114,9 +114,9 @@ package struct AccountReport: Sendable {
         package let bucket: String
         package let count: Int
         package let bytes: Int64
-        /// Those that the profile does not name; nil where profiles do not name files of this bucket.
+        /// Files that the profile does not name; nil where profiles do not name files of this bucket.
         package let unused: Int?
-        /// Those of nobody that its profile names and another account names, too.
+        /// Files of nobody that the account's profile names and another account names, too.
         ///
         /// They stay when the account goes, and are not counted among its own. Nil where profiles do not name files of
         /// this bucket, and where telling would take long: there they are.
