@@ -88,7 +88,6 @@ package final class HTTPCaller: Sendable {
     /// Cancelling the task ends the call at once and closes its connection; the service may have acted all the same,
     /// so that cancelling is no proof of anything.
     ///
-    /// - Parameter call: The call.
     /// - Returns: What became of it; see ``HTTPOutcome``.
     /// - Throws: `CancellationError` when the task is cancelled, nothing else.
     package func perform(_ call: HTTPCall) async throws(CancellationError) -> HTTPOutcome {

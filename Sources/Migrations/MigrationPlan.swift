@@ -32,12 +32,7 @@ package struct MigrationPlan: Sendable, Equatable {
     /// The bundles that are or will be installed.
     package let bundles: [String]
 
-    /// Decides what to do.
-    ///
-    /// - Parameters:
-    ///   - set: what this program knows.
-    ///   - history: what was applied.
-    ///   - bundles: the bundles that are wanted.
+    /// Decides what to do, by the migrations that this program knows, those applied, and the bundles that are wanted.
     init(set: MigrationSet, history: [AppliedMigration], bundles: [String]) {
         let applied = Dictionary(history.map { ($0.number, $0) }) { first, _ in first }
         var highest: [String: Int] = [:]

@@ -12,11 +12,8 @@ package struct ObjectAddress: Sendable, Hashable {
     /// Below the service's base.
     let path: String
 
-    /// Names an object.
+    /// Names an object by its bucket's id and its exact key.
     ///
-    /// - Parameters:
-    ///   - bucket: The bucket's id.
-    ///   - key: Its exact key.
     /// - Throws: ``Unaddressable``.
     package init(bucket: String, key: String) throws(Unaddressable) {
         guard let bucket = PercentEncoding.segment(bucket), let key = PercentEncoding.path(key) else {

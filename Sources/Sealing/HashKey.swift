@@ -10,7 +10,6 @@ package struct HashKey: Sendable {
 
     /// Reads the text of a key file with exactly one `id:base64` line.
     ///
-    /// - Parameter text: The file's text.
     /// - Throws: ``KeyRingProblems`` when there is another number of keys, or the key is wrong.
     package init(fileText text: Secret<String>) throws(KeyRingProblems) {
         let ring = try KeyRing(fileText: text)

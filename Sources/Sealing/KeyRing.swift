@@ -17,7 +17,6 @@ package struct KeyRing: Sendable {
 
     /// Makes a ring of keys, oldest first.
     ///
-    /// - Parameter keys: The keys.
     /// - Throws: ``KeyRingProblems`` when there is none, or a name or a key stands twice.
     package init(_ keys: [SealingKey]) throws(KeyRingProblems) {
         try self.init(numbered: keys.enumerated().map { ($0.offset + 1, $0.element) }, problems: [])
@@ -25,7 +24,6 @@ package struct KeyRing: Sendable {
 
     /// Reads the text of a key file.
     ///
-    /// - Parameter text: The file's text.
     /// - Throws: ``KeyRingProblems`` with every line that is wrong, by number; never with what it says.
     package init(fileText text: Secret<String>) throws(KeyRingProblems) {
         var problems: [KeyRingProblems.Problem] = []
@@ -115,12 +113,8 @@ package struct KeyRing: Sendable {
         seal(plain.map { Array($0.utf8) }, for: context)
     }
 
-    /// Opens sealed bytes.
+    /// Opens what ``seal(_:for:)-(Secret<[UInt8]>,_)`` sealed for the same context.
     ///
-    /// - Parameters:
-    ///   - sealed: What ``seal(_:for:)-(Secret<[UInt8]>,_)`` returned.
-    ///   - context: The same context.
-    /// - Returns: The bytes.
     /// - Throws: ``SealingError`` when the key is missing or does not fit.
     package func open(_ sealed: SealedText, for context: SealingContext) throws(SealingError) -> Secret<[UInt8]> {
         if let key = keys[sealed.keyID] { return try Self.open(sealed, for: context, with: key) }
@@ -151,12 +145,8 @@ package struct KeyRing: Sendable {
         }
     }
 
-    /// Opens sealed text; see ``open(_:for:)``.
+    /// Opens text as it was stored, for the context that it was sealed for; see ``open(_:for:)``.
     ///
-    /// - Parameters:
-    ///   - stored: The text as stored.
-    ///   - context: The same context that it was sealed for.
-    /// - Returns: The text.
     /// - Throws: ``SealingError`` when the key is missing or does not fit, or the text is not a sealed value.
     package func openText(_ stored: String, for context: SealingContext) throws(SealingError) -> Secret<String> {
         guard let sealed = SealedText(stored) else { throw SealingError(.malformed, purpose: context.purpose) }
@@ -167,12 +157,8 @@ package struct KeyRing: Sendable {
         return Secret(text)
     }
 
-    /// Seals a value anew with the newest key.
+    /// Seals a sealed value anew with the newest key; nil when it is under that one already.
     ///
-    /// - Parameters:
-    ///   - sealed: A sealed value.
-    ///   - context: Its context.
-    /// - Returns: The value under the newest key; nil when it is already.
     /// - Throws: ``SealingError`` when the value does not open.
     package func reseal(_ sealed: SealedText, for context: SealingContext) throws(SealingError) -> SealedText? {
         guard sealed.keyID != newest.id else { return nil }
@@ -211,10 +197,7 @@ extension KeyRing {
     private static let canaryContext = SealingContext(purpose: "key-canary", ids: [])
     private static let canaryText = "this key is the one that sealed the rest"
 
-    /// A known text sealed with a key, to be stored when the key is first used.
-    ///
-    /// - Parameter id: The key's name.
-    /// - Returns: The canary; nil when the ring has no such key.
+    /// A known text sealed with a key, to be stored when the key is first used; nil when the ring has no such key.
     package func canary(of id: KeyID) -> SealedText? {
         keys[id].map { Self.seal(Secret(Array(Self.canaryText.utf8)), for: Self.canaryContext, with: $0) }
     }

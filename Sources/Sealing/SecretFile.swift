@@ -38,12 +38,8 @@ package enum SecretFile {
         package var description: String { "\(path): \(reason)" }
     }
 
-    /// Reads a whole file, or standard input for the path `-`.
+    /// Reads a whole file, or standard input for the path `-`: at most `limit` bytes, as secrets are short.
     ///
-    /// - Parameters:
-    ///   - path: The path.
-    ///   - limit: The most bytes that are taken; secrets are short.
-    /// - Returns: What was read.
     /// - Throws: ``Failure`` when the file cannot be opened or read, is a directory or is longer than `limit`.
     package static func read(_ path: String, limit: Int = 1 << 16) throws(Failure) -> Contents {
         if path == "-" { return Contents(bytes: try readAll(STDIN_FILENO, path, limit), isReadableByOthers: false) }

@@ -9,11 +9,9 @@ enum AppleAnswer: Sendable, Equatable {
     /// No verdict.
     case delayed(AppleDelay)
 
-    /// Reads what came back.
+    /// Reads what came back from a call.
     ///
-    /// - Parameters:
-    ///   - outcome: What the caller got.
-    ///   - form: What a success of this call looks like; anything else under HTTP 200 is no answer of Apple's API.
+    /// A success looks as `form` says; anything else under HTTP 200 is no answer of Apple's API.
     init(_ outcome: HTTPOutcome, _ form: Form) {
         switch outcome {
         case .unreachable(let reason): self = .delayed(AppleDelay(.unreachable(reason)))

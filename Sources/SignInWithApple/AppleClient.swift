@@ -45,7 +45,6 @@ package struct AppleClient: Sendable {
 
     /// Finds out whether a grant lives; Apple asks for at most one check per user and day.
     ///
-    /// - Parameter refreshToken: The stored token.
     /// - Returns: What Apple says; see ``RefreshCheckOutcome``.
     /// - Throws: `CancellationError`.
     package func check(refreshToken: Secret<String>) async throws(CancellationError) -> RefreshCheckOutcome {
@@ -74,7 +73,6 @@ package struct AppleClient: Sendable {
     ///
     /// May be repeated freely.
     ///
-    /// - Parameter refreshToken: The stored token.
     /// - Returns: What became of it; see ``RevocationOutcome``.
     /// - Throws: `CancellationError`.
     package func revoke(_ refreshToken: Secret<String>) async throws(CancellationError) -> RevocationOutcome {

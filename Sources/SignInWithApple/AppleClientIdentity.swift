@@ -11,13 +11,8 @@ package struct AppleClientIdentity: Sendable {
     /// The key.
     let key: ApplePrivateKey
 
-    /// Puts an identity together.
+    /// Puts an identity together; the client id is a bundle id or Services ID.
     ///
-    /// - Parameters:
-    ///   - clientID: The bundle id or Services ID.
-    ///   - teamID: The team's id.
-    ///   - keyID: The key's id.
-    ///   - key: The key.
     /// - Throws: ``Problem`` for the first part that cannot be right.
     package init(clientID: String, teamID: String, keyID: String, key: ApplePrivateKey) throws(Problem) {
         guard Self.isTenCharacterID(teamID) else { throw .teamID }

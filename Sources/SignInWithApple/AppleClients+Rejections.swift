@@ -43,10 +43,7 @@ extension AppleClients {
 
     /// Pauses a client id that another process found rejected; a pause of our own stays as it is.
     ///
-    /// - Parameters:
-    ///   - clientID: The client id.
-    ///   - until: When it is tested again; a moment that has passed makes the next call test it.
-    ///   - refusal: What Apple said.
+    /// The client id is tested again at `until`; a moment that has passed makes the next call test it.
     package func pause(_ clientID: String, until: Date, refusal: String) {
         breakers.trip(clientID, until: until, refusal: refusal, at: moment)
     }

@@ -22,15 +22,10 @@ package struct AppleClients: Sendable {
     /// Apple's signing keys, shared by everything that verifies.
     let keys: AppleKeys
 
-    /// Makes the clients.
+    /// Makes the clients of Apple, or of a stand-in for it.
     ///
-    /// - Parameters:
-    ///   - identities: Client ids with their teams and keys.
-    ///   - address: Apple, or a stand-in for it.
-    ///   - caller: What sends.
-    ///   - deadline: When one call must have ended, repeats included.
-    ///   - logger: Gets breakers that open and close.
-    ///   - now: The clock.
+    /// One call must have ended by `deadline`, repeats included. The logger is told of breakers that open and close.
+    ///
     /// - Throws: ``DuplicateClient`` when a client id stands in the list twice.
     package init(
         _ identities: [AppleClientIdentity],

@@ -10,8 +10,6 @@ struct AppleKeySet: Sendable {
     /// Reads a JWKS document; keys that are not RSA keys for RS256 signatures are left out.
     ///
     /// Gives nil when it is none, holds no usable key, or one id twice.
-    ///
-    /// - Parameter body: The document.
     init?(jwks body: [UInt8]) {
         guard let json = try? StrictJSON(parsing: body), case .array(let entries)? = json["keys"],
             entries.count <= 64

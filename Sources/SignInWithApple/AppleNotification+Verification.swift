@@ -23,15 +23,9 @@ extension AppleNotification {
 
     /// Checks the body of a notification request: `{"payload": "<JWS>"}`.
     ///
-    /// A pure function.
+    /// A pure function. Whether it had ended is judged by when it `arrived`: one that waited here may have ended since.
+    /// What was taken in before is known by its id. `keys` is nil when none of Apple's are there.
     ///
-    /// - Parameters:
-    ///   - body: The request's body.
-    ///   - keys: Apple's keys; nil when there are none.
-    ///   - audiences: The configured client ids.
-    ///   - arrived: When it came: one that waited here may have ended since. What was taken in before is known by its
-    ///     id.
-    ///   - now: The moment.
     /// - Returns: The verdict. Nothing of a body that is not signed is ever returned, except a key id to look for.
     static func verify(
         body: [UInt8],
@@ -143,10 +137,9 @@ extension AppleNotification.Event {
 extension AppleClients {
     /// Verifies the body of a notification request, fetching Apple's keys where needed.
     ///
-    /// - Parameters:
-    ///   - body: The request's body.
-    ///   - arrived: When it came, nil for now: by that it is judged whether it had ended, and whether a key that
-    ///     Apple's set lacks may be one that it has just changed to.
+    /// By when it `arrived`, nil for now, it is judged whether it had ended, and whether a key that Apple's set lacks
+    /// may be one that it has just changed to.
+    ///
     /// - Returns: The notification, or why it is not believed; see ``TokenProblem/mayPass``.
     /// - Throws: `CancellationError`.
     package func verify(

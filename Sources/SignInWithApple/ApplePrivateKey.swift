@@ -11,7 +11,6 @@ package struct ApplePrivateKey: Sendable {
     /// Taken are the file itself, the file with line ends spelled `\n` or lost, with carriage returns, in quotes, as
     /// base64 of the whole file, and the bare base64 of its middle.
     ///
-    /// - Parameter text: The text.
     /// - Throws: ``Problem``, one for each usual mistake; none of them shows the text.
     package init(parsing text: Secret<String>) throws(Problem) {
         key = Secret(try Self.parse(text.reveal(), mayBeEncoded: true))

@@ -15,13 +15,10 @@ package enum ClientSecret {
     /// How far `iat` lies in the past: Apple refuses tokens from what it believes to be the future.
     static let backdating: Duration = .seconds(30)
 
-    /// Mints a secret.
+    /// Mints a secret, as a compact JWT.
     ///
-    /// - Parameters:
-    ///   - identity: Client, team and key.
-    ///   - now: The moment it is minted.
-    ///   - lifetime: How long it is good from then on, at most ``longestLifetime`` less the backdating.
-    /// - Returns: The compact JWT.
+    /// It is good for `lifetime` from `now` on, at most ``longestLifetime`` less the backdating.
+    ///
     /// - Throws: What the signing library throws; with a key that could be read it does not.
     package static func mint(
         for identity: AppleClientIdentity,

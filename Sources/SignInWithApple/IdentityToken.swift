@@ -11,16 +11,9 @@ package struct IdentityToken: Sendable, Hashable {
     /// The client id the token is for, one of the configured.
     let audience: String
 
-    /// Checks a token against a key set, at a moment.
+    /// Checks a token, a compact JWS, against Apple's keys at a moment; `keys` is nil when there are none.
     ///
-    /// A pure function.
-    ///
-    /// - Parameters:
-    ///   - token: The compact JWS.
-    ///   - keys: Apple's keys; nil when there are none.
-    ///   - audiences: The client ids it may be for.
-    ///   - now: The moment.
-    /// - Returns: The verdict.
+    /// A pure function. `audiences` are the client ids that the token may be for.
     static func verify(
         _ token: String,
         keys: AppleKeySet?,

@@ -46,14 +46,10 @@ package struct ProjectAuthSettings: Sendable {
     private let caller: HTTPCaller
     private let deadline: Duration
 
-    /// Names a project.
+    /// Names a project by its reference, with an access token of the management API.
     ///
-    /// - Parameters:
-    ///   - project: The project's reference.
-    ///   - token: An access token of the management API.
-    ///   - address: The API, or a stand-in for it.
-    ///   - caller: What sends.
-    ///   - deadline: When one call must have ended, repeats included.
+    /// The address is that of the API or of a stand-in for it. One call must have ended by `deadline`, repeats
+    /// included.
     package init(
         project: String,
         token: Secret<String>,

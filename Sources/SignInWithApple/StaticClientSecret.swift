@@ -66,12 +66,7 @@ package struct StaticClientSecret: Sendable, Hashable {
 
     /// Finds out what a text is, and reads it.
     ///
-    /// The signature is not checked: that takes the key.
-    ///
-    /// - Parameters:
-    ///   - text: The text from Supabase's settings.
-    ///   - now: The moment.
-    /// - Returns: What it is.
+    /// The text comes from Supabase's settings. The signature is not checked: that takes the key.
     package static func inspect(_ text: Secret<String>, now: Date) -> Inspection {
         let value = text.reveal().filter { !$0.isWhitespace }
         if let secret = StaticClientSecret(token: value, now: now) { return .clientSecret(secret) }

@@ -22,11 +22,7 @@ package struct WebSecretReminder: Sendable {
     private let copy: WebSecretCopy
     private let now: @Sendable () -> Date
 
-    /// Watches the copy of a secret.
-    ///
-    /// - Parameters:
-    ///   - copy: The copy of what Supabase keeps.
-    ///   - now: The clock.
+    /// Watches the copy of the secret that Supabase keeps.
     package init(_ copy: WebSecretCopy, now: @escaping @Sendable () -> Date = { Date() }) {
         self.copy = copy
         self.now = now

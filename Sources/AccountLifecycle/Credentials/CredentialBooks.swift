@@ -30,13 +30,13 @@ package enum CredentialBooks {
         package let outcome: String?
     }
 
-    /// Which events.
+    /// Which events are listed.
     package struct EventFilter: Sendable, Hashable {
-        /// Of this account only.
+        /// Events of this account only; nil for all accounts.
         package var user: UUID?
-        /// Of one of these kinds; none for all.
+        /// Events of one of these kinds; none for all.
         package var kinds: [String] = []
-        /// With one of these outcomes; `waiting` for those not handled; none for all.
+        /// Events with one of these outcomes; `waiting` for those not handled; none for all.
         package var outcomes: [String] = []
         /// The most events.
         package var limit = 100
@@ -69,10 +69,6 @@ package enum CredentialBooks {
 
     /// Lists events, the newest first.
     ///
-    /// - Parameters:
-    ///   - filter: Which.
-    ///   - connection: The connection.
-    /// - Returns: The events.
     /// - Throws: ``PostgresError``.
     package static func events(_ filter: EventFilter, on connection: isolated Connection) throws -> [EventRecord] {
         try connection.query(
@@ -92,12 +88,8 @@ package enum CredentialBooks {
         )
     }
 
-    /// Reads one event.
+    /// One event by its id; nil when there is none.
     ///
-    /// - Parameters:
-    ///   - id: Its id.
-    ///   - connection: The connection.
-    /// - Returns: The event; nil when there is none.
     /// - Throws: ``PostgresError``.
     package static func event(_ id: Int64, on connection: isolated Connection) throws -> EventRecord? {
         try connection.first(
@@ -124,10 +116,6 @@ package enum CredentialBooks {
 
     /// Has an event handled again, under the rules as they are now: a stale one stays stale.
     ///
-    /// - Parameters:
-    ///   - id: Its id.
-    ///   - connection: The connection.
-    /// - Returns: What came of it.
     /// - Throws: ``PostgresError``.
     package static func replay(_ id: Int64, on connection: isolated Connection) async throws -> Replay {
         try await connection.atomically { connection in
@@ -160,14 +148,8 @@ package enum CredentialBooks {
         }
     }
 
-    /// Lists held credentials, by account.
+    /// Lists held credentials, the newest first: of one account, of one client id, or all.
     ///
-    /// - Parameters:
-    ///   - user: Of this account only; nil for all.
-    ///   - clientID: Of this client id only; nil for all.
-    ///   - limit: The most credentials.
-    ///   - connection: The connection.
-    /// - Returns: The credentials.
     /// - Throws: ``PostgresError``.
     package static func credentials(
         of user: UUID?,
@@ -188,12 +170,8 @@ package enum CredentialBooks {
         )
     }
 
-    /// Reads one held credential.
+    /// One held credential by its id; nil when there is none.
     ///
-    /// - Parameters:
-    ///   - id: Its id.
-    ///   - connection: The connection.
-    /// - Returns: The credential; nil when there is none.
     /// - Throws: ``PostgresError``.
     package static func credential(_ id: Int64, on connection: isolated Connection) throws -> CredentialRecord? {
         try connection.first(

@@ -46,9 +46,6 @@ enum CredentialJobs {
 
     /// Registers every handler and the periodic jobs.
     ///
-    /// - Parameters:
-    ///   - registry: Where to.
-    ///   - services: What the handlers use.
     /// - Throws: ``JobQueueError`` when a kind is registered already.
     static func register(in registry: inout JobRegistry, services: CredentialServices) throws {
         let events = CredentialEvents(services)

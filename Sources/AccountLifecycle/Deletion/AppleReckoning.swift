@@ -20,14 +20,10 @@ struct AppleReckoning: Sendable {
     /// Whether the request says so already, and of as many: a later answer is reckoned by these numbers.
     let isRecorded: Bool
 
-    /// Reckons up what is recorded.
+    /// Reckons up what is recorded of a request and its account.
     ///
-    /// - Parameters:
-    ///   - request: The request.
-    ///   - user: Its account.
-    ///   - apple: Whose client ids are configured; the only one is that of whatever was recorded without one.
-    ///   - connection: The database.
-    /// - Returns: What became of it all.
+    /// Where `apple` is configured with one client id alone, that is the one of whatever was recorded without any.
+    ///
     /// - Throws: ``PostgresError``.
     static func read(
         _ request: UUID,

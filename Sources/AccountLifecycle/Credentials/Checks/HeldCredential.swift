@@ -25,11 +25,8 @@ struct HeldCredential: Sendable {
     ///
     /// The next one falls due a tenth later each time, at random: checks that fell together drift apart over the days.
     ///
-    /// - Parameters:
-    ///   - ids: A query of ids that locks the rows.
-    ///   - interval: The time between two checks.
-    ///   - connection: The database.
-    /// - Returns: Those taken.
+    /// `ids` is a query of ids that locks the rows. Returns the credentials that were taken.
+    ///
     /// - Throws: ``PostgresError``.
     static func take(
         choosing ids: Statement,

@@ -133,10 +133,9 @@ package struct CredentialVault: Sendable {
 
     /// Moves every credential to the newest key, a few at a time, while the workers run.
     ///
-    /// May be stopped and started again. A row that changes meanwhile is left as it is: it was sealed anew.
+    /// `progress` is told after each batch. May be stopped and started again. A row that changes meanwhile is left as
+    /// it is: it was sealed anew.
     ///
-    /// - Parameter progress: Told after each batch.
-    /// - Returns: What was done.
     /// - Throws: ``PostgresError``; `CancellationError`.
     package func rotate(progress: (Rotation) -> Void = { _ in }) async throws -> Rotation {
         var rotation = Rotation()
