@@ -50,7 +50,7 @@ struct WaitAlarm: Sendable {
             waits = 1
             countedSince = now
         }
-        // What is over soon is limited best by itself: each nearer deadline would want an alarm of its own.
+        // A wait that is over soon is best limited by itself: each nearer deadline would need an alarm of its own.
         guard waits > Self.many, now.advanced(by: Self.span) < deadline else { return .own }
         let ring = min(deadline, now.advanced(by: Self.furthest))
         rings = ring

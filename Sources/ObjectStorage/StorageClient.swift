@@ -100,7 +100,8 @@ package struct StorageClient: Sendable {
             "/object/\(PercentEncoding.component(bucket))",
             json: Request(prefixes: keys)
         )
-        // It answers once all is done, with whole rows, which people may make as long as they like.
+        // The service answers once all is deleted, with whole rows, which people may make as long as they like: an
+        // answer that is too long to be read is a success.
         if answer == .longSuccess { return .done(StorageDeletion(requested: keys, named: [])) }
         return answer.outcome { body in
             Self.decode([Row].self, body).map { StorageDeletion(requested: keys, named: $0.map(\.name)) }

@@ -44,7 +44,7 @@ struct PartsCheck {
         _ make: (Secret<String>) throws(KeyRingProblems) -> Key
     ) -> Key? {
         guard let path else {
-            // One that is set, and no path, has been told.
+            // A value that is set and is no path has been reported already.
             if !isReported(key) {
                 report(key, "missing: nothing can be erased without it; accountctl keys new ID --output FILE makes one")
             }
@@ -102,7 +102,7 @@ struct PartsCheck {
 
     private mutating func publicListener() {
         guard settings.listeners.publicAddress != nil, !settings.apple.isConfigured else { return }
-        // What is wrong with Apple's settings says it already.
+        // Problems of Apple's settings tell already why it is not configured.
         guard !problems.contains(where: { $0.key.hasPrefix("apple.") }) else { return }
         report("listen.public", "Sign in with Apple is not configured: notifications are taken for its client ids")
     }

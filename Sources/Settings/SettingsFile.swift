@@ -27,8 +27,8 @@ struct SettingsFile: Sendable, Equatable {
     /// Reads a whole file; what cannot be read becomes a problem with its line.
     init(text: String, path: String) {
         var section = ""
-        // Editors of Windows write a mark before the text. To Swift the line end of Windows is one character, and
-        // another one.
+        // Editors on Windows write a byte order mark first, and end lines with CR LF: to Swift that is one character,
+        // which is not LF.
         let lines = text.drop { $0 == "\u{FEFF}" }
             .split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
         for (offset, line) in lines.enumerated() {

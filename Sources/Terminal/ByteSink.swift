@@ -68,7 +68,7 @@ package struct DescriptorSink: ByteSink {
 
     package func checkReader() throws {
         var state = pollfd(fd: descriptor, events: 0, revents: 0)
-        // Of a pipe Linux tells the one, others the other.
+        // Where the reader of a pipe is gone Linux reports POLLERR, other systems POLLHUP.
         if poll(&state, 1, 0) > 0, state.revents & Int16(POLLERR | POLLHUP) != 0 { throw OutputClosed() }
     }
 }

@@ -13,7 +13,7 @@ struct CalendarTime: Sendable, Equatable {
 
     /// The second that a moment lies in; nil outside the years 1970 to 9999.
     init?(_ date: Date) {
-        // Of the stored number itself: its sum with the seconds up to 2001 may be rounded up to the next one.
+        // Rounded down before the seconds from 1970 to 2001 are added: the sum could round up to the next second.
         let whole = date.timeIntervalSinceReferenceDate.rounded(.down)
         let first = -Date.timeIntervalBetween1970AndReferenceDate
         guard (0..<253_402_300_800).contains(whole - first) else { return nil }

@@ -72,7 +72,8 @@ extension TransferRuns {
                     course.run.done += 1
                     course.silence = 0
                     course.isAfterRefusal = false
-                    // The token, the team and the window are good: those before were refused for themselves.
+                    // The answer proves the token, the team and the window: users refused before were refused for
+                    // themselves.
                     try await refuse(&course, side)
                 case .userRefused(let refusal):
                     course.doubts.append(Doubt(user: user, subject: subject, refusal: refusal))
@@ -113,7 +114,7 @@ extension TransferRuns {
     private func doubt(_ course: inout Course, _ side: some TransferSide) async throws -> Bool {
         course.silence = 0
         course.isAfterRefusal = true
-        // By order, where nobody is left who could be named; whoever is recorded can be asked about again.
+        // The operator wants it, where Apple may name nobody who is left; whoever is recorded can be asked about again.
         if retriesRefused {
             try await refuse(&course, side)
             return true

@@ -32,8 +32,8 @@ package struct AvatarNames: Sendable {
             // Forms write blanks as plus signs.
             for var spelling in [bytes, bytes.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }] {
                 spellings.insert(spelling)
-                // A URL in a parameter of another is escaped twice. A key that begins behind an escape begins in none
-                // of those that still have it: its last digit may be a letter.
+                // A URL in a parameter of another is escaped twice. Every degree is kept: a key right behind an escape
+                // has no boundary before it until that is undone, as the last digit of the escape may be a letter.
                 for _ in 0..<Self.mostEscapes where spelling.contains(UInt8(ascii: "%")) {
                     spelling = Self.unescaped(spelling)
                     spellings.insert(spelling)
@@ -96,7 +96,7 @@ package struct AvatarNames: Sendable {
             var bytes: [UInt8] = []
             for byte in text where byte != 0x09 && byte != 0x0A && byte != 0x0D {
                 let byte = byte == UInt8(ascii: "\\") ? slash : byte
-                // The two after the scheme stay.
+                // The two slashes after the colon of a scheme stay.
                 if byte == slash, bytes.last == slash, bytes.dropLast().last != colon { continue }
                 bytes.append(byte)
             }
@@ -145,7 +145,7 @@ package struct AvatarNames: Sendable {
         bytes = texts.bytes
         ends = texts.bytes.withUnsafeBufferPointer { bytes in
             guard let start = bytes.baseAddress else { return [] }
-            // With what is before the longest key.
+            // Compared as far as the longest key, and the byte before it.
             return texts.ends.sorted { strncmp(start + $0, start + $1, Self.longestKey + 1) < 0 }
         }
     }
@@ -159,7 +159,7 @@ package struct AvatarNames: Sendable {
     /// Whether some text names the object of this key.
     package func contains(_ key: String) -> Bool {
         let key = Array(key.utf8.reversed())
-        // No such key can be; should there be one, it is not for us to say that nobody uses it.
+        // No object can have such a key; should one have it, it is not for us to say that nobody uses it.
         guard key.count <= Self.longestKey, !key.contains(0) else { return true }
         return bytes.withUnsafeBufferPointer { bytes in
             guard let start = bytes.baseAddress else { return false }

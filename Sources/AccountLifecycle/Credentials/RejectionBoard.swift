@@ -49,7 +49,7 @@ package final class RejectionBoard: Sendable {
             for (id, rejection) in rejections.sorted(by: { $0.key < $1.key }) {
                 try Self.tell(rejection, of: id, isNew: !before.contains(id), on: connection)
             }
-            // Of a key that nobody uses any more, or of workers that are gone: who has it paused renews it.
+            // Rejections that nobody renews are of a key out of use, or of workers that are gone.
             try connection.execute(
                 "delete from accountctl.apple_rejections where retry_after < now() - interval '1 day'"
             )

@@ -198,8 +198,8 @@ extension JobQueue {
         if let pause = try pauses(of: [name], on: connection).first { return .paused(pause) }
         if isParked { return .parked(id, for: reason) }
         if isCancelled { return .cancelled(id) }
-        // One that runs is not waited for: its worker may have the row for as long as a step takes. It goes back to be
-        // run at once, though it was scheduled: what is available became so by now.
+        // A running job is not waited for: its worker may have the row locked for as long as a step takes. A scheduled
+        // one is given the present as its time, since it is available once it is handed back.
         let free = try connection.first(
             """
             update \(tables.jobs)
@@ -218,7 +218,7 @@ extension JobQueue {
             lanes: [],
             lifetime: holder.lifetime
         )
-        // As long as the server holds it, which counts from when it heard of the holder.
+        // Read before the server hears of the holder, from when it counts the lease: ours never outlasts it.
         let sentAt = ContinuousClock.now
         let worker = try register(registration, on: connection).id
         let lane = Lane(queue: "", kind: "", timeout: holder.longest)

@@ -32,7 +32,7 @@ extension JobQueue {
             available[id] = isAvailable
         }
         var landed: [JobLease: Bool] = [:]
-        // Of a job that is there twice the newest lease counts, which comes first from behind.
+        // Where a job is there twice, the newer lease lands: in reverse order it comes first.
         for back in returns.reversed() { landed[back.job] = available.removeValue(forKey: back.job.id) }
         return landed
     }

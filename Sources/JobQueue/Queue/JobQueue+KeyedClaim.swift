@@ -17,9 +17,9 @@ extension JobQueue {
         // Parking the jobs of full keys needs no free slot: a hundred are looked at, at least.
         let most = max(room, 100)
         var waiting = request.bounds.flatMap { _ in request.waiting[lane.kind] } ?? WaitingKeys()
-        // They keep their `run_at`, which a bound may be above: they are looked for by id.
+        // Parked jobs keep their `run_at`, which may lie below a bound: they are looked for by id.
         var freed = try unparkKnown(lane.kind, &waiting, perKey: perKey, from: floor, atMost: most, on: connection)
-        // More of them may have room than a claim wants: a limit was raised.
+        // After a limit was raised, more parked jobs may have room than a claim wants.
         var hasLeftSome = freed.count >= most
         var knowsAllKeys = false
         func unparkTheOthers() throws {
@@ -72,7 +72,8 @@ extension JobQueue {
                 request.bounds = nil
                 hasBounds = false
             } else {
-                // What was parked or taken stays in the way as dead rows until the end of this claim, at the least.
+                // Jobs that were parked or taken stay in the index as dead rows at least until this claim ends: go on
+                // behind them.
                 var start = request.bounds ?? [:]
                 for (priority, readyAt) in choice.passed { start.passed(bound(priority), at: readyAt) }
                 request.bounds = start

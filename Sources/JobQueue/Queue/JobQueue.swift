@@ -96,7 +96,7 @@ package struct JobQueue: Sendable {
     ///
     /// Call it after commit; inside a transaction it does what ``wakeAtCommit(_:on:)`` does.
     package func wake(_ queues: Set<String>, on connection: isolated Connection) throws {
-        // Told before the commit, others would look too soon; and its commit is to be flushed.
+        // Workers told before the commit would look too soon, and the commit of the caller must not go unflushed.
         guard !connection.isInTransaction else { return try wakeAtCommit(queues, on: connection) }
         let due = waker?.signal(queues) ?? queues
         guard !due.isEmpty else { return }

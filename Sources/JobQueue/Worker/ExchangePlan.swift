@@ -94,7 +94,8 @@ struct ExchangePlan: Sendable {
 
     /// A claim took so many jobs of lanes without limits, and got less than it chose where `isCut`.
     mutating func claimed(_ count: Int, isCut: Bool, now: Instant) {
-        // Soon they are others', and a claim chooses from what is left. Twice in vain: somebody keeps them for longer.
+        // Jobs that other claims have locked are soon theirs, and the next claim chooses from the rest. Two claims in
+        // vain mean that somebody keeps the locks for longer.
         if isCut, count > 0 || !wasInVain { looks(at: now.advanced(by: .milliseconds(20))) }
         wasInVain = isCut && count == 0
     }
@@ -129,7 +130,7 @@ struct ExchangePlan: Sendable {
             isHungryForUrgent = false
             againAt = nil
         case .urgent: isHungryForUrgent = false
-        // It says nothing of the others, which have been waiting for its end.
+        // A claim of suspects says nothing of other jobs, which have waited for its end.
         case .suspects: break
         }
     }

@@ -163,7 +163,7 @@ struct LeaseBook: Sendable {
         for job in beat.jobs {
             guard let entry = entries[job] else { continue }
             if !held.contains(job) {
-                // One whose outcome is being written leaves the table by that; the writing tells how it went.
+                // A job whose outcome is being written leaves the table by that; the write tells how it went.
                 guard entry.isRunning else { continue }
                 entries[job] = nil
                 stops.append(Stop(job: job, reason: .leaseLost))
@@ -186,7 +186,8 @@ struct LeaseBook: Sendable {
     /// Returns the handlers to stop: all when the trust is over, else those past their deadline.
     mutating func tick(now: Instant) -> [Stop] {
         guard trusts(now: now) else {
-            // Once: outcomes that still wait to be written must not make each answer to a heartbeat one of before.
+            // Only while handlers run: each time makes the answers to heartbeats under way void, and outcomes may wait
+            // to be written for long.
             return entries.values.contains(where: \.isRunning) ? loseAll() : []
         }
         var stops: [Stop] = []

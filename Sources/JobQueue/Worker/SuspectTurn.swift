@@ -90,7 +90,7 @@ struct SuspectTurn: Sendable {
         switch phase {
         case .ordinary: return false
         case .emptying(let since):
-            // Those of earlier turns have outlived their solitude.
+            // Suspects of earlier turns have had their time alone, and do not count.
             let isAlone = others.occupied <= others.suspects
             let hasWaitedInVain = since.advanced(by: patience) <= now
             if others.hasRoom, isAlone || (hasWaitedInVain && givenUp >= turnsGivenUp) {
@@ -99,7 +99,7 @@ struct SuspectTurn: Sendable {
                 return true
             }
             if isAlone, others.suspects > 0 {
-                // They have every slot, and are not waited for: ordinary work would stand still for nothing.
+                // Suspects fill every slot. They are not waited for, or ordinary work would stand still for nothing.
                 phase = .ordinary(until: now.advanced(by: retreat))
             } else if hasWaitedInVain {
                 phase = .ordinary(until: now.advanced(by: retreat * (1 << givenUp)))
@@ -109,7 +109,7 @@ struct SuspectTurn: Sendable {
         case .alone(let since, let besideOthers):
             if others.hasLast, now < since.advanced(by: solitude) { return false }
             guard others.hasLast || since.advanced(by: turn) <= now else { return others.hasRoom }
-            // As long for ordinary work as it has waited; longer where those who were not waited for go on.
+            // Ordinary work gets as long as it has waited; longer where jobs that were not waited for go on.
             phase = .ordinary(until: now.advanced(by: besideOthers ? retreat : now - since))
             return false
         }

@@ -64,10 +64,10 @@ extension Worker {
             core.putBack(open, isInDoubt: isInDoubt)
             core.setAside(locked, now: .now)
             core.wrote(done, now: .now)
-            // Woken while it ran, or handed back: it waits for nothing.
+            // A job that was woken while it ran, or handed back, is available at once.
             if written.hasGivenBack { core.plan.wake() }
         }
-        // Perhaps all are: behind a pooler a failover shows in nothing else.
+        // Perhaps all leases are lost, which a heartbeat finds out: behind a pooler a failover shows in nothing else.
         if !written.lost.isEmpty { beatSignal.set() }
         for finished in locked where !finished.wasLocked {
             logger.warning(
@@ -77,7 +77,7 @@ extension Worker {
         }
         for finished in done {
             if written.lost.contains(finished.job.leased), finished.isInDoubt {
-                // Such as a retry, which leaves no trace of the lease.
+                // The first statement may have written it, such as a retry, which leaves no trace of the lease.
                 logger.notice(
                     "an outcome was written by a statement whose answer was lost, or came after its lease was lost",
                     metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]

@@ -52,7 +52,7 @@ extension Worker {
             }
             let rules = zones
             await attempt("periodic") { try await self.enqueuePeriodic(rules) }
-            // What a rate holds back may go on with time alone; the shortest is that of one second.
+            // Jobs that a rate holds back become free with time alone, at the shortest within a second.
             let isRated = core.withLock { !$0.ratedQueues.isDisjoint(with: queues) }
             if isRated { wake() }
             let longest = isRated ? min(usual, .milliseconds(500)) : usual
@@ -92,7 +92,7 @@ extension Worker {
         if result.promoted > 0 {
             wake()
             let free = core.withLock { $0.plan.isStopping ? 0 : configuration.slots - $0.plan.running }
-            // More than this worker begins, or not its own.
+            // More became available than this worker can begin, or in lanes that it does not serve.
             if result.promoted > free || !result.lanes.isSubset(of: all.map(\.name)) { await tellOthers() }
         }
         return result

@@ -62,7 +62,7 @@ extension Worker {
     static func verdictBeforeRun(_ job: ClaimedJob, _ entry: JobRegistry.Entry, _ facts: Verdict.Facts) -> Verdict? {
         if job.isCancelled { return .end(.cancelled, reason: "cancelled before it ran again") }
         if job.crashes >= entry.crashLimit { return Verdict.crashed(job.crashes, facts) }
-        // Attempts that no worker could account for, such as those of handlers that never stopped.
+        // Some attempts ended without a verdict, such as those of handlers that never stopped.
         if entry.retry.hasLastAttempt, Int(job.attempt) > job.maxAttempts.map(Int.init) ?? entry.retry.attempts {
             return .end(.discarded, reason: "its attempts are used up", failure: facts.failure("attempts used up"))
         }

@@ -33,8 +33,8 @@ extension Worker {
             let queue = self.queue
             let last = seenInstants.withLock { $0.last(of: periodic.name) }
             guard let instant = periodic.schedule.latest(through: now, in: rules) else {
-                // Rarer than it is looked back for: seen all the same, or its first instant would be taken for one of
-                // before.
+                // Its instants are rarer than the time that is looked back. It counts as seen all the same, or its
+                // first instant would be taken for one from before it was known.
                 if last == nil {
                     try await control.withConnection { connection in
                         try queue.remember(periodic, at: now, on: connection)

@@ -31,7 +31,8 @@ extension WorkerCore {
                 now: exchange.sentAt
             )
         }
-        // Nor is it the full look that is due; but where it was cut short, the next one continues from it.
+        // A claim of urgent jobs is not the full look that is due, either; but where it was cut short, the next one
+        // continues from it.
         let limitedWasBounded = exchange.limitedBounds != nil
         if let limited, exchange.scope == .all || limitedWasBounded || limited.isCut {
             limitedBounds.claimed(limited, wasBounded: limitedWasBounded, now: exchange.sentAt, endedAt: now)

@@ -89,7 +89,7 @@ struct WorkerCore: Sendable {
     ///   - random: from 0.5 to 1, so that many workers do not come at once.
     mutating func limitsWereHeld(now: Instant, random: Double) {
         limitFailures += 1
-        // Each look costs all else the second for which it waits.
+        // Each look waits up to a second for the locks, and everything else waits with it.
         let wait = min(5, Double(1 << min(limitFailures, 3))) * random
         plan.limitsHeldUntil = now.advanced(by: .seconds(wait))
         limitedBounds = LimitedBounds()

@@ -88,7 +88,7 @@ struct DeletionCancelCommand: AccountctlCommand {
             perform: { actor, writes, request, connection in
                 let desk = DeletionDesk(actor, writes: writes)
                 let outcome = try await desk.cancel(request, reason: reason, on: connection)
-                // It is so already; other acts come too late then.
+                // A request that is cancelled already is as it should be; other acts come too late for it.
                 return outcome == .ended(.cancelled) ? .unchanged : outcome
             }
         )

@@ -85,7 +85,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
                 if confirmation.dryRun {
                     return try await look(account.id, actor, lease, parts.policy, pool, context)
                 }
-                // From before it holds the account: what ends it then has to give that back.
+                // Interruptible from before the account's job is held: whatever ends the run has to hand the job back.
                 let request = try await Interruptible.run {
                     try await drive(account.id, actor, lease, services, pool, context)
                 }

@@ -15,7 +15,7 @@ extension DatabaseDoctor {
         let limit = max(JobFigures.Limits.oldestReady, isPatienceStated ? patience / Duration.seconds(1) : 0)
         let late = figures.oldestReady.filter { $0.value > limit }.sorted { $0.key < $1.key }
         guard !late.isEmpty else { return [] }
-        // Where nobody is there at all, that is what is said.
+        // With no worker alive there is nothing more to say about a late queue.
         guard isAnyoneAlive else { return late.map { Self.lateQueue($0.key, oldest: $0.value) } }
         let served = try JobQueue().servedQueues(on: connection)
         let kinds = try JobQueue().lateKinds(waiting: limit, on: connection)

@@ -29,7 +29,7 @@ extension DatabaseDoctor {
         guard let failing = requests.failing else { return nil }
         let (count, verb) = (Wording.count(failing.count, "request"), failing.count == 1 ? "fails" : "fail")
         return DoctorFinding(
-            // What passes by itself has passed by then.
+            // A fault that passes by itself has passed within an hour.
             failing.longest > .seconds(3600) ? .error : .warning,
             "deletion.failing",
             "\(count) in the state \(requests.state) \(verb) again and again, the first for "

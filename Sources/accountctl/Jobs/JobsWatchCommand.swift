@@ -83,7 +83,8 @@ struct JobsWatch: Watch, Sendable {
             let page = try JobQueue().changes(filter, since: since, after: last, limit: Self.page, on: connection)
             for job in page {
                 let mark = "\(job.id) \(job.state.rawValue) \(job.attempt)"
-                // Of an attempt that an operator had counted anew there is another one with the same number.
+                // After an operator had the attempts counted anew another one has the same number: its time tells them
+                // apart.
                 guard seen.updateValue(job.changedAt, forKey: mark) != job.changedAt else { continue }
                 try lines.append(job)
             }

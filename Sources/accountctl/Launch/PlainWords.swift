@@ -64,7 +64,7 @@ struct PlainWords {
     private static func property(of option: Substring) -> String? {
         guard option.hasPrefix("--") else { return nil }
         let words = option.dropFirst(2).split(separator: "-", omittingEmptySubsequences: false)
-        // Single letters could be put together to what has a word of capitals.
+        // Words of one letter are left to the parser: put together they could spell a word of capitals, such as URL.
         guard words.allSatisfy({ $0.utf8.count > 1 && $0.utf8.allSatisfy(isLowerLetter) }) else { return nil }
         return words.dropFirst().reduce(into: String(words[0])) { name, word in
             name += word == "url" ? "URL" : word.prefix(1).uppercased() + word.dropFirst()

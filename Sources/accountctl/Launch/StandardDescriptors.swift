@@ -13,7 +13,7 @@ enum StandardDescriptors {
     /// descriptor does.
     static func occupy() {
         for (number, mode) in [(0, O_WRONLY), (1, O_RDONLY), (2, O_RDONLY)] as [(Int32, Int32)] {
-            // The lowest free number is the one that is opened.
+            // `open` takes the lowest free number: this one, as those below it are open by now.
             if fcntl(number, F_GETFD) == -1, errno == EBADF { _ = open("/dev/null", mode) }
         }
     }

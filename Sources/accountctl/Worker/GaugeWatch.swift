@@ -39,7 +39,7 @@ struct GaugeWatch: Service {
             try await publish()
             FigureStamp(what, factory: factory).record(.now)
         } catch is CancellationError {
-            // The loop ends by it.
+            // The loop that called this ends by the cancellation, too.
         } catch {
             logger.warning("could not read how \(what) stand", metadata: ["reason": "\(error)"])
         }

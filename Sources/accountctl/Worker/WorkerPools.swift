@@ -20,7 +20,7 @@ struct WorkerPools {
         _ body: @Sendable (WorkerPools) async throws -> Result
     ) async throws -> Result {
         var (working, control, intake) = (work, work, work)
-        // Of one of them: somebody who waits for a worker to start should see why it does not.
+        // One of the pools warns of its first failure: who waits for a worker to start should see why it does not.
         working.firstFailureLevel = .warning
         control.maximumConnections = 3
         control.connection.sessionSettings = JobQueue.controlSettings

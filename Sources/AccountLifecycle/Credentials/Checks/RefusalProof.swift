@@ -47,7 +47,7 @@ struct RefusalProof {
         }
         if living { return true }
         guard others else {
-            // The only one there is: that Apple takes the client itself must do.
+            // There is no other credential: that Apple accepts the client itself must do as proof.
             guard refused.count == 1, let client = services.apple[clientID] else { return false }
             if case .good = try await client.selfTest() { return true }
             return false
@@ -57,7 +57,7 @@ struct RefusalProof {
             switch try await CredentialQuestion(services: services).ask(witness) {
             case .lives: return true
             case .unavailable: return false
-            // Its next turn may be before another's first: nobody is asked twice.
+            // It may be due again before another was asked once: nobody is asked twice.
             case .refused, .doubtful, .unreadable: asked.append(witness.user)
             }
         }

@@ -142,7 +142,7 @@ package enum ForgottenKey {
             deadline: patience
         )
         for request in requests { try DeletionJobs.wake(request, on: connection) }
-        // Those that wait before they revoke what was sealed with it.
+        // Requests that stand still since something they have to revoke was sealed with the key.
         let waiting = try connection.query(
             """
             select id
