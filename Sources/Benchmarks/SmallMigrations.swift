@@ -58,9 +58,9 @@ extension Benchmark {
 
 /// 200 migrations such as an app has: a table, an index, a column, a function.
 private struct SmallMigrations {
-    /// One file each.
+    /// The folder with one file for each migration.
     let folder: String
-    /// All of it in one file.
+    /// All migrations in one file.
     let whole: String
 
     init(folder: String) throws {

@@ -10,7 +10,7 @@ final class RequestBody: AsyncSequence, Sendable {
         case waiting, taken, withdrawn
     }
 
-    /// In bytes.
+    /// The length in bytes.
     let length: Int
     private let buffer: ByteBuffer
     private let state = Mutex(State.waiting)

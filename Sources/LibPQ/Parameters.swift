@@ -30,7 +30,7 @@ package struct Parameters: Sendable, Equatable {
         bytes.reserveCapacity(count * 16)
     }
 
-    /// How many parameters there are.
+    /// The number of parameters.
     package var count: Int { slots.count }
 
     /// Adds NULL.

@@ -1,5 +1,5 @@
 extension String {
-    /// Without the line ends that libpq puts after its messages.
+    /// The text without the line ends that libpq puts after its messages.
     func trimmedEnd() -> String {
         var text = self[...]
         while let last = text.last, last.isWhitespace { text.removeLast() }

@@ -26,7 +26,7 @@ package struct MigrationPlan: Sendable, Equatable {
         case outOfOrder = "out_of_order"
     }
 
-    /// In the order of the numbers.
+    /// The items in the order of the migrations' numbers.
     package let items: [Item]
 
     /// The bundles that are or will be installed.

@@ -9,7 +9,7 @@ package struct ObjectAddress: Sendable, Hashable {
     /// The bucket or the key has a segment that gateways take away.
     package struct Unaddressable: Error, Sendable, Hashable {}
 
-    /// Below the service's base.
+    /// The path of the object below the service's base.
     let path: String
 
     /// Names an object by its bucket's id and its exact key.

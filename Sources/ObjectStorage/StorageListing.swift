@@ -45,6 +45,6 @@ package struct StorageDeletion: Sendable, Hashable {
 package struct StorageBucket: Sendable, Hashable, Decodable {
     /// The bucket's id, by which it is addressed.
     package let id: String
-    /// Its name.
+    /// The bucket's name.
     let name: String
 }

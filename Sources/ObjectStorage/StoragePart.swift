@@ -44,7 +44,7 @@ package struct StoragePart: Sendable, Hashable {
 /// `bytes 0-99/1234` (RFC 9110, section 14.4).
 private struct ContentRange {
     let start: Int
-    /// Behind the last byte.
+    /// The place behind the last byte.
     let end: Int
     let size: Int
 

@@ -127,7 +127,7 @@ package struct AppleClients: Sendable {
         /// The client id.
         let clientID: String
 
-        /// One sentence.
+        /// One sentence that names the client id.
         package var description: String { "client id \(clientID) is configured twice" }
     }
 }

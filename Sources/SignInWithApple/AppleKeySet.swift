@@ -4,7 +4,7 @@ import Sealing
 
 /// Apple's public keys (`/auth/keys`): identity tokens and notifications are signed with them, often not with the same.
 struct AppleKeySet: Sendable {
-    /// By id.
+    /// The keys, by id.
     let keys: [String: _RSA.Signing.PublicKey]
 
     /// Reads a JWKS document; keys that are not RSA keys for RS256 signatures are left out.

@@ -65,7 +65,7 @@ package struct AppleNotification: Sendable, Hashable {
                 }
         }
 
-        /// One spelling for each type.
+        /// The one spelling of the type.
         var text: String {
             switch self {
             case .emailDisabled: "email-disabled"

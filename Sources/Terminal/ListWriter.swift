@@ -95,7 +95,7 @@ package struct ListWriter<Row> {
         .object(Dictionary(fields.map { ($0.name, $0.value(row)) }) { _, last in last })
     }
 
-    /// As JSON would show it, but without the quotes of a text.
+    /// A cell as JSON would show it, but without the quotes of a text.
     private func cell(_ value: OutputValue) -> String {
         switch value {
         case .null: ""

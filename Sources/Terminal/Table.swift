@@ -44,7 +44,7 @@ struct TableLayout: Sendable {
     private let shown: [Int]
     /// The columns for which there is no room.
     private let lacking: [Int]
-    /// As wide as these, by the number of the column.
+    /// The widths of the columns, by their numbers.
     private let widths: [Int]
     /// The columns whose cells are cut; none unless some had to give way, since a cut number is a wrong one.
     private let cut: Set<Int>
@@ -102,7 +102,7 @@ struct TableLayout: Sendable {
         line(columns.map { TableCell($0.heading.uppercased(), .heading) })
     }
 
-    /// One row.
+    /// The line of a row.
     func line(_ cells: [TableCell]) -> String {
         var result = ""
         // Written before the next text only, lest there be blanks at the end of a line: they get in the way of whoever

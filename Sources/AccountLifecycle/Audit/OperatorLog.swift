@@ -67,7 +67,7 @@ package struct OperatorLog: Sendable {
         )
     }
 
-    /// One line; nil when there is none of that number.
+    /// The line of a number; nil when there is none.
     ///
     /// - Throws: `PostgresError`.
     package static func entry(_ id: Int64, on connection: isolated Connection) throws -> Entry? {

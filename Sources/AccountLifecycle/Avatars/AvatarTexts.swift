@@ -52,7 +52,7 @@ struct AvatarTexts {
 
     private var table: Statement { "\(identifier: profiles.table.schema).\(identifier: profiles.table.name)" }
 
-    /// Of the profile `p`.
+    /// The texts of the profile `p`.
     private var inProfile: Statement {
         let texts = profiles.texts.map { "select p.\(identifier: $0)::text" as Statement }
         let documents = profiles.documents.map { Self.strings(in: "to_json(p.\(identifier: $0))::text") }
@@ -61,7 +61,7 @@ struct AvatarTexts {
         ) { $0 + " union all " + $1 }
     }
 
-    /// Of the account `u`, less what GoTrue writes there of every identity: who it is at a provider is no file.
+    /// The texts of the account `u`, less what GoTrue writes there of every identity: an id at a provider is no file.
     private static let inMetadata = leaves(
         of: """
             case jsonb_typeof(u.raw_user_meta_data)

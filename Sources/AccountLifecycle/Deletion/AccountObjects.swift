@@ -19,7 +19,7 @@ import Postgres
 enum AccountObjects {
     /// What was found of one account.
     struct Found: Sendable {
-        /// Its objects, in order.
+        /// The account's objects, in order.
         var objects: [StoredObject] = []
         /// How many objects of nobody its profile names that stay, since another account names them, too, or they are
         /// older than it.

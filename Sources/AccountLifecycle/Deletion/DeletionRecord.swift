@@ -15,7 +15,7 @@ struct DeletionRecord: Sendable {
     let legalDeadline: Date
     /// Whether an operator decided to go on without Apple.
     let withoutApple: Bool
-    /// Since when Apple could not be used for it.
+    /// Since when Apple could not be used for the request.
     let appleWaitingSince: Date?
     /// Whether the hourly ceiling let it pass before.
     let isCounted: Bool

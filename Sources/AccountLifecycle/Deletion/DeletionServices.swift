@@ -19,11 +19,11 @@ package struct DeletionServices: Sendable {
     let apple: AppleGateway
     let storage: StorageGateway
     let probe: DeletionProbe
-    /// For lines that are about no request.
+    /// The logger for lines that are about no request.
     let log: Logger
 
     let catalogs = CatalogCache()
-    /// For whatever may hold a connection of `pool` for long.
+    /// Permits for whatever may hold a connection of `pool` for long.
     let passes: Permits
     /// The objects of accounts, looked for together.
     let objects: Coalescer<UUID, AccountObjects.Found>

@@ -16,7 +16,7 @@ package struct ExportManifest: Sendable, Codable, Equatable {
         /// The entry of the archive; nil where there was no row.
         var file: String?
         package var bytes: Int?
-        /// In hexadecimal digits.
+        /// The digest of the entry, in hexadecimal digits.
         var sha256: String?
         /// Columns that hold secrets.
         package let leftOut: [String]

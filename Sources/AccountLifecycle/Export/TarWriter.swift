@@ -24,7 +24,7 @@ package struct TarWriter: Sendable {
     struct Entry: Sendable, Hashable {
         let name: String
         let bytes: Int
-        /// In hexadecimal digits.
+        /// The digest of the entry, in hexadecimal digits.
         let sha256: String
     }
 

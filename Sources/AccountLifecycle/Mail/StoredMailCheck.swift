@@ -16,7 +16,7 @@ package struct StoredMailCheck: Sendable, Hashable {
     package let dkim: String
     /// Whether mail gets through.
     package let reachable: String
-    /// Its end: ok, advice, broken or unknown.
+    /// How the check ended: ok, advice, broken or unknown.
     package let conclusion: String
     /// Whether it settled a new verdict.
     package let isChange: Bool
@@ -27,7 +27,7 @@ package struct StoredMailCheck: Sendable, Hashable {
 
     /// A finding as it is kept.
     package struct StoredFinding: Codable, Sendable, Hashable {
-        /// Its code.
+        /// The code of the finding.
         package var code: String
         /// How much it matters.
         package var severity: String

@@ -38,7 +38,7 @@ package enum JobField {
         }
     }
 
-    /// In the largest unit that holds it whole: `90s`, `3650d`.
+    /// The duration in the largest unit that holds it whole: `90s`, `3650d`.
     private static func words(_ duration: Duration) -> String {
         let milliseconds = Int64(duration / .milliseconds(1))
         if milliseconds == 0 { return "0s" }

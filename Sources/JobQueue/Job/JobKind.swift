@@ -12,9 +12,9 @@
 package struct JobKind<Arguments: Codable & Sendable>: Sendable {
     /// How many jobs of the kind run at once over all workers.
     package struct Limits: Sendable, Hashable {
-        /// Of the kind as a whole.
+        /// Jobs of the kind as a whole; nil for any number.
         var running: Int?
-        /// Of the kind and one limit key.
+        /// Jobs of the kind and one limit key; nil for any number.
         var runningPerKey: Int?
 
         init(running: Int? = nil, runningPerKey: Int? = nil) {
@@ -40,7 +40,7 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
     /// How often the process may die under the job before it is given up, or tried daily where it has no last attempt.
     let crashLimit: Int
     let limits: Limits
-    /// From each older version to the next.
+    /// The rewriting of arguments from each older version to the next.
     let upcasts: [Int16: Upcast]
 
     /// Declares a kind; the fields are checked where it is registered and where a job of it is made.

@@ -80,7 +80,7 @@ package struct RetryPolicy: Sendable, Hashable {
         )
     }
 
-    /// One attempt.
+    /// One attempt, and no other.
     package static let never = RetryPolicy.exponential(attempts: 1)
 
     /// Decides after a failed attempt, counted from 1.

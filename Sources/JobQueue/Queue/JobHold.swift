@@ -9,7 +9,7 @@ import Synchronization
 package final class JobHold: Sendable {
     /// Who holds a job, and for how long at most.
     package struct Holder: Sendable {
-        /// For people, such as what it is done for, the host and the process id.
+        /// The holder's name for people, such as what it is done for, the host and the process id.
         let name: String
         /// Release of the binary.
         let version: String

@@ -9,7 +9,7 @@ extension JobQueue {
         var suspects = false
         /// Where to begin; nil to look at everything.
         var bounds: ClaimBounds.Start?
-        /// With bounds, by kind: the limit keys for which jobs are known to wait.
+        /// The limit keys for which jobs are known to wait, by kind; only used with bounds.
         var waiting: [String: WaitingKeys] = [:]
 
         /// A claim of up to `limit` jobs that no process died under.
@@ -66,7 +66,7 @@ extension JobQueue {
         0::bigint, '', '', 0::smallint, 0::smallint, null::smallint, 0::smallint, 0::smallint, 0::bigint, 0::bigint, false, ''
         """
 
-    /// Of several lanes first of all a row under no lease, with how many jobs were chosen in place of an id.
+    /// The statement of a claim; of several lanes its first row has no lease, and for an id how many jobs were chosen.
     func claimStatement(_ lanes: [Lane], _ request: ClaimRequest) -> Statement {
         guard lanes.count > 1 else {
             return """

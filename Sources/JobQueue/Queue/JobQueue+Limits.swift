@@ -14,16 +14,16 @@ package struct QueueSetting: Sendable, Hashable {
     package let pauseReason: String?
     /// Claims per ``ratePeriod``; nil for any number.
     package let rate: Int32?
-    /// In seconds.
+    /// The time in which ``rate`` claims are allowed, in seconds.
     package let ratePeriod: Double?
 }
 
 /// How many jobs of a kind may run at once, over all workers.
 package struct KindLimitRecord: Sendable, Hashable {
     package let kind: String
-    /// Of the kind as a whole; nil for any number.
+    /// Jobs of the kind as a whole; nil for any number.
     package let running: Int32?
-    /// Of the kind and one limit key; nil for any number.
+    /// Jobs of the kind and one limit key; nil for any number.
     package let runningPerKey: Int32?
     /// Whether an operator set a part of it; otherwise it comes with the code.
     package let isSetByHand: Bool

@@ -14,7 +14,7 @@ extension JobQueue {
         var promoted = 0
         /// Their lanes.
         var lanes: Set<Lane.Name> = []
-        /// In how many microseconds the next one is due.
+        /// The time until the next one is due, in microseconds.
         var nextIn: Int64?
 
         /// Whether more may be due than one statement takes.

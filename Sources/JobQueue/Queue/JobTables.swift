@@ -77,7 +77,7 @@ struct JobTables: Sendable {
             """
     }
 
-    /// In the order in which ``place(among:)`` finds them.
+    /// Whether two jobs are in the order in which ``place(among:)`` finds them.
     static func areInOrder(_ one: JobLease, _ other: JobLease) -> Bool { (one.id, one.lease) < (other.id, other.lease) }
 
     /// The subscript of what an array says of a row, whose elements are in the order of `ids`.

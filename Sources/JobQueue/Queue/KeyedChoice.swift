@@ -9,7 +9,7 @@ struct KeyedChoice: Sendable {
     private(set) var taken: [Int64] = []
     /// Each of them has a key.
     private(set) var parked: [Candidate] = []
-    /// By priority, the last of these, in microseconds since 1970: another look need not begin before it.
+    /// Where the last of these stands, by priority, in microseconds since 1970: another look need not begin before it.
     private(set) var passed: [Int16: Int64] = [:]
 
     /// Decides in the order of the candidates.

@@ -8,6 +8,6 @@ struct LimitedClaim: Sendable {
     /// Where jobs stood that it set aside since their keys have no room, in microseconds since 1970: others begin
     /// behind them.
     var parked: [(key: ClaimBounds.Key, readyAt: Int64)] = []
-    /// By kind, for which limit keys jobs wait, as far as is known now.
+    /// The limit keys for which jobs wait, as far as is known now, by kind.
     var waiting: [String: WaitingKeys] = [:]
 }

@@ -1,6 +1,6 @@
 /// How many jobs of each queue a claim may take, by the pauses and rates of queues whose rows it has locked.
 struct QueueTokens: Sendable {
-    /// Of the queues that are paused or have a rate; 0 of a paused one.
+    /// What is left of each queue that is paused or has a rate; 0 of a paused one.
     private var tokens: [String: Int] = [:]
 
     /// - Parameter queues: what is set for them; nil tokens without a rate.
@@ -11,7 +11,7 @@ struct QueueTokens: Sendable {
     /// How many more may be taken of a queue, any number without a rate.
     func left(of queue: String) -> Int { tokens[queue] ?? .max }
 
-    /// So many of a queue were taken; returns whether they count against a rate.
+    /// Counts jobs of a queue as taken; returns whether they count against a rate.
     mutating func took(_ count: Int, of queue: String) -> Bool {
         guard count > 0, let left = tokens[queue] else { return false }
         tokens[queue] = left - count

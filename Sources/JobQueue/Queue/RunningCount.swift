@@ -7,9 +7,9 @@ struct RunningCount: Sendable {
     /// The limits: of the kind, and of one limit key.
     let most: Int32?
     let perKey: Int32?
-    /// From which lease the table says to count.
+    /// The lease from which the table says to count.
     let storedFloor: Int64
-    /// From which lease this was counted.
+    /// The lease from which this was counted.
     let from: Int64
     private var running = 0
     private var least: Int64?
@@ -32,13 +32,13 @@ struct RunningCount: Sendable {
         return least
     }
 
-    /// So many run, and this is the least of their leases.
+    /// Takes in how many jobs run, and the least of their leases.
     mutating func found(_ count: Int64, least: Int64?) {
         running += Int(count)
         self.least = least
     }
 
-    /// These run as well now.
+    /// Takes in jobs that run from now on as well.
     mutating func took(_ jobs: [ClaimedJob]) {
         running += jobs.count
         for job in jobs { least = min(least ?? job.lease, job.lease) }

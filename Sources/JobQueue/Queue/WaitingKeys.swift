@@ -8,7 +8,7 @@ struct WaitingKeys: Sendable {
     /// The place of a job among those of its key that wait, which are let on in this order.
     struct Place: Sendable, Hashable, Comparable {
         let priority: Int16
-        /// In microseconds since 1970.
+        /// When the job became ready, in microseconds since 1970.
         let readyAt: Int64
         let id: Int64
 
@@ -36,7 +36,7 @@ struct WaitingKeys: Sendable {
         if let known = places[key] { places[key] = max(known, place) }
     }
 
-    /// None was found although there was room.
+    /// No job of the key was found although there was room.
     mutating func emptied(_ key: ExactText) {
         places[key] = nil
     }

@@ -2,7 +2,7 @@ extension ClaimBounds {
     /// Where a claim begins, in microseconds since 1970.
     package struct Start: Sendable, Hashable {
         var bounds: [Key: Int64] = [:]
-        /// Of what has no bound of its own.
+        /// The bound of what has none of its own.
         var floor: Int64 = 0
 
         /// Whether a claim that begins here looks at everything.

@@ -11,7 +11,7 @@ extension Worker {
         let limited: [Lane]
         /// Where claims of lanes under limits begin.
         let limitedBounds: ClaimBounds.Start?
-        /// Of the claim, in the book of leases; nil where nothing is claimed.
+        /// The number of the claim in the book of leases; nil where nothing is claimed.
         let number: Int?
         let generation: Int
         let plainGoesFirst: Bool

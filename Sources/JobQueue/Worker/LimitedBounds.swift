@@ -6,7 +6,7 @@ struct LimitedBounds: Sendable {
     let fullScanInterval: Duration
     private var start = ClaimBounds.Start()
     private var lastFullScan: ContinuousClock.Instant?
-    /// By kind, the limit keys for which jobs were set aside; forgotten with the bounds.
+    /// The limit keys for which jobs were set aside, by kind; forgotten with the bounds.
     private(set) var waiting: [String: WaitingKeys] = [:]
 
     /// Bounds that are forgotten once per interval.

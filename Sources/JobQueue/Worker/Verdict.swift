@@ -35,7 +35,7 @@ enum Verdict: Sendable, Hashable {
         let maxAttempts: Int16?
         let retry: RetryPolicy
         let timeout: Duration
-        /// By the server's clock.
+        /// The time by the server's clock.
         let now: Date
         let random: Double
     }

@@ -14,9 +14,9 @@ struct WorkerCore: Sendable {
     var plan: ExchangePlan
     var suspects = SuspectTurn()
     var parked: ParkedRounds
-    /// Of the lanes without limits.
+    /// Where claims of lanes without limits begin.
     var bounds = ClaimBounds()
-    /// Of those under limits, which come short for other reasons than that there is no more.
+    /// Where claims of lanes under limits begin, which come short for other reasons than that there is no more.
     var limitedBounds = LimitedBounds()
     var worker: Int64?
     /// What it was called before it was taken for lost, until what is held under that name is given up.

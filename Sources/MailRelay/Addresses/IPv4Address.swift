@@ -55,6 +55,6 @@ package struct IPv4Address: Hashable, Comparable, Sendable, CustomStringConverti
         }
     }
 
-    /// By number.
+    /// Compares addresses by number.
     package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }

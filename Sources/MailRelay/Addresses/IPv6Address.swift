@@ -107,7 +107,7 @@ package struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConverti
         }
     }
 
-    /// By number.
+    /// Compares addresses by number.
     package static func < (left: Self, right: Self) -> Bool {
         (left.high, left.low) < (right.high, right.low)
     }

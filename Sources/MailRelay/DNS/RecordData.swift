@@ -24,9 +24,9 @@ package enum RecordData: Hashable, Sendable {
 struct ResourceRecord: Hashable, Sendable {
     /// Whose record it is.
     let name: DomainName
-    /// Its type.
+    /// The record's type.
     let type: RecordType
-    /// Its class; 1 is IN.
+    /// The record's class; 1 is IN.
     let recordClass: UInt16
     /// How many seconds it may be kept.
     let ttl: UInt32

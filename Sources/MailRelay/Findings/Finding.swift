@@ -24,7 +24,7 @@ package struct Finding: Sendable, Hashable {
         /// Mail is lost because of it.
         case broken
 
-        /// From least to most.
+        /// Compares from least to most.
         package static func < (left: Self, right: Self) -> Bool {
             (Self.allCases.firstIndex(of: left) ?? 0) < (Self.allCases.firstIndex(of: right) ?? 0)
         }
@@ -39,7 +39,7 @@ package struct Finding: Sendable, Hashable {
         package let type: String
         /// The full name of the record.
         package let name: String
-        /// Its value, without quotation marks.
+        /// The record's value, without quotation marks.
         package let value: String
     }
 

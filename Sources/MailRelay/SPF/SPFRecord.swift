@@ -75,9 +75,9 @@ enum SPFMechanism: Sendable, Hashable {
 
 /// How many leading bits of an address must agree.
 struct SPFPrefixLengths: Sendable, Hashable {
-    /// For IPv4, 0 to 32.
+    /// The bits of an IPv4 address, 0 to 32.
     var v4: UInt8 = 32
-    /// For IPv6, 0 to 128.
+    /// The bits of an IPv6 address, 0 to 128.
     var v6: UInt8 = 128
 }
 

@@ -2,7 +2,7 @@
 package struct NameServer: Sendable, Hashable, CustomStringConvertible {
     /// Where it is.
     let address: IPAddress
-    /// Its port, for UDP and TCP alike.
+    /// The server's port, for UDP and TCP alike.
     let port: UInt16
 
     /// A server; 53 is the port of DNS.

@@ -3,7 +3,7 @@
 /// A pure value, computed from ``AdoptionFacts``; the migrations decide the same from the same catalogs when they run,
 /// and leave one row per item in `accountctl.adoption_notes`.
 package struct AdoptionPlan: Sendable, Equatable, Codable {
-    /// One thing and what becomes of it.
+    /// One thing that may be there already, and what becomes of it.
     package struct Item: Sendable, Equatable, Codable {
         /// What it is about, such as `profiles.policy.insert`; the name that `adoption_notes` uses.
         package let name: String
@@ -21,7 +21,7 @@ package struct AdoptionPlan: Sendable, Equatable, Codable {
         package let locks: [TableLock]
     }
 
-    /// In the order in which the migrations come to them.
+    /// The items in the order in which the migrations come to them.
     package let items: [Item]
 
     /// What stops the migrations before anything is changed.

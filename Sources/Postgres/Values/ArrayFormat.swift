@@ -85,7 +85,7 @@ enum ArrayFormat {
 
 /// Takes the text form of a one-dimensional array apart.
 struct ArrayTextParser {
-    /// One element; its text is nil for NULL.
+    /// One element of an array; its text is nil for NULL.
     struct Item {
         var text: [UInt8]?
     }

@@ -2,10 +2,10 @@ import AccountLifecycle
 
 /// The outcomes of credential events, as they are shown and asked for.
 enum EventOutcomes {
-    /// Of an event that is not handled.
+    /// The word for an event that is not handled.
     static let waiting = "waiting"
 
-    /// Every one, for `--outcome`.
+    /// Every outcome, for `--outcome`.
     static let names = [waiting] + CredentialRules.Outcome.allCases.map(\.rawValue)
 
     /// Every one with what it means, for help.

@@ -49,7 +49,7 @@ struct BulkRest {
         /// It goes on, or was carried out.
         case kept
 
-        /// By where the request stands; nil where the database does not have it.
+        /// What became of a request, by where it stands; nil where the database does not have it.
         init(of state: DeletionState?) {
             guard let state else {
                 self = .lost

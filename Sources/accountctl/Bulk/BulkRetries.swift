@@ -11,7 +11,7 @@ struct BulkRetries {
         /// server refuses.
         let longest: Duration
 
-        /// As somebody is told who wonders whether to wait.
+        /// What somebody is told who wonders whether to wait.
         var words: String {
             "trying again in \(Wording.length(wait)), and for at most \(Wording.length(longest)) more"
         }

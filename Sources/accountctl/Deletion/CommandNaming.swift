@@ -11,10 +11,10 @@ import Terminal
 struct CommandNaming {
     private let whole: (@Sendable (String) -> String)?
 
-    /// By its name, for tables, which are narrow and have the id beside it.
+    /// Commands by their names alone, for tables, which are narrow and have the id beside it.
     static let short = CommandNaming(whole: nil)
 
-    /// So that it can be typed as it stands, with the options that chose the environment.
+    /// Commands as they can be typed, with the options that chose the environment.
     static func typed(in context: CommandContext) -> CommandNaming {
         CommandNaming(whole: context.messages.rewrite)
     }

@@ -8,15 +8,15 @@ struct JobResult: Sendable {
     let outcome: ActOutcome?
     /// What the command would end with, had it been this job alone.
     let status: ExitStatus
-    /// For people.
+    /// The result in words for people.
     let result: String
 
-    /// One that something was done to, or would be, or that was so already.
+    /// The result of a job that something was done to, or would be, or that was so already.
     init(id: Int64, _ outcome: ActOutcome, _ result: String) {
         (self.id, self.outcome, status, self.result) = (id, outcome, .ok, result)
     }
 
-    /// One that nothing was done to.
+    /// The result of a job that nothing was done to.
     init(id: Int64, _ error: any ReportableError) {
         let report = error.report
         (self.id, status, result) = (id, report.status, report.message)

@@ -72,7 +72,7 @@ enum PersonalText {
         "eyJ", "sb_secret_", "sbp_", "ghp_", "github_pat_", "glpat-", "xoxb-", "sk_live_",
     ]
 
-    /// By how such things start.
+    /// Whether the text holds a token, by how such things start.
     private static func holdsToken(_ text: String) -> Bool {
         text.contains("-----BEGIN")
             || text.split { !($0.isASCII && isPartOfName($0)) && !"_.-".contains($0) }.contains { word in

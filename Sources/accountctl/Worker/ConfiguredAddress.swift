@@ -7,7 +7,7 @@ struct ConfiguredAddress {
     let key: String
     let address: ListenAddress
 
-    /// As the listener takes it.
+    /// The address as the listener takes it.
     var listened: ListenerAddress { ListenerAddress(host: address.host, port: address.port) }
 
     /// Why nobody can listen there, by the name of the setting.

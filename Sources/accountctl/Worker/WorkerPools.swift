@@ -4,16 +4,16 @@ import Postgres
 
 /// The connections of a process that works, apart by what may not wait for what.
 struct WorkerPools {
-    /// Of the work: a handler may hold one for long.
+    /// Connections of the work: a handler may hold one for long.
     let work: Pool
-    /// Of heartbeats, of claims and outcomes, and of what brings due jobs: none may wait behind handlers that hold
+    /// Connections of heartbeats, claims, outcomes and what brings due jobs: none may wait behind handlers that hold
     /// every other connection.
     let control: Pool
-    /// Of what comes from Apple, notifications and the codes of sign-ins, which must be neither behind the work nor
-    /// before the heartbeats.
+    /// Connections for what comes from Apple, notifications and the codes of sign-ins, which must be neither behind the
+    /// work nor before the heartbeats.
     let intake: Pool
 
-    /// Opens them for the duration of a closure; `work` says how many connections the work has, and where.
+    /// Opens the pools for the duration of a closure; `work` says how many connections the work has, and where.
     static func with<Result: Sendable>(
         _ work: PoolConfiguration,
         _ logger: Logger,

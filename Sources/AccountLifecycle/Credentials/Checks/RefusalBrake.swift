@@ -6,22 +6,22 @@ import Postgres
 /// People leave one by one; where many are refused at once something is wrong with the client id for some of them, on
 /// our side or Apple's.
 struct RefusalBrake: Sendable {
-    /// So many refusals among the answers of one round are no mass.
+    /// Up to this many refusals among the answers of one round are no mass.
     static let fewInARound = 4
-    /// The share of a round's answers above which refusals are one.
+    /// The share of a round's answers above which refusals are a mass.
     static let shareOfARound = 0.1
-    /// So many people of one client id may be gone within a day, however few there are.
+    /// Up to this many people of one client id may be gone within a day, however few it has.
     static let fewADay = 20
-    /// The share of those held above which a day's are a mass.
+    /// The share of the credentials held above which those gone within a day are a mass.
     static let shareOfADay = 0.05
-    /// Counted up to here: of more people than this, no larger number may go in a day.
+    /// Held credentials are counted up to here: of more people than this, no larger number may go in a day.
     static let countedAtMost = 100_000
 
     /// Refusals in this round.
     var refused: Int
-    /// Refusals and live ones in this round.
+    /// Refusals and live credentials in this round.
     var answered: Int
-    /// Found gone within the last day.
+    /// People found gone within the last day.
     var goneToday: Int
     /// Credentials of the client id.
     var held: Int

@@ -12,7 +12,7 @@ package import Postgres
 package struct StandingBrakes: Sendable, Hashable {
     /// A pause of one request or of more.
     package struct Pause: Sendable, Hashable {
-        /// Who gave the word; nil where nobody recorded it.
+        /// Who made the pause; nil where nobody recorded it.
         package let by: String?
         package let reason: String?
     }
@@ -37,7 +37,7 @@ package struct StandingBrakes: Sendable, Hashable {
     /// Whether the request is paused by itself.
     package var isPaused: Bool { pausedSince != nil }
 
-    /// These without the pause of every deletion.
+    /// These brakes without the pause of every deletion.
     package var released: StandingBrakes {
         var rest = self
         rest.everything = nil

@@ -9,9 +9,9 @@ package struct OpenRequests: Sendable, Hashable {
     package let state: String
     /// How many there are.
     package let count: Int
-    /// How long ago the oldest was made.
+    /// How long ago the oldest request was made.
     let oldest: Duration
-    /// Until the nearest legal deadline; less than zero once it has passed.
+    /// The time until the nearest legal deadline; less than zero once it has passed.
     package let left: Duration
     /// The requests whose step fails again and again; nil where none does.
     package let failing: Failing?

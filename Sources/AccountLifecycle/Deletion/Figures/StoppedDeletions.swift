@@ -6,7 +6,7 @@ package struct StoppedDeletions: Sendable, Hashable {
     package struct General: Sendable, Hashable {
         /// How long it has lasted.
         package let length: Duration
-        /// Who gave the word.
+        /// Who paused everything.
         package let by: String
         /// Why.
         package let reason: String?
@@ -16,9 +16,9 @@ package struct StoppedDeletions: Sendable, Hashable {
     package let general: General?
     /// How many requests are paused by themselves.
     package let paused: Int
-    /// How long the first of these has been; nil where there is none.
+    /// How long the first of the paused requests has been; nil where there is none.
     package let longest: Duration?
-    /// How many wait for the hourly ceiling.
+    /// How many requests wait for the hourly ceiling.
     package let overCeiling: Int
 
     /// Reads them.

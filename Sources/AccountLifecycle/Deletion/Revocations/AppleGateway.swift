@@ -6,7 +6,7 @@ package struct AppleGateway: Sendable {
     /// What Apple gave for a code, verified.
     struct Grant: Sendable {
         let refreshToken: Secret<String>
-        /// Whom it speaks for.
+        /// Whom the grant speaks for.
         let subject: String
         let clientID: String
     }

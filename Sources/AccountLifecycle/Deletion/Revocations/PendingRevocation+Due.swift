@@ -7,7 +7,7 @@ import Postgres
 #endif
 
 extension PendingRevocation {
-    /// One that is due.
+    /// A revocation that is due.
     struct Due: Sendable {
         let id: Int64
         let request: UUID?
@@ -20,7 +20,7 @@ extension PendingRevocation {
         let isOver: Bool
     }
 
-    /// Finds those that are due.
+    /// Finds the revocations that are due.
     static func findDue(with services: DeletionServices) async throws -> [Due] {
         try await services.pool.withConnection { connection in
             try connection.query(

@@ -125,9 +125,9 @@ package struct AccountReport: Sendable {
 
     /// What a column of the profile holds.
     package struct ProfileValue: Sendable {
-        /// As JSON text, a text without its quotes.
+        /// The value as JSON text, a text without its quotes.
         package let text: String?
-        /// As a moment; nil in a column of another type, and for one that is no date.
+        /// The value as a moment; nil in a column of another type, and for one that is no date.
         package let moment: Date?
     }
 

@@ -57,7 +57,7 @@ enum ErasureListFormat {
     /// The last line: without it a list that was cut off would look like a whole one.
     static func end(_ count: Int) -> String { line([.end: .integer(count)]) }
 
-    /// By what another key of the same name is told.
+    /// The canary by which another key of the same name is told from this one.
     static func canary(of key: HashKey) -> String {
         key.canary().map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
