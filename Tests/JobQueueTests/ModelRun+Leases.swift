@@ -77,7 +77,7 @@ extension ModelRun {
     mutating func beat(on connection: isolated Connection) throws {
         guard let worker = (workers + formerWorkers).randomElement(using: &random) else { return }
         var beaten: [(model: JobLease, real: JobLease)] = []
-        for claim in claims where Bool.random(using: &random) { beaten.append(claim) }
+        for claim in claims where claim.real.worker == worker && Bool.random(using: &random) { beaten.append(claim) }
         let answer = try queue.beat(
             .init(
                 worker: worker,

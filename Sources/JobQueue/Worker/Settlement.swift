@@ -47,12 +47,22 @@ struct Settlement: Sendable {
     ///
     /// - Throws: ``PostgresError`` when the database cannot be reached or asks to come back later.
     func write(_ jobs: [FinishedJob], _ progress: ExchangeProgress, on connection: isolated Connection) throws {
-        do {
-            try writeAll(jobs, progress, on: connection)
-        } catch let error as PostgresError where Self.isHeldUp(error) {
-            let open = jobs.filter { !progress.written.isSettled($0.job.leased) }
-            try writeAll(withoutLocked(open, progress, on: connection), progress, on: connection)
+        for part in Self.byRegistration(jobs) {
+            do {
+                try writeAll(part, progress, on: connection)
+            } catch let error as PostgresError where Self.isHeldUp(error) {
+                let open = part.filter { !progress.written.isSettled($0.job.leased) }
+                try writeAll(withoutLocked(open, progress, on: connection), progress, on: connection)
+            }
         }
+    }
+
+    /// Parts jobs by whom they were claimed for: a worker that was registered anew may still have to write what it did
+    /// of a job before, and of two claims of one job the later has the higher number in one life of the database alone.
+    private static func byRegistration(_ jobs: [FinishedJob]) -> [[FinishedJob]] {
+        let first = jobs.first?.job.leased.worker
+        guard jobs.contains(where: { $0.job.leased.worker != first }) else { return [jobs] }
+        return Array(Dictionary(grouping: jobs, by: \.job.leased.worker).values)
     }
 
     private func writeAll(_ jobs: [FinishedJob], _ progress: ExchangeProgress, on connection: isolated Connection)
@@ -124,15 +134,18 @@ struct Settlement: Sendable {
         _ progress: ExchangeProgress,
         on connection: isolated Connection
     ) throws -> [FinishedJob] {
-        var jobs = jobs
-        if jobs.contains(where: \.wasLocked) {
-            jobs = try jobs.filter { !$0.wasLocked } + withoutLocked(jobs.filter(\.wasLocked), progress, on: connection)
+        try Self.byRegistration(jobs).flatMap { part in
+            var part = part
+            if part.contains(where: \.wasLocked) {
+                let open = try withoutLocked(part.filter(\.wasLocked), progress, on: connection)
+                part = part.filter { !$0.wasLocked } + open
+            }
+            let doubtful = part.filter(\.isInDoubt).map(\.job.leased)
+            guard !doubtful.isEmpty else { return part }
+            let ended = try queue.ended(doubtful, on: connection)
+            progress.wrote(Written(landed: ended))
+            return part.filter { !ended.contains($0.job.leased) }
         }
-        let doubtful = jobs.filter(\.isInDoubt).map(\.job.leased)
-        guard !doubtful.isEmpty else { return jobs }
-        let ended = try queue.ended(doubtful, on: connection)
-        progress.wrote(Written(landed: ended))
-        return jobs.filter { !ended.contains($0.job.leased) }
     }
 
     /// The verdict without what the server may have refused: the work is done, and is recorded as done.

@@ -11,13 +11,16 @@ extension Worker {
         _ progress: ExchangeProgress,
         on connection: isolated Connection
     ) throws -> [FinishedJob] {
-        guard configuration.fusesClaims, !exchange.plain.isEmpty, exchange.request(after: progress) != nil else {
-            return unwritten
+        guard configuration.fusesClaims, !exchange.plain.isEmpty,
+            let worker = exchange.request(after: progress)?.worker
+        else { return unwritten }
+        func shares(_ finished: FinishedJob) -> Bool {
+            finished.verdict.isCompletion && finished.job.leased.worker == worker
         }
-        let completed = unwritten.filter(\.verdict.isCompletion)
+        let completed = unwritten.filter(shares)
         guard !completed.isEmpty else { return unwritten }
         if completed.count < unwritten.count {
-            try settlement.write(unwritten.filter { !$0.verdict.isCompletion }, progress, on: connection)
+            try settlement.write(unwritten.filter { !shares($0) }, progress, on: connection)
         }
         // What could not be written keeps its slot: perhaps nothing is left to be claimed.
         guard let request = exchange.request(after: progress) else { return completed }

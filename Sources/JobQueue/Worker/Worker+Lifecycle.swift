@@ -88,7 +88,8 @@ extension Worker {
         let beat = JobQueue.Beat(
             worker: worker,
             lifetime: configuration.leaseLifetime,
-            jobs: sent.jobs,
+            // What another registration held is written, or lost, by its fence; it may be a job that this one has, too.
+            jobs: sent.jobs.filter { $0.worker == worker },
             isStopping: isStopping,
             releasesUpTo: sent.releasesUpTo
         )
