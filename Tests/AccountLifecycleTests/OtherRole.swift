@@ -1,5 +1,5 @@
-import Postgres
 import Foundation
+import Postgres
 import TestSupport
 
 /// A role beside the app's, with a schema `others` that anybody may use; it may make things in `public`, too.
