@@ -4,14 +4,15 @@ import Testing
 
 @testable import JobQueue
 
-/// Claims under limits that have nothing to take.
+/// Exchanges of lanes under limits that have nothing to take.
 @Suite(.timeLimit(.minutes(5))) struct IdleLimitTests {
-    /// They lock nothing: somebody else has the row, and they do not wait for it.
+    /// They lock nothing: somebody else has the rows of the limits, and they do not wait for that.
     @Test(arguments: [ClaimBounds.Start?.none, ClaimBounds.Start(bounds: [:], floor: 1_000_000)])
     func nothingIsLockedForNothing(_ bounds: ClaimBounds.Start?) async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
             let lanes = JobHarness.plainLanes
+            let worker = try harness.worker(JobRegistry())
             let id = try await harness.pool.withConnection { connection in
                 try queue.addWorker(
                     lanes,
@@ -19,22 +20,32 @@ import Testing
                     on: connection
                 )
             }
-            let request = JobQueue.ClaimRequest(worker: id, limit: 3, bounds: bounds)
+            func exchanged() async throws -> ExchangeProgress {
+                let exchange = worker.madeExchange(
+                    claiming: 3,
+                    as: id,
+                    plain: [],
+                    limited: lanes,
+                    limitedBounds: bounds
+                )
+                let progress = ExchangeProgress()
+                try await harness.pool.withConnection { connection in
+                    try await worker.carryOut(exchange, progress, on: connection)
+                }
+                return progress
+            }
             try await harness.database.withConnection { other in
                 try await other.transaction { other in
                     try other.execute("select from accountctl.job_limits for update")
-                    let claim = try await harness.pool.withConnection { connection in
-                        try await queue.claimLimited(lanes, request, on: connection)
-                    }
-                    #expect(claim.jobs.isEmpty)
+                    let idle = try await exchanged()
+                    #expect(idle.limitFailure == nil)
+                    #expect(idle.claims.limited == nil)
                 }
             }
-            // Below the bound as well, and one that waits for room.
+            // Below the bound, and one that waits for room.
             try await harness.enqueue(try [JobHarness.plain.job(Note(), limitKey: "a")])
             try await harness.execute("update accountctl.jobs set run_at = 'epoch'")
-            let first = try await harness.pool.withConnection { connection in
-                try await queue.claimLimited(lanes, request, on: connection).jobs
-            }
+            let first = try await exchanged().claims.limited?.jobs ?? []
             #expect(first.count == 1)
             try await harness.enqueue(try [JobHarness.plain.job(Note(), limitKey: "a")])
             try await harness.execute(
@@ -43,10 +54,7 @@ import Testing
             try await harness.pool.withConnection { connection in
                 _ = try queue.finish(.init(outcome: .completed, jobs: first.map(\.leased)), on: connection)
             }
-            let second = try await harness.pool.withConnection { connection in
-                try await queue.claimLimited(lanes, request, on: connection).jobs
-            }
-            #expect(second.count == 1)
+            #expect(try await exchanged().claims.limited?.jobs.count == 1)
         }
     }
 }

@@ -24,14 +24,14 @@ extension PlanTests {
             releasesUpTo: .max
         )
         let claim = JobQueue.ClaimRequest(worker: worker, limit: 10)
-        // Above its bound and below it, and among the parked ones.
-        let none = JobQueue.ClaimRequest(
+        let bounded = JobQueue.ClaimRequest(
             worker: worker,
             limit: 10,
             suspects: true,
             bounds: ClaimBounds.Start(bounds: [:], floor: 1)
         )
         let keyed = Lane(queue: "default", kind: "keyed", timeout: .seconds(60))
+        let unused = Lane(queue: "default", kind: "unused", timeout: .seconds(60))
         let keepHundred: Body = { connection in
             let answer = try #require(try queue.beat(beat, on: connection))
             #expect(answer.held.count == 100)
@@ -41,7 +41,9 @@ extension PlanTests {
         let bodies: [(String, Int, Body)] = [
             ("beat", 1200, keepHundred),
             ("look for suspects", 10, { _ = try queue.hasSuspects(lanes, on: $0) }),
-            ("look under limits", 10, { _ = try $0.one(queue.mayHaveSome(lanes, none), as: Bool.self) }),
+            ("look above bounds", 10, { #expect(try queue.mayTake(lanes, bounded, on: $0)) }),
+            ("look for room", 10, { #expect(try queue.mayTake([keyed], bounded, on: $0)) }),
+            ("look in vain", 10, { #expect(try !queue.mayTake([unused], bounded, on: $0)) }),
             ("rescue", 1200, { _ = try queue.rescue(on: $0) }),
             ("take overdue", 1200, { _ = try queue.takeOverdue(grace: .zero, alarmed: [:], on: $0) }),
             ("age", 10, { _ = try queue.age(lanes, after: .seconds(600), on: $0) }),

@@ -61,6 +61,8 @@ import Testing
                         read.append(
                             try await harness.entries(of: "jobs_parked", on: connection) { connection in
                                 for request in (isBusy ? [full] : []) + [request] {
+                                    let mayTake = try queue.mayTake(Self.lanes, request, on: connection)
+                                    #expect(mayTake)
                                     let claim = try queue.claimLimitedLocked(Self.lanes, request, on: connection)
                                     #expect(!claim.jobs.isEmpty)
                                 }

@@ -13,6 +13,7 @@ extension Worker {
         as id: Int64,
         plain: [Lane] = JobHarness.plainLanes,
         limited: [Lane] = [],
+        limitedBounds: ClaimBounds.Start? = nil,
         plainGoesFirst: Bool = false,
         sentAt: ContinuousClock.Instant = .now
     ) -> Exchange {
@@ -23,7 +24,7 @@ extension Worker {
             request: .init(worker: id, limit: limit),
             plain: plain,
             limited: limited,
-            limitedBounds: nil,
+            limitedBounds: limitedBounds,
             number: core.withLock { $0.book.claimSent() },
             generation: 0,
             plainGoesFirst: plainGoesFirst,

@@ -206,6 +206,8 @@ extension JobQueue {
             set run_at = least(run_at, clock_timestamp())
             where id = \(id)
             and state in ('available', 'scheduled')
+            -- Its worker may have died since, and left it to be cancelled.
+            and cancel_requested_at is null
             returning id
             """,
             as: Int64.self

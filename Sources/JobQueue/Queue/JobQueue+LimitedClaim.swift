@@ -13,8 +13,6 @@ extension JobQueue {
         on connection: isolated Connection
     ) async throws -> LimitedClaim {
         guard !lanes.isEmpty, request.limit > 0 else { return LimitedClaim() }
-        // All workers wait for each other at these rows, and their lock alone has a commit flushed: not for nothing.
-        guard try connection.one(mayHaveSome(lanes, request), as: Bool.self) else { return LimitedClaim() }
         // Whoever else holds these rows, such as a forgotten session, must not hold up the worker.
         return try await connection.briefTransaction { connection in
             try self.claimLimitedLocked(lanes, request, on: connection)

@@ -66,11 +66,15 @@ extension JobQueue {
         )
     }
 
-    /// Whether these lanes have anything that a claim under limits may bring about: a job that is available, or one that
-    /// waits for room.
-    ///
-    /// Looks where the bounds say that jobs are before it looks everywhere.
-    func mayHaveSome(_ lanes: [Lane], _ request: ClaimRequest) -> Statement {
+    /// Whether a claim under limits may take, or let go on, anything of these lanes.
+    func mayTake(_ lanes: [Lane], _ request: ClaimRequest, on connection: isolated Connection) throws -> Bool {
+        // Keys that are known to wait are looked for where their jobs stand; all that was let on lies before them.
+        if request.waiting.values.contains(where: { !$0.places.isEmpty }) { return true }
+        return try connection.one(look(at: lanes, for: request), as: Bool.self)
+    }
+
+    /// Looks where the bounds say that jobs are, then for those that wait for room, then everywhere.
+    private func look(at lanes: [Lane], for request: ClaimRequest) -> Statement {
         let everywhere: Statement = """
             exists (
                 select
@@ -85,13 +89,20 @@ extension JobQueue {
                 \(anyAvailable("\(request.crashed) and \(Self.isAboveBound)"))
             )
             """
+        // One probe per kind; those that wait for something else mostly have no key.
         let waitsForRoom: Statement = """
             exists (
                 select
-                from \(tables.jobs) j
-                where j.state = 'parked'
-                and j.parked_for = 'limit'
-                and j.kind = any(\(lanes.map(\.kind))::text[])
+                from unnest(\(Set(lanes.map(\.kind)).sorted())::text[]) as lane(kind),
+                lateral (
+                    select
+                    from \(tables.jobs) j
+                    where j.state = 'parked'
+                    and j.parked_for = 'limit'
+                    and j.kind = lane.kind
+                    and j.limit_key is not null
+                    limit 1
+                ) waiting
             )
             """
         return request.isBounded

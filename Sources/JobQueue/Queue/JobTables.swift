@@ -64,8 +64,8 @@ struct JobTables: Sendable {
     /// That a row is one of these jobs under the lease of this job.
     ///
     /// Three arrays by themselves would do if no number came twice: see ``JobLease``. The ids ascend, and the place of
-    /// one is found by halving; of a job that is there twice the newest lease counts. Where a failover gave the newest a
-    /// lower number than one of an earlier life, it counts as lost, and the job runs again.
+    /// one is found by halving; of a job that is there twice the newest lease counts. That has the highest number in one
+    /// life of the database alone: callers ask for the jobs of one registration at a time.
     static func isUnderItsLease(_ jobs: [JobLease]) -> Statement {
         let held = jobs.sorted(by: areInOrder)
         let ids = held.map(\.id)

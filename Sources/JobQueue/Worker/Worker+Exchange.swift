@@ -139,6 +139,9 @@ extension Worker {
         request.bounds = exchange.limitedBounds
         request.waiting = core.withLock { $0.limitedBounds.waiting }
         do {
+            // All workers wait for each other at the rows of limits, and their lock alone has a commit flushed: not for
+            // nothing. Nor has such a look counted what runs, as a claim is to do each second.
+            guard try queue.mayTake(exchange.limited, request, on: connection) else { return }
             progress.claimed(try await queue.claimLimited(exchange.limited, request, on: connection))
         } catch let error as PostgresError where error.connectionUsable && error.outcomeKnown {
             progress.limitsFailed(error)

@@ -25,7 +25,7 @@ extension Worker {
     /// What comes before the first claim.
     private func prepare() async throws {
         let queue = self.queue
-        // It would run more than the code allows.
+        // A claim without them would run more than the code allows.
         try await syncKindLimits(patience: JobQueue.longestSilence * 2)
         _ = try await control.withConnection { connection in try queue.promote(on: connection) }
         guard core.withLock({ $0.plan.endsWhenIdle }) else { return }

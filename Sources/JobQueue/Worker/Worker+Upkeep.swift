@@ -12,7 +12,7 @@ extension Worker {
     /// What can wait while handlers hold every connection: the history, ageing, the gauges.
     func upkeep() async {
         let clock = ContinuousClock()
-        // Before a worker that ends when it is idle began, it was kept.
+        // The history of a worker that ends when it is idle was kept before it began.
         let isKept = core.withLock { $0.plan.endsWhenIdle }
         var nextHistory = isKept ? clock.now.advanced(by: .seconds(1800)) : clock.now
         var nextGauges = clock.now
