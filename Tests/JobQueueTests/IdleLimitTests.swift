@@ -20,7 +20,7 @@ import Testing
                     on: connection
                 )
             }
-            func exchanged() async throws -> ExchangeProgress {
+            @Sendable func exchanged() async throws -> ExchangeProgress {
                 let exchange = worker.madeExchange(
                     claiming: 3,
                     as: id,
