@@ -27,13 +27,21 @@ import Testing
                     $$ begin perform nextval('others.calls'); return ''; end $$;
                     create function public.lower(varchar) returns text language plpgsql as
                     $$ begin perform nextval('others.calls'); return ''; end $$;
-                    create table others.notes (note others.note, ids others.id[]);
+                    create function public.pg_column_size(text) returns int language plpgsql as
+                    $$ begin perform nextval('others.calls'); return 0; end $$;
+                    create function public.overlaps(uuid[], uuid[]) returns boolean language plpgsql as
+                    $$ begin perform nextval('others.calls'); return false; end $$;
+                    create operator public.&& (leftarg = uuid[], rightarg = uuid[], function = public.overlaps);
+                    create table others.notes (note others.note, ids others.id[], plain uuid[]);
                     """
             )
             try await stage.sql(
                 """
                 insert into others.notes
-                values (row(\("by " + people[0].email)::text)::others.note, array[\(people[0].id)]::others.id[])
+                values (
+                    row(\("by " + people[0].email)::text)::others.note, array[\(people[0].id)]::others.id[],
+                    array[\(people[0].id)]
+                )
                 """
             )
             let targets = people.map { person in
@@ -47,11 +55,37 @@ import Testing
                 )
             }
             let found = try await SearchPass.run(targets, keptBuckets: [], pool: stage.pool)[0].findings
-            #expect(
-                found.map(\.column).filter { $0.hasPrefix("others.") } == ["others.notes.ids", "others.notes.note"]
-            )
+            let columns = found.map(\.column).filter { $0.hasPrefix("others.") }
+            #expect(columns == ["others.notes.ids", "others.notes.note", "others.notes.plain"])
             let calls = try await other.calls()
             #expect(calls == 0)
+            try await other.drop()
+        }
+    }
+
+    /// As many apps have one to find names without their accents: what the function calls is found by the path.
+    @Test func anIndexWhoseFunctionNamesNoSchemaIsNoHindrance() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp("anna")
+            let other = try await OtherRole(
+                on: stage,
+                making: """
+                    create function public.plain(text) returns text language sql immutable as
+                    $$ select translate($1, 'é', 'e') $$;
+                    create function others.searchable(text) returns text language sql immutable as
+                    $$ select plain($1) $$;
+                    create table others.people (name text);
+                    create index on others.people (lower(others.searchable(name)));
+                    """
+            )
+            try await stage.sql("insert into others.people values (\(person.email))")
+            let target = SearchTarget(
+                request: person.id,
+                userID: person.id,
+                identifiers: [Identifier(email: person.email)].compactMap(\.self)
+            )
+            let found = try await SearchPass.run([target], keptBuckets: [], pool: stage.pool)[0].findings
+            #expect(found.map(\.column).contains("others.people.name"))
             try await other.drop()
         }
     }

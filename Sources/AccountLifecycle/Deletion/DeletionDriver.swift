@@ -131,8 +131,8 @@ package struct DeletionDriver: Sendable {
             services.logger(for: record.id).warning("the database refused a step", metadata: ["error": "\(error)"])
             // A lock may be kept from us for good: who has it is what ends that.
             var holder: LockHolder?
-            if state == .lockNotAvailable {
-                holder = try? await services.pool.withConnection { try LockHolder.find(on: $0) }
+            if state == .lockNotAvailable, let statement = error.statement {
+                holder = try? await services.pool.withConnection { try LockHolder.find(behind: statement, on: $0) }
             }
             let detail = "\(step.rawValue): SQLSTATE \(state)" + (holder.map { ", \($0)" } ?? "")
             result = .failed(Situation(.failing, detail: detail))

@@ -18,11 +18,13 @@ struct LockHolder: Sendable, CustomStringConvertible {
     /// The names that the locks are made of.
     private static let names = ["deletion_brakes", "hourly_ceiling", "shared_objects"].map { "accountctl." + $0 }
 
-    /// Whoever keeps a step waiting at one of them, of several first one that is not of our role.
+    /// Finds who kept a statement waiting that takes one of them, of several first one that is not of our role.
     ///
     /// The brakes are shared among steps: only who has them alone keeps one waiting.
-    static func find(on connection: isolated Connection) throws -> LockHolder? {
-        try connection.first(
+    static func find(behind statement: String, on connection: isolated Connection) throws -> LockHolder? {
+        let names = names.filter { statement.contains("hashtextextended('\($0)'") }
+        guard !names.isEmpty else { return nil }
+        return try connection.first(
             """
             select k.name, l.pid, a.usename::text, a.application_name
             from unnest(\(names)) as k (name)

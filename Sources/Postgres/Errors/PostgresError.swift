@@ -108,7 +108,7 @@ package struct PostgresError: Error, Sendable {
     package var diagnostics: Diagnostics? { facts.diagnostics }
 
     /// The text of the statement, without the values of its parameters.
-    var statement: String? { facts.statement }
+    package var statement: String? { facts.statement }
 
     /// More about it in words, safe to log.
     package var reason: String? { facts.reason }

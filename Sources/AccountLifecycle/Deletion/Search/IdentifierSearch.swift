@@ -97,8 +97,10 @@ struct IdentifierSearch: Sendable {
     /// Searches a table; nil where it has nothing to search.
     private func search(_ table: SearchCatalog.Table, on connection: isolated Connection) async throws -> Found? {
         guard let table = sought.numbers.isEmpty ? table.withoutNumbers : table else { return nil }
+        // By the path of the session: functions of the app's indexes are parsed by it when the table is planned, and often
+        // name what they call without a schema. What our own statements call fits the server's own exactly, or is
+        // qualified.
         return try await connection.reading { connection -> Found in
-            try connection.lookUpInCatalogAlone()
             guard let files = table.files else { return try searchRows(of: table, on: connection) }
             return try search(files, in: table, on: connection)
         }

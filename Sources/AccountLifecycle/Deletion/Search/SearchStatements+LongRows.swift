@@ -16,7 +16,7 @@ extension SearchStatements {
     static func isLong(_ table: SearchCatalog.Table) -> Statement {
         let columns = table.columns.filter { ![.uuid, .number].contains($0.form) }
         guard !columns.isEmpty else { return "false" }
-        let stored = columns.map { "coalesce(pg_column_size(searched.\(quoteIdentifier($0.name))), 0)" }
+        let stored = columns.map { "coalesce(pg_catalog.pg_column_size(searched.\(quoteIdentifier($0.name))), 0)" }
         let whole = columns.map { "octet_length(\(value($0)))::bigint" }
         return Statement(
             unsafeSQL: """

@@ -37,10 +37,13 @@ struct SearchStatements: Sendable {
         for column in table.columns {
             switch column.form {
             case .uuid: conditions.append("searched.\(identifier: column.name)::uuid = any(\(accounts))")
-            case .uuidArray: conditions.append("searched.\(identifier: column.name)::uuid[] && \(accounts)")
+            case .uuidArray:
+                conditions.append("searched.\(identifier: column.name)::uuid[] operator(pg_catalog.&&) \(accounts)")
             case .number: conditions.append("searched.\(identifier: column.name)::numeric = any(\(numbers)::numeric[])")
             case .numberArray:
-                conditions.append("searched.\(identifier: column.name)::numeric[] && \(numbers)::numeric[]")
+                conditions.append(
+                    "searched.\(identifier: column.name)::numeric[] operator(pg_catalog.&&) \(numbers)::numeric[]"
+                )
             case .text: break
             }
         }
