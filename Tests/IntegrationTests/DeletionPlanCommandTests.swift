@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -39,6 +40,45 @@ struct DeletionPlanCommandTests {
                 ["ACCOUNTCTL_DELETION_BUCKETS": "scans"]
             )
             #expect(held.status == 6 && held.output.contains("legal_hold"), "\(held)")
+        }
+    }
+
+    /// How many objects of each bucket a plan names.
+    private struct Planned: Decodable {
+        struct Bucket: Decodable {
+            let objects: Int
+        }
+        let objects: [Bucket]
+    }
+
+    @Test("A file of nobody that one profile names goes by the setting that names its folder")
+    func folders() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            try await site.database.psql(
+                """
+                insert into auth.users (instance_id, id, aud, role, email, created_at)
+                values (
+                    '00000000-0000-0000-0000-000000000000', gen_random_uuid(), 'authenticated', 'authenticated',
+                    'named@example.com', now()
+                );
+                insert into storage.objects (bucket_id, name) values ('avatars', 'defaults/x.png');
+                update public.profiles
+                set avatar_url = 'defaults/x.png'
+                where id = (select id from auth.users where email = 'named@example.com')
+                """
+            )
+            let cases: [(settings: [String: String], status: Int32, objects: [Int])] = [
+                ([:], 6, []), (["ACCOUNTCTL_DELETION_AVATAR_FOLDERS": "defaults"], 0, [1]),
+                (["ACCOUNTCTL_DELETION_KEPT_AVATAR_FOLDERS": "defaults"], 0, []),
+            ]
+            for (settings, status, objects) in cases {
+                let words = ["plan", "named@example.com", "--json", "objects,blockers"]
+                let plan = try await site.deletion(words, settings)
+                #expect(plan.status == status, "\(settings): \(plan)")
+                #expect(plan.output.contains("undecided_file") == (status == 6), "\(settings): \(plan)")
+                let planned = try JSONDecoder().decode(Planned.self, from: Data(plan.output.utf8))
+                #expect(planned.objects.map(\.objects) == objects, "\(settings): \(plan)")
+            }
         }
     }
 }
