@@ -33,8 +33,9 @@ struct UserShowTests {
         let files: [Files]
     }
 
-    private func files(_ stage: OperatorStage) async throws -> [Shown.Files] {
-        let result = try await stage.run(["user", "show", Self.anna, "--json", "files"])
+    private func files(_ stage: OperatorStage, _ settings: [String: String] = [:]) async throws -> [Shown.Files] {
+        let words = ["user", "show", Self.anna, "--json", "files"]
+        let result = try await AccountctlProcess(words, environment: stage.variables.merging(settings) { $1 }).result()
         #expect(result.status == 0, "\(result.errors)")
         return try JSONDecoder().decode(Shown.self, from: Data(result.output.utf8)).files
     }
@@ -110,6 +111,30 @@ struct UserShowTests {
             for text in ["NOT IN USE  SHARED, STAY", "scans"] {
                 #expect(screen.output.contains(text), "\(screen.output)")
             }
+        }
+    }
+
+    @Test("Files in the app's own folders are not counted, be they named by one profile or by several")
+    func foldersOfTheApp() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            try await stage.database.psql(
+                """
+                insert into storage.objects (bucket_id, name, metadata)
+                values ('avatars', 'defaults/x.png', '{"size": 6}');
+                update public.profiles set avatar_url = 'defaults/x.png' where id = '\(Self.anna)'
+                """
+            )
+            let kept = ["ACCOUNTCTL_DELETION_KEPT_AVATAR_FOLDERS": "defaults"]
+            let own = Shown.Files(bucket: "avatars", count: 1, bytes: 6, unused: 0, shared: 0)
+            let others: [[String: String]] = [[:], ["ACCOUNTCTL_DELETION_AVATAR_FOLDERS": "defaults"]]
+            for settings in others {
+                #expect(try await files(stage, settings) == [own], "\(settings)")
+            }
+            #expect(try await files(stage, kept) == [])
+            try await stage.database.psql("update public.profiles set avatar_url = 'defaults/x.png'")
+            #expect(try await files(stage).map(\.shared) == [1])
+            #expect(try await files(stage, kept) == [])
         }
     }
 

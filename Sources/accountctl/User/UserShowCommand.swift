@@ -19,9 +19,10 @@ struct UserShowCommand: AccountctlCommand {
         discussion: """
             Takes any term that find takes; when it names several accounts they are listed and none is shown. Personal data is masked.
             An address is one of Apple's relay by Apple's own claim first and by its domain second, as in user list and relay can-send.
-            Shared are the files of nobody that the profile names and another account names, too: they stay when the account goes, and are
-            not counted among its own. Where telling would take long, among very many profiles, that is left empty, and they are counted
-            among its own: deletion plan always tells.
+            Shared are the files of nobody that the profile names and another account names, too, or that are older than the account:
+            they stay when the account goes, and are not counted among its own. Where telling would take long, among very many
+            profiles, that is left empty, and they are counted among its own: deletion plan always tells. Files of nobody
+            in deletion.kept_avatar_folders that the profile names are the app's, and not counted.
 
             EXIT CODES
               0 shown; 2 the term names several accounts; 3 there is no such account, or it is gone
@@ -65,13 +66,16 @@ struct UserShowCommand: AccountctlCommand {
         let hashKey = try actor?.hashKey ?? context.hashKey()
         let directory = AccountDirectory(hashKey: hashKey)
         let reason = acting.reason
-        let relayDomains = try RelayDomains(context.settings(needing: []).mail.relayDomains)
+        let settings = try context.settings(needing: [])
+        let relayDomains = try RelayDomains(settings.mail.relayDomains)
+        let folders = WorkerServices.policy(settings).avatarFolders
         let report = try await context.withConnection { connection in
             let match = try context.oneAccount(term, in: directory, on: connection)
             let report = try await AccountReport.read(
                 match,
                 hashKey: hashKey,
                 relayDomains: relayDomains,
+                folders: folders,
                 on: connection
             )
             // Before anything is shown: what cannot be recorded is not shown.

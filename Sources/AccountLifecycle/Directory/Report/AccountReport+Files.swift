@@ -31,12 +31,13 @@ extension AccountReport {
     static func files(
         _ id: UUID,
         _ profile: [String: ProfileValue]?,
+        in folders: AvatarFolders,
         byOwner: Bool,
         on connection: isolated Connection
     ) async throws -> [Files] {
         let namesFiles = profile?.keys.contains("avatar_url") == true
         let url = profile?["avatar_url"]?.text
-        let (named, shared) = try await named(by: id, on: connection)
+        let (named, shared) = try await named(by: id, in: folders, on: connection)
         let found = try connection.query(
             """
             with avatar as (
@@ -105,15 +106,17 @@ extension AccountReport {
     /// The unowned objects that the profile names and no other account shares, and how many are shared: a deletion
     /// leaves those, because another account names them too or they are older than this account.
     ///
-    /// Where finding out would take long, nothing counts as shared and the number is nil.
+    /// The app's own are neither. Where finding out would take long, nothing counts as shared and the number is nil.
     private static func named(
         by id: UUID,
+        in folders: AvatarFolders,
         on connection: isolated Connection
     ) async throws -> (keys: [String], shared: Int?) {
         guard let profiles = try DeletionCatalog.readProfiles(on: connection), profiles.hasAvatarURL else {
             return ([], nil)
         }
         let named = try AccountObjects.named(by: [id], profiles: profiles, on: connection)
+            .filter { folders.fate(of: $0.key) != .apps }
         if named.isEmpty { return ([], 0) }
         let shared = try await shared(named, in: profiles, on: connection)?.union(named.filter(\.isOlder))
         return (named.filter { !$0.isOlder && shared?.contains($0) != true }.map(\.key), shared?.count)

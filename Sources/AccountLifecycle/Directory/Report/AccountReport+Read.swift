@@ -17,6 +17,7 @@ extension AccountReport {
     ///   - match: the account, from a lookup.
     ///   - hashKey: the key by which ended requests and operations are found; nil leaves these out.
     ///   - relayDomains: the list for a database that has none.
+    ///   - folders: whose the files of nobody are that the profile names.
     ///   - counting: how long it may take to count the rows of all tables, and of one where that of all took longer.
     ///   - connection: a role that row-level security does not bind.
     /// - Returns: nil when the account has gone meanwhile.
@@ -25,6 +26,7 @@ extension AccountReport {
         _ match: AccountMatch,
         hashKey: HashKey?,
         relayDomains: RelayDomains,
+        folders: AvatarFolders = AvatarFolders(),
         counting: (all: Duration, one: Duration) = (all: .seconds(2), one: .milliseconds(500)),
         on connection: isolated Connection
     ) async throws -> AccountReport? {
@@ -57,7 +59,8 @@ extension AccountReport {
                 mark: isInstalled ? try mark(match.id, on: connection) : nil,
                 events: isInstalled ? try events(match.id, on: connection) : [],
                 profile: profile,
-                files: hasStorage ? try await files(match.id, profile, byOwner: isSmall, on: connection) : [],
+                files: hasStorage
+                    ? try await files(match.id, profile, in: folders, byOwner: isSmall, on: connection) : [],
                 filesAreWhole: isSmall,
                 deletions: deletions,
                 brakes: try open.map { try StandingBrakes.read(of: $0.request, on: connection) },

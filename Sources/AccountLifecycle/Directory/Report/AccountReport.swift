@@ -109,14 +109,17 @@ package struct AccountReport: Sendable {
     }
 
     /// The account's files in a bucket, by the rule of a deletion: those it owns, and of those nobody owns what lies in
-    /// its folder or is named by its profile and by no other; of the last the settings say whether it goes.
+    /// its folder or is named by its profile and by no other.
+    ///
+    /// Of the last the app's own are left out, and those of which no setting says whose they are count.
     package struct Files: Sendable {
         package let bucket: String
         package let count: Int
         package let bytes: Int64
         /// Files that the profile does not name; nil where profiles do not name files of this bucket.
         package let unused: Int?
-        /// Files of nobody that the account's profile names and another account names, too.
+        /// Files of nobody that the account's profile names and another account names, too, or that are older than the
+        /// account.
         ///
         /// They stay when the account goes, and are not counted among its own. Nil where profiles do not name files of
         /// this bucket, and where telling would take long: there they are.
