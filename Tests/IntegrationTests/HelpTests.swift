@@ -62,6 +62,17 @@ struct HelpTests {
         }
     }
 
+    @Test("No command's help has two sections of one title")
+    func titles() throws {
+        for command in try CommandDescription.root().all {
+            let discussion = command.discussion ?? ""
+            // The examples of several such sections are taken together.
+            let examples = discussion.split(separator: "\n").map(String.init).filter { $0 == "EXAMPLES" }
+            let titles = HelpText(abstract: "", discussion: discussion).sections.map(\.title) + examples
+            #expect(Set(titles).count == titles.count, "\(command.path): \(titles)")
+        }
+    }
+
     @Test("Every command's help begins with what it does and with examples, and no example is broken")
     func examplesFirst() async throws {
         for command in try CommandDescription.root().all {

@@ -24,11 +24,8 @@ struct DeletionPauseCommand: AccountctlCommand {
             warning says why, and the exit code.
 
             EXIT CODES
-              0 paused; 3 no such request; 6 a request that has ended, or whose step is under way; 7 all is paused, and the hash key
-              was not made known
-
-            EXIT CODES
-              0 paused, or so already; 3 no such request; 6 it has ended, or a step of it is under way: try again
+              0 paused, or so already; 3 no such request; 6 it has ended, or a step of it is under way: try again; 7 all is paused,
+              and the hash key was not made known
 
             EXAMPLES
               accountctl deletion pause --all --reason "looking into a complaint"
