@@ -8,7 +8,7 @@ package enum ErasureProof: String, Sendable, Hashable {
     /// Every identifier, and some are left in columns that an operator accepted, or files of nobody stayed that the
     /// account's profile named.
     case accepted
-    /// The same, and something is left in columns that an operator accepted.
+    /// What ``userIDOnly`` is, and something is left in columns that an operator accepted.
     case userIDOnlyAccepted = "user_id_only_accepted"
 
     /// The proof of a last search, by how it ended and whether it left something in accepted columns; nil for none.

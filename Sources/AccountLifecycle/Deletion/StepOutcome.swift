@@ -18,7 +18,7 @@ package enum StepOutcome: String, Sendable, Hashable, Codable, PostgresDecodable
     case notRevoked = "not_revoked"
     /// Apple may have given a grant whose answer was lost.
     case grantUnknown = "grant_unknown"
-    /// Nothing is left but what an operator accepted, and files of nobody that other accounts name, too.
+    /// Nothing is left but what an operator accepted, and files of nobody that the account's profile named.
     case accepted
     /// Identifiers were lost with their key, or with an account that somebody else deleted: only the user id could be
     /// searched for, and what the account showed after the loss.
