@@ -15,11 +15,13 @@ struct DeletionListCommand: AccountctlCommand {
         commandName: "list",
         abstract: "List deletion requests, the nearest legal deadline first.",
         discussion: """
-            The end of grace is the moment from which nothing of it can be undone. The column paused is of requests that are paused one by one, in whatever state; a pause of everything, or of the queue of
-            deletions, is told on standard error, by deletion show and by the doctor.
+            The end of grace is the moment from which nothing of it can be undone. The column paused is of requests that are paused
+            one by one, in whatever state; a pause of everything, or of the queue of deletions, is told on standard error, by deletion
+            show and by the doctor.
 
-            With --all, --apple pending names those whose credential Apple has not taken yet, and --apple not_revoked those
-            of which it will not be revoked any more.
+            With --all, --apple pending names those whose credential Apple has not taken yet, --apple not_revoked those of which it
+            will not be revoked any more, and --apple grant_unknown those of which Apple may have granted one in an answer that was
+            lost, so that nobody can revoke it: the app is told not_revoked of these, too.
 
             EXAMPLES
               accountctl deletion list
