@@ -11,12 +11,15 @@ struct DeletionPlanCommand: AccountctlCommand {
         abstract: "Show what the deletion of an account would take along, and what would stop it.",
         discussion: """
             Reads the catalog's foreign keys and counts; changes nothing. A bucket named by neither deletion.buckets nor
-            deletion.kept_buckets stands in the way while the account has objects there, and so does a file of nobody
-            that its profile alone names, in a folder that neither deletion.avatar_folders nor deletion.kept_avatar_folders names. Shared
-            are the files of nobody that the profile names and another account names, too: they stay when the account goes, and are not
-            counted among its own; the receipt counts them. With --ask-triggers the delete is done and rolled back, since only a trigger itself knows whether it refuses, and only
-            the delete whether the rows that stay pass their checks; not where a trigger may reach outside the database (by http, dblink, a foreign table or an untrusted language), which no rollback
-            takes back, nor where rows, rights or numbers stand in the way: those are named as not asked.
+            deletion.kept_buckets stands in the way while the account has objects there, and so does a file of nobody that its profile
+            alone names, in a folder that neither deletion.avatar_folders nor deletion.kept_avatar_folders names. Shared are the files
+            of nobody that the profile names and another account names, too, or that are older than the account: they stay when the
+            account goes, and are not counted among its own; the receipt counts them.
+
+            With --ask-triggers the delete is done and rolled back, since only a trigger itself knows whether it refuses, and only the
+            delete whether the rows that stay pass their checks; not where a trigger may reach outside the database (by http, dblink,
+            a foreign table or an untrusted language), which no rollback takes back, nor where rows, rights or numbers stand in the
+            way: those are named as not asked.
 
             EXIT CODES
               0 nothing stands in the way; 3 no such account; 6 something does

@@ -15,7 +15,7 @@ extension DatabaseDoctor {
         guard part.longest > LateRevocations.patience else { return nil }
         let (verb, end) = (part.count == 1 ? "waits" : "wait", Wording.length(max(part.left, .zero)))
         return DoctorFinding(
-            // What passes by itself has passed by then.
+            // An outage at Apple's side is over within a week: what waits for longer waits for somebody to act.
             part.longest > LateRevocations.patience * 7 ? .error : .warning,
             "apple.revocations",
             "\(credentials(part)) \(verb) for Apple to revoke \(part.count == 1 ? "it" : "them"), the first for "

@@ -14,7 +14,7 @@ extension Launch {
         return command
     }
 
-    /// The same, whatever is repeated.
+    /// The command that the words ask for, whatever option they give twice; nil when the parser has run one of its own.
     ///
     /// The command that the words name parses what follows its name. The whole tree, which takes longer, is asked where
     /// that comes to anything else: help, the version, every mistake.

@@ -19,8 +19,8 @@ struct UserSuspendCommand: ActCommand {
             files can no longer be changed with tokens that are still out. A --reason is needed.
 
             EXIT CODES
-              0 suspended, or so already; 2 declined, or the term names several accounts; 3 no such account; 6 it is being erased,
-              or suspended for longer, which --shorten ends sooner
+              0 suspended; 2 declined, or the term names several accounts; 3 no such account; 6 it is being erased, or suspended for
+              longer, which --shorten ends sooner
 
             EXAMPLES
               accountctl user suspend anna@example.com --reason "spam, ticket 4711" --for 30d
