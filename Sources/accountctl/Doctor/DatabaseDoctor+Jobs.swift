@@ -47,7 +47,8 @@ extension DatabaseDoctor {
             "jobs.paused",
             "the queue \(SafeText.line(setting.name)) is paused since \(Wording.moment(since))\(reason)",
             why: hasCodes
-                ? "Apple's codes expire after five minutes: accounts that sign up now can never be revoked at Apple."
+                ? "Apple's codes expire after five minutes: accounts that sign up now cannot be revoked at Apple until they "
+                    + "sign in with Apple anew."
                 : "None of its jobs start until the queue is resumed.",
             todo: "Go on with: accountctl jobs resume \(SafeText.line(setting.name))"
         )

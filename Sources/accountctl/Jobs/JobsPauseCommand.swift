@@ -14,7 +14,8 @@ struct JobsPauseCommand: AccountctlCommand {
 
             With deletions paused no erasure begins, and none that waits goes on. One that runs goes on through its steps, though:
             accountctl deletion pause --all stops that, too, before its next irreversible step. With apple paused the codes of
-            sign-ins expire, each after five minutes: what was never exchanged is never revoked at Apple.
+            sign-ins expire, each after five minutes: accounts that sign up meanwhile cannot be revoked at Apple until they sign in
+            with Apple anew.
 
             EXAMPLES
               accountctl jobs pause apple --reason "incident 7" --yes
@@ -62,7 +63,8 @@ struct JobsPauseCommand: AccountctlCommand {
             "an erasure that runs goes on through its steps; to stop it before the next irreversible one: "
                 + "accountctl deletion pause --all"
         case AccountLifecycle.queueOfCodes:
-            "codes of sign-ins expire after five minutes: accounts that sign up meanwhile can never be revoked at Apple"
+            "codes of sign-ins expire after five minutes: accounts that sign up meanwhile cannot be revoked at Apple until "
+                + "they sign in with Apple anew"
         default: nil
         }
     }
