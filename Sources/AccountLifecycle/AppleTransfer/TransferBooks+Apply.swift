@@ -75,6 +75,8 @@ extension TransferBooks {
     /// Gives every exchanged account its new identity, one transaction each; accounts that were conflicts are looked at
     /// again.
     ///
+    /// `updated_at` of their rows stays, whatever comes of it: it is when Apple was asked, by which newcomers are told.
+    ///
     /// - Parameter progress: Told after each account how many are dealt with.
     /// - Returns: What was done.
     /// - Throws: ``PostgresError``; `CancellationError`.
@@ -127,8 +129,7 @@ extension TransferBooks {
                 """
                 update accountctl.apple_transfers
                 set state = \(TransferState.conflict.rawValue),
-                    reason = \(conflict),
-                    updated_at = clock_timestamp()
+                    reason = \(conflict)
                 where id = \(id)
                   and \(Self.awaitsApplying)
                 """
@@ -181,8 +182,7 @@ extension TransferBooks {
             set state = \(TransferState.applied.rawValue),
                 -- What the app may have kept: nothing else here tells it any more.
                 old_sub = coalesce(old_sub, \(candidates.first?.0)),
-                reason = null,
-                updated_at = clock_timestamp()
+                reason = null
             where id = \(id)
             """
         )

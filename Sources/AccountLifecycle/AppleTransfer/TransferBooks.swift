@@ -97,7 +97,7 @@ package struct TransferBooks: Sendable {
 
     /// Whether the identity `i` is certainly none of the former team's for this app: Apple called it by an identifier
     /// `k` that was got for the recipient, the recipient has its sub, or it is younger than an exchange, which the
-    /// transfer came before.
+    /// transfer came before and whose moment ``apply(progress:)`` leaves.
     ///
     /// For telling alone, and nobody is kept from being asked about: an app may go to a team, come back, and go there
     /// once more.

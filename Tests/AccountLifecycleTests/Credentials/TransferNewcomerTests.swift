@@ -1,0 +1,47 @@
+import Postgres
+import Testing
+
+@testable import AccountLifecycle
+
+@Suite(.timeLimit(.minutes(5))) struct TransferNewcomerTests {
+    /// Applying comes long after the exchange, and people sign up in between.
+    @Test func whoCameAfterTheExchangeIsANewcomerWhateverApplyingCameTo() async throws {
+        try await CredentialStage.with { stage in
+            let moved = try await stage.signUp(credential: false)
+            let other = try await stage.signUp(credential: false)
+            let late = try await stage.signUp(credential: false)
+            try await stage.sql(
+                """
+                update auth.identities
+                set created_at = now() - interval '30 minutes'
+                where user_id = \(late.id)
+                """
+            )
+            // Exchanged an hour ago, as somebody who has an account of their own.
+            try await stage.sql(
+                """
+                insert into accountctl.apple_transfers
+                    (user_id, client_id, target_team, transfer_identifier, new_sub, state, updated_at)
+                values (
+                    \(moved.id), \(stage.transfer.clientID), \(stage.transfer.targetTeam), 't-1', \(other.sub),
+                    'exchanged', now() - interval '1 hour'
+                )
+                """
+            )
+            let books = TransferBooks(pool: stage.pool, transfer: stage.transfer)
+            var expected = TeamTransfer.Status()
+            (expected.newcomers, expected.exchanged) = (2, 1)
+            #expect(try await books.status() == expected)
+
+            #expect(try await books.apply().conflicts == 1)
+            (expected.exchanged, expected.conflict) = (0, 1)
+            #expect(try await books.status() == expected)
+
+            // The other is of the former team then, as far as anything tells.
+            try await stage.sql("update auth.identities set provider_id = '003.other' where user_id = \(other.id)")
+            #expect(try await books.apply().done == 1)
+            (expected.waiting, expected.newcomers, expected.conflict, expected.applied) = (1, 1, 0, 1)
+            #expect(try await books.status() == expected)
+        }
+    }
+}
