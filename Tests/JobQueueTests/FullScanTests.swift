@@ -17,13 +17,17 @@ import Testing
         try await JobHarness.with { harness in
             let queue = harness.queue
             let worker = try harness.worker(JobRegistry())
+            // One of two that are limited to one runs: the other is looked at, and not taken.
+            let kinds = ["test.plain", "test.limited", "test.limited"]
+            try await harness.enqueue(try kinds.map { try NewJob(kind: $0, queue: "default") })
             let id = try await harness.pool.withConnection { connection in
-                try queue.enqueue([NewJob(kind: "test.plain", queue: "default")], on: connection)
-                return try queue.addWorker(
+                let id = try queue.addWorker(
                     Self.lanes,
                     limits: [.init(kind: "test.limited", running: 1, runningPerKey: nil)],
                     on: connection
                 )
+                _ = try await queue.claimLimited([Self.lanes[1]], .init(worker: id, limit: 1), on: connection)
+                return id
             }
             let now = ContinuousClock.now
             let exchange = worker.madeExchange(
