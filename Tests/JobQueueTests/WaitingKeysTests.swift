@@ -61,7 +61,10 @@ import Testing
                         read.append(
                             try await harness.entries(of: "jobs_parked", on: connection) { connection in
                                 for request in (isBusy ? [full] : []) + [request] {
-                                    let mayTake = try queue.mayTake(Self.lanes, request, on: connection)
+                                    // Of suspects there is none: the look goes on to what waits for room.
+                                    var suspects = request
+                                    suspects.suspects = true
+                                    let mayTake = try queue.mayTake(Self.lanes, suspects, on: connection)
                                     #expect(mayTake)
                                     let claim = try queue.claimLimitedLocked(Self.lanes, request, on: connection)
                                     #expect(!claim.jobs.isEmpty)
