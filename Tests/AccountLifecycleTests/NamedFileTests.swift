@@ -107,21 +107,20 @@ import Testing
         }
     }
 
-    /// A server may write the profile of somebody who is locked out.
+    /// A server may write the profile of somebody who is locked out: a question is too late by then.
     @Test func whatIsNamedAfterTheLockOutIsNotTakenAlong() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
             for key in ["teams/logo.png", "\(person.text)/me.png"] { #expect(try await stage.upload(key, by: nil)) }
             let request = try await stage.request(person)
-            try await stage.drive(request, Self.policy(), once: .before(.deleteAvatars)) {
+            let pause = try await stage.drive(request, Self.policy(), once: .before(.deleteAvatars)) {
                 try await stage.setAvatar(of: person, "teams/logo.png")
             }
-            #expect(try await stage.situation(request)?.code == .undecidedFile)
+            #expect(pause == .ended(.verified))
             #expect(stage.sandbox.storage.files(bucket: "avatars").count == 1)
-            try await stage.setAvatar(of: person, "")
-            #expect(try await stage.drive(request, Self.policy()) == .ended(.verified))
             #expect(try await stage.count("select from storage.objects where name = 'teams/logo.png'") == 1)
-            #expect(try await stage.avatarCounts(request) == ["objects": 1])
+            #expect(try await stage.avatarCounts(request) == ["objects": 1, "shared": 1])
+            #expect(try await stage.proof(request) == "accepted")
         }
     }
 
@@ -133,10 +132,50 @@ import Testing
             #expect(try await stage.upload("team.png", by: nil))
             for one in [person, other] { try await stage.setAvatar(of: one, "team.png") }
             let request = try await stage.request(person)
-            try await stage.drive(request, Self.policy(), once: .before(.deleteRows)) {
+            let pause = try await stage.drive(request, Self.policy(), once: .before(.deleteRows)) {
                 try await stage.setAvatar(of: other, "else.png")
             }
-            #expect(try await stage.situation(request)?.code == .undecidedFile)
+            #expect(pause == .ended(.verified))
+            #expect(stage.sandbox.storage.files(bucket: "avatars").count == 1)
+            #expect(try await stage.avatarCounts(request) == ["objects": 0, "shared": 1])
+            #expect(try await stage.proof(request) == "accepted")
+        }
+    }
+
+    /// To each the other named it, until both were locked out; nobody is stopped there.
+    @Test func whatTwoWhoLeaveAtOnceNamedStaysWhereNobodySaidWhoseItIs() async throws {
+        try await Stage.with { stage in
+            #expect(try await stage.upload("team.png", by: nil))
+            var people: [Person] = []
+            for name in ["anna", "berta"] {
+                let person = try await stage.signUp(name, apple: false)
+                try await stage.setAvatar(of: person, "team.png")
+                people.append(person)
+            }
+            var requests: [UUID] = []
+            for person in people {
+                let request = try await stage.request(person)
+                await #expect(throws: SimulatedCrash.self) {
+                    try await stage.drive(
+                        request,
+                        Self.policy(),
+                        probe: SimulatedCrash.once(at: .after(.lockOut))
+                    )
+                }
+                requests.append(request)
+            }
+            for request in requests {
+                #expect(try await stage.drive(request, Self.policy()) == .ended(.verified))
+                #expect(try await stage.avatarCounts(request) == ["objects": 0, "shared": 1])
+                #expect(try await stage.proof(request) == "accepted")
+                let document = try await stage.value(
+                    "select document from accountctl.deletion_receipts where request_id = \(request)",
+                    as: JSON<ReceiptDocument>.self
+                ).value
+                #expect(
+                    document.outOfScope.contains { $0.contains("files without an owner") && $0.contains("1 stayed") }
+                )
+            }
             #expect(stage.sandbox.storage.files(bucket: "avatars").count == 1)
         }
     }

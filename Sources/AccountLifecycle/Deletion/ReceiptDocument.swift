@@ -66,7 +66,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         else { return [] }
         return [
             "files without an owner that the account's profile named: \(count) stayed, which other accounts name, too, "
-                + "or which were there before it"
+                + "which were there before it, or of which nobody said whose they are"
         ]
     }
 

@@ -38,11 +38,9 @@ extension DeletionRun {
             let objects = found.objects
             if objects.isEmpty {
                 if let listed = try await listedByStorage() { return .failed(listed) }
-                // Named since the preflight.
-                if let undecided = Situation.undecided(files: found.undecided) {
-                    return .stopped(.blocked, undecided, lookAgainAfter: DeletionMachine.lookAgainAfter)
-                }
-                let counts = try await counts(deleted: deleted, shared: found.shared)
+                // What nobody decided about was named since the preflight, or let go by another: it stays, as what is
+                // shared does. Nobody is stopped half-way for it.
+                let counts = try await counts(deleted: deleted, staying: found.shared + found.undecided)
                 return .done(counts.values.allSatisfy { $0 == 0 } ? .nothingFound : .ok, StepFacts(counts: counts))
             }
             try await services.flushes.answer(for: ())
@@ -93,13 +91,13 @@ extension DeletionRun {
     }
 
     /// What was deleted, together with what was before, when the step was done already; and what stays.
-    private func counts(deleted: Int, shared: Int) async throws -> [String: Int] {
+    private func counts(deleted: Int, staying: Int) async throws -> [String: Int] {
         try await services.pool.withConnection { connection in
             let before = try journal.counts(of: .deleteAvatars, on: connection)
             // Once the profile is gone nothing tells any more what stayed.
             let stayed = try accountExists(on: connection) ? 0 : before["shared"] ?? 0
             var counts = ["objects": (before["objects"] ?? 0) + deleted]
-            if max(shared, stayed) > 0 { counts["shared"] = max(shared, stayed) }
+            if max(staying, stayed) > 0 { counts["shared"] = max(staying, stayed) }
             return counts
         }
     }

@@ -76,6 +76,8 @@ extension DeletionRun {
 
     /// Whether an object stayed since another account named it, and none does any more: it would stay for ever.
     ///
+    /// One of which nobody said whose it is stays in any case.
+    ///
     /// Those whom this is about go one after another: of two who leave at once, the second sees that the first is gone.
     private func isLastToNameAnObject(
         in profiles: DeletionCatalog.Profiles?,
@@ -91,7 +93,7 @@ extension DeletionRun {
             folders: services.policy.avatarFolders,
             on: connection
         )
-        .contains { $0.fate != .shared }
+        .contains { $0.fate == .own }
     }
 
     /// Whether a code or a credential came in since revoking ended; it would go with the account, and the grant live on
