@@ -200,23 +200,6 @@ import Testing
         }
     }
 
-    /// Whoever was told so may still decide, also where there is nothing to revoke.
-    @Test func aHoldBeforeTheTurnOfAStepWithoutCredentialsIsInTime() async throws {
-        try await Stage.with { stage in
-            let person = try await stage.signUp()
-            let request = try await stage.request(person)
-            let desk = stage.desk
-            try await stage.drive(request, once: .begun(.revokeApple)) {
-                let holding = try await stage.pool.withConnection {
-                    try await desk.hold(person.id, reason: "court", on: $0)
-                }
-                #expect(holding == .held(1))
-            }
-            #expect(try await stage.situation(request)?.code == .legalHold)
-            #expect(try await cancel(request, on: stage) == .done)
-        }
-    }
-
     /// Of two credentials, one of which is somebody else's by now and is forgotten.
     @Test func whereACredentialIsGoneItHasBegun() async throws {
         try await Stage.with { stage in

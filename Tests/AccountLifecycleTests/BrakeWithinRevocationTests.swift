@@ -8,8 +8,8 @@ import Testing
 
 /// Brakes that are pulled, and identities that move, while credentials are revoked.
 @Suite(.timeLimit(.minutes(5))) struct BrakeWithinRevocationTests {
-    /// Nothing is held that could be revoked: the step would end at once, and with that have begun for good; nor does the
-    /// delete have to be tried once more.
+    /// Nothing is held that could be revoked: the step would end at once, and with that have begun for good, whatever
+    /// whoever pulled the brake was told; nor does the delete have to be tried once more.
     @Test(arguments: Brake.allCases, [false, true])
     func theStepAtAppleDoesNotEndWhereNothingIsHeld(_ brake: Brake, _ isUntried: Bool) async throws {
         try await Stage.with { stage in
@@ -22,6 +22,7 @@ import Testing
             }
             #expect(try await stage.situation(request)?.code == brake.situation)
             #expect(try await stage.count("select from accountctl.deletion_steps where step = 'revoke_apple'") == 0)
+            #expect(try await stage.rehearseCancelling(request) == .done)
             try await stage.sql("drop trigger if exists refuse on public.profiles")
             try await stage.release(brake, on: person, request)
             #expect(try await stage.drive(request) == .ended(.verified))
@@ -97,6 +98,20 @@ import Testing
 }
 
 extension Stage {
+    /// What comes of cancelling, which is undone.
+    fileprivate func rehearseCancelling(_ request: UUID) async throws -> DeletionDesk.Act? {
+        let desk = desk
+        do {
+            try await pool.withTransaction { connection in
+                let act = try await desk.cancel(request, reason: "test", on: connection)
+                throw Rehearsed(act: act)
+            }
+        } catch let rehearsed as Rehearsed {
+            return rehearsed.act
+        }
+        return nil
+    }
+
     /// Drives a request past the preflight although a client id is not configured.
     fileprivate func driveWithoutApple(
         _ request: UUID,
@@ -106,4 +121,9 @@ extension Stage {
         try await sql("update accountctl.deletion_requests set without_apple = true where id = \(request)")
         try await drive(request, once: point, act)
     }
+}
+
+/// Ends a rehearsal.
+private struct Rehearsed: Error {
+    let act: DeletionDesk.Act
 }

@@ -19,7 +19,7 @@ import Testing
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .begun(.revokeApple)))
             let fence = try await stage.claim("account.delete")
             let journal = DeletionJournal(request: request, fence: fence)
-            let desk = stage.desk
+            let desk = stage.patientDesk
             let holding = try await stage.admin.withTransaction { worker in
                 try journal.fenceFlushing(worker)
                 let holding = Task {
@@ -42,7 +42,7 @@ import Testing
             let request = try await stage.request(person)
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.revokeApple)))
             let fence = try await stage.claim("account.delete")
-            let desk = stage.desk
+            let desk = stage.patientDesk
             let driver = DeletionDriver(stage.services())
             let (holding, drive) = try await stage.admin.withTransaction { operating in
                 let holding = try await desk.hold(person.id, reason: "court", on: operating)
@@ -56,37 +56,12 @@ import Testing
         }
     }
 
-    /// It has begun, and nothing has told anybody yet that it is for good.
-    @Test(arguments: [Situation.Code.legalHold, .paused])
-    func whereNothingIsHeldAtAppleTheStepDoesNotEndBehindABrake(_ code: Situation.Code) async throws {
-        try await Stage.with { stage in
-            let person = try await stage.signUp()
-            let request = try await stage.request(person)
-            let desk = stage.desk
-            try await stage.drive(request, once: .begun(.revokeApple)) {
-                try await stage.pool.withConnection { connection in
-                    if code == .legalHold {
-                        let holding = try await desk.hold(person.id, reason: "court", on: connection)
-                        #expect(holding == .held(1))
-                    } else {
-                        let act = try await desk.pause(request, reason: "test", on: connection)
-                        #expect(act == .done)
-                    }
-                }
-            }
-            #expect(try await stage.situation(request)?.code == code)
-            #expect(try await stage.outcome(.revokeApple, request) == nil)
-            let act = try await stage.pool.withConnection { try await desk.cancel(request, reason: "test", on: $0) }
-            #expect(act == .done)
-        }
-    }
-
     /// Without grace the request is opened, and the account locked out, while the hold waits for the account's row.
     @Test func aHoldKnowsARequestThatWasOpenedWhileItWaited() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             let request = UUID()
-            let desk = stage.desk
+            let desk = stage.patientDesk
             let (held, fenced) = AsyncStream.makeStream(of: Void.self)
             let (holding, worker) = try await stage.admin.withTransaction { lockingOut in
                 try lockingOut.execute("select from auth.users where id = \(person.id) for update")
@@ -116,6 +91,11 @@ import Testing
 }
 
 extension Stage {
+    /// The desk of an operator who waits for a machine that stands still.
+    fileprivate var patientDesk: DeletionDesk {
+        DeletionDesk(Operator(name: "test", hashKey: vault.hashKey), patience: .seconds(60))
+    }
+
     /// Has the worker go on, which finds the hold: Apple is not asked, and a cancelling is answered like this.
     fileprivate func expectHeld(
         _ request: UUID,
@@ -126,7 +106,9 @@ extension Stage {
         #expect(try await situation(request)?.code == .legalHold)
         #expect(sandbox.journal.count(.appleRevoke) == 0)
         #expect(try await outcome(.revokeApple, request) == nil)
-        let act = try await pool.withConnection { [desk] in try await desk.cancel(request, reason: "test", on: $0) }
+        let act = try await pool.withConnection { [patientDesk] in
+            try await patientDesk.cancel(request, reason: "test", on: $0)
+        }
         #expect(act == answer)
     }
 
