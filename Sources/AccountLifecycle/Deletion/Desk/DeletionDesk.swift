@@ -258,7 +258,7 @@ package struct DeletionDesk: Sendable {
         try Self.limitLockWaits(to: patience, on: connection)
     }
 
-    /// The same for whoever has no desk.
+    /// Keeps whoever has no desk from waiting for a delete that may take half an hour.
     static func limitLockWaits(to patience: Duration, on connection: isolated Connection) throws {
         try connection.execute("select set_config('lock_timeout', \("\(patience.wholeMilliseconds)"), true)")
     }

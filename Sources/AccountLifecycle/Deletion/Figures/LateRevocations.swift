@@ -17,7 +17,7 @@ package struct LateRevocations: Sendable, Hashable {
         case personReturned = "person_returned"
     }
 
-    /// Those that have come equally far.
+    /// Revocations that have come equally far.
     package struct Part: Sendable, Hashable {
         /// How far, by its word: one that only a later release knows is nothing that fails.
         let standing: String
@@ -35,10 +35,11 @@ package struct LateRevocations: Sendable, Hashable {
 
     private let parts: [Part]
 
-    /// Those that are tried on; nil where there are none.
+    /// Revocations that are tried on; nil where there are none.
     package var waiting: Part? { self[.waiting] }
 
-    /// Those that ended without Apple, and without a reason of the person's, within 90 days; nil where there are none.
+    /// Revocations that ended without Apple, and without a reason of the person's, within 90 days; nil where there are
+    /// none.
     package var givenUp: Part? { self[.givenUp] }
 
     subscript(standing: Standing) -> Part? { parts.first { $0.standing == standing.rawValue } }

@@ -16,7 +16,7 @@ enum AuditLogScrub {
     /// The whole log is read; the usual deadline is for statements with an index.
     private static let deadline = Duration.seconds(1800)
 
-    /// Those entries that name one of the accounts.
+    /// Entries that name one of the accounts.
     ///
     /// The ids in the documents have no index: one pass serves all accounts.
     static func entries(of users: [UUID], on connection: isolated Connection) throws -> [UUID] {
