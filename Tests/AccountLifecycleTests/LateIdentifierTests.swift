@@ -46,26 +46,11 @@ import Testing
             let request = try await stage.request(person)
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.lockOut)))
             try await stage.sql("update auth.users set email = \(new) where id = \(person.id)")
-            let desk = stage.desk
-            _ = try await stage.pool.withConnection { connection in
-                try await desk.proceed(
-                    request,
-                    withoutApple: false,
-                    withoutIdentifiers: true,
-                    reason: "lost",
-                    on: connection
-                )
-            }
+            #expect(try await stage.giveUpIdentifiers(of: request) == .done)
             let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
             let vault = IdentifierVault(keys: other, hashKey: stage.vault.hashKey)
             for _ in 0..<2 {
-                try await stage.sql(
-                    """
-                    update accountctl.deletion_steps
-                    set started_at = started_at - interval '1 hour', finished_at = finished_at - interval '1 hour'
-                    where step = 'preflight'
-                    """
-                )
+                try await stage.agePreflights()
                 let probe = SimulatedCrash.once(at: .before(.lockOut))
                 let driver = DeletionDriver(stage.services(vault: vault, probe: probe))
                 await #expect(throws: SimulatedCrash.self) { try await driver.drive(request) }
@@ -94,18 +79,109 @@ import Testing
             let strange = stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey))
             _ = try await DeletionDriver(strange).drive(request)
             #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
-            let desk = stage.desk
-            _ = try await stage.pool.withConnection { connection in
-                try await desk.proceed(
-                    request,
-                    withoutApple: false,
-                    withoutIdentifiers: true,
-                    reason: "lost",
-                    on: connection
-                )
-            }
+            #expect(try await stage.giveUpIdentifiers(of: request) == .done)
             #expect(try await DeletionDriver(strange).drive(request) == .ended(.verified))
             #expect(try await stage.outcome(.verify, request) == "not_verifiable")
+        }
+    }
+
+    /// Nothing else tells that their key is in use, nor that a worker has not got it.
+    @Test func whatIsCollectedAfterALossNeedsItsKeyAsEveryOther() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp(apple: false)
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.lockOut)))
+            #expect(try await stage.giveUpIdentifiers(of: request) == .done)
+            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
+            let vault = IdentifierVault(keys: other, hashKey: stage.vault.hashKey)
+            try await stage.agePreflights()
+            let probe = SimulatedCrash.once(at: .before(.lockOut))
+            let driver = DeletionDriver(stage.services(vault: vault, probe: probe))
+            await #expect(throws: SimulatedCrash.self) { try await driver.drive(request) }
+            let uses = try await CredentialVault(pool: stage.pool, keys: other).status()
+            #expect(uses.map(\.key) == ["other"])
+            #expect(uses.map(\.deletionRequests) == [1])
+
+            try await stage.drive(request)
+            #expect(try await stage.state(request) == "blocked")
+            #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
+            #expect(try await stage.situation(request)?.subject == "other")
+            // Nor does a preflight put its own in their place.
+            try await stage.agePreflights()
+            try await stage.drive(request)
+            #expect(try await stage.situation(request)?.subject == "other")
+            #expect(try await driver.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.verify, request) == "not_verifiable")
+        }
+    }
+
+    /// A key that is given up as a whole is in use by no request any more.
+    @Test func whatIsCollectedAfterItsKeyIsForgottenIsCounted() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp(apple: false)
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.lockOut)))
+            let actor = Operator(name: "test", hashKey: stage.vault.hashKey)
+            let losses = try await stage.pool.withConnection { connection in
+                try await ForgottenKey.forget("test1", as: actor, reason: "lost", on: connection)
+            }
+            #expect(losses.deletionRequests == 1)
+            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
+            let books = CredentialVault(pool: stage.pool, keys: other)
+            let left = try await books.status()
+            #expect(left.map(\.key) == ["other"])
+            let vault = IdentifierVault(keys: other, hashKey: stage.vault.hashKey)
+            try await stage.agePreflights()
+            let probe = SimulatedCrash.once(at: .before(.lockOut))
+            let driver = DeletionDriver(stage.services(vault: vault, probe: probe))
+            await #expect(throws: SimulatedCrash.self) { try await driver.drive(request) }
+            let uses = try await books.status()
+            #expect(uses.map(\.deletionRequests) == [1])
+            #expect(try await driver.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.verify, request) == "not_verifiable")
+        }
+    }
+
+    /// It is sealed still, under a key that nobody has; what was collected since is not.
+    @Test func whatAnEarlierReleaseGaveUpIsWiped() async throws {
+        try await Stage.with { stage in
+            try await CredentialVault(pool: stage.pool, keys: stage.vault.keys).recordKeys()
+            var requests: [UUID] = []
+            for name in ["anna", "berta", "clara"] {
+                let request = try await stage.request(try await stage.signUp(name, apple: false))
+                try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.lockOut)))
+                requests.append(request)
+            }
+            let (proceeded, forgotten, renewed) = (requests[0], requests[1], requests[2])
+            #expect(try await stage.giveUpIdentifiers(of: renewed) == .done)
+            try await stage.agePreflights()
+            try await stage.driveToCrash(renewed, SimulatedCrash.once(at: .before(.lockOut)))
+            // As that release did it.
+            try await stage.sql("update accountctl.deletion_requests set without_identifiers = true")
+            try await stage.sql(
+                "update accountctl.deletion_requests set sealing_key_id = 'gone' where id = \(forgotten)"
+            )
+            try await stage.sql(
+                """
+                select accountctl.log_operation(
+                    'kim', 'deletion.proceed', facts => jsonb_build_object('request', \(proceeded)::uuid)
+                )
+                """
+            )
+            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
+            for (keys, wiped) in [(stage.vault.keys, 1), (other, 1), (other, 0)] {
+                let told = try await stage.pool.withConnection { connection in
+                    try GivenUpIdentifiers.wipeEarlier(besides: keys, on: connection)
+                }
+                #expect(told == wiped)
+            }
+            let strange = stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey))
+            for request in [proceeded, forgotten] {
+                #expect(try await DeletionDriver(strange).drive(request) == .ended(.verified))
+                #expect(try await stage.outcome(.verify, request) == "not_verifiable")
+            }
+            _ = try await DeletionDriver(strange).drive(renewed)
+            #expect(try await stage.situation(renewed)?.code == .sealingKeyMissing)
         }
     }
 
@@ -124,5 +200,32 @@ import Testing
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.outcome(.verify, request) == "ok")
         }
+    }
+}
+
+extension Stage {
+    /// Has a request go on without its identifiers, as an operator does whose key is lost.
+    fileprivate func giveUpIdentifiers(of request: UUID) async throws -> DeletionDesk.Act {
+        let desk = desk
+        return try await pool.withConnection { connection in
+            try await desk.proceed(
+                request,
+                withoutApple: false,
+                withoutIdentifiers: true,
+                reason: "lost",
+                on: connection
+            )
+        }
+    }
+
+    /// Has every preflight be too old to lock anybody out.
+    fileprivate func agePreflights() async throws {
+        try await sql(
+            """
+            update accountctl.deletion_steps
+            set started_at = started_at - interval '1 hour', finished_at = finished_at - interval '1 hour'
+            where step = 'preflight'
+            """
+        )
     }
 }

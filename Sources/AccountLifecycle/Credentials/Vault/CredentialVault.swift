@@ -78,7 +78,6 @@ package struct CredentialVault: Sendable {
             select sealing_key_id, count(*), \(Use.deletionRequest.rawValue)
             from accountctl.deletion_requests
             where sealing_key_id is not null
-            and not without_identifiers
             group by sealing_key_id
             """,
             as: (String, Int, Use).self

@@ -132,10 +132,12 @@ package enum ForgottenKey {
         let requests = try connection.query(
             """
             update accountctl.deletion_requests
-            set without_identifiers = true, failures = 0
+            set without_identifiers = true,
+                sealed_identifiers = null,
+                sealing_key_id = null,
+                failures = 0
             where sealing_key_id = \(key)
               and finished_at is null
-              and not without_identifiers
             returning id
             """,
             as: UUID.self,

@@ -162,7 +162,8 @@ package struct DeletionDesk: Sendable {
 
     /// Has a request go on although something is missing for good: Apple, or the key of its identifiers.
     ///
-    /// Refused where it is not missing: what is given up here no later look at Apple brings back.
+    /// Refused where it is not missing: what is given up here no later look at Apple brings back. Identifiers are wiped:
+    /// what is sealed with the request from then on is in use, and its key counted.
     package func proceed(
         _ request: UUID,
         withoutApple: Bool,
@@ -170,7 +171,10 @@ package struct DeletionDesk: Sendable {
         reason: String?,
         on connection: isolated Connection
     ) async throws -> Act {
-        try await act(on: request, "deletion.proceed", reason: reason, connection) { connection, _ in
+        let told = withoutIdentifiers ? GivenUpIdentifiers.facts : [:]
+        return try await act(on: request, "deletion.proceed", reason: reason, facts: told, connection) {
+            connection,
+            _ in
             if withoutIdentifiers, try !Self.holdsIdentifiers(request, on: connection) { return .refused(.nothingLost) }
             if withoutApple, try !Self.isHeldUpByApple(request, on: connection) { return .refused(.notHeldUpByApple) }
             try connection.execute(
@@ -178,6 +182,8 @@ package struct DeletionDesk: Sendable {
                 update accountctl.deletion_requests
                 set without_apple = without_apple or \(withoutApple),
                     without_identifiers = without_identifiers or \(withoutIdentifiers),
+                    sealed_identifiers = case when not \(withoutIdentifiers) then sealed_identifiers end,
+                    sealing_key_id = case when not \(withoutIdentifiers) then sealing_key_id end,
                     failures = 0,
                     apple_failures = 0
                 where id = \(request)
@@ -216,11 +222,12 @@ package struct DeletionDesk: Sendable {
         on request: UUID,
         _ action: String,
         reason: String?,
+        facts: [String: String] = [:],
         _ connection: isolated Connection,
         _ body: @Sendable (isolated Connection, UUID) async throws -> Act
     ) async throws -> Act {
         do {
-            return try await take(on: request, action, reason: reason, connection, body)
+            return try await take(on: request, action, reason: reason, facts: facts, connection, body)
         } catch let error as PostgresError where error.waitedTooLong {
             return .refused(try StepUnderWay.refusal(of: request, on: connection))
         }
@@ -230,6 +237,7 @@ package struct DeletionDesk: Sendable {
         on request: UUID,
         _ action: String,
         reason: String?,
+        facts: [String: String],
         _ connection: isolated Connection,
         _ body: @Sendable (isolated Connection, UUID) async throws -> Act
     ) async throws -> Act {
@@ -248,7 +256,9 @@ package struct DeletionDesk: Sendable {
             guard let (state, user) = row else { return .unknownRequest }
             guard !state.isFinal, let user else { return .ended(state) }
             let act = try await body(connection, user)
-            if act == .done { try log(action, user: user, reason: reason, request: request, on: connection) }
+            if act == .done {
+                try log(action, user: user, reason: reason, request: request, facts: facts, on: connection)
+            }
             return act
         }
     }

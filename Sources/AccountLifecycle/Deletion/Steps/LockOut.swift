@@ -123,7 +123,7 @@ extension DeletionRun {
 
     /// Adds the identifiers that the account has gained since they were collected; the caller holds its row locked.
     ///
-    /// - Returns: What comes of the step where those of before do not open, and are not given up.
+    /// - Returns: What comes of the step where those of before do not open.
     func renewIdentifiers(on connection: isolated Connection) throws -> StepResult? {
         let known: [Identifier]
         do {

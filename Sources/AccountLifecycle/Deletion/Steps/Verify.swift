@@ -76,17 +76,14 @@ extension DeletionRun {
         .filter { services.policy.keptBuckets.contains($0.key) }
     }
 
-    /// What was collected; nothing where the account was gone already.
+    /// What was collected; nothing where the account was gone already, or where it was given up with its key and not
+    /// collected again.
     ///
-    /// Where identifiers were given up with their key, what was collected since, as far as it opens: that does not hold
-    /// the request up any more.
+    /// - Throws: `SealingError`, also where others were given up before: what was collected since has a key of its own,
+    ///   which another worker may have.
     func openIdentifiers() throws -> [Identifier] {
         guard let sealed = record.sealedIdentifiers else { return [] }
-        do {
-            return try services.vault.open(sealed, request: record.id, user: user)
-        } catch is SealingError where record.withoutIdentifiers {
-            return []
-        }
+        return try services.vault.open(sealed, request: record.id, user: user)
     }
 
     /// Whether the auth user is there.
