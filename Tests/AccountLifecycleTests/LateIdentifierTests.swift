@@ -142,49 +142,6 @@ import Testing
         }
     }
 
-    /// It is sealed still, under a key that nobody has; what was collected since is not.
-    @Test func whatAnEarlierReleaseGaveUpIsWiped() async throws {
-        try await Stage.with { stage in
-            try await CredentialVault(pool: stage.pool, keys: stage.vault.keys).recordKeys()
-            var requests: [UUID] = []
-            for name in ["anna", "berta", "clara"] {
-                let request = try await stage.request(try await stage.signUp(name, apple: false))
-                try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.lockOut)))
-                requests.append(request)
-            }
-            let (proceeded, forgotten, renewed) = (requests[0], requests[1], requests[2])
-            #expect(try await stage.giveUpIdentifiers(of: renewed) == .done)
-            try await stage.agePreflights()
-            try await stage.driveToCrash(renewed, SimulatedCrash.once(at: .before(.lockOut)))
-            // As that release did it.
-            try await stage.sql("update accountctl.deletion_requests set without_identifiers = true")
-            try await stage.sql(
-                "update accountctl.deletion_requests set sealing_key_id = 'gone' where id = \(forgotten)"
-            )
-            try await stage.sql(
-                """
-                select accountctl.log_operation(
-                    'kim', 'deletion.proceed', facts => jsonb_build_object('request', \(proceeded)::uuid)
-                )
-                """
-            )
-            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
-            for (keys, wiped) in [(stage.vault.keys, 1), (other, 1), (other, 0)] {
-                let told = try await stage.pool.withConnection { connection in
-                    try GivenUpIdentifiers.wipeEarlier(besides: keys, on: connection)
-                }
-                #expect(told == wiped)
-            }
-            let strange = stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey))
-            for request in [proceeded, forgotten] {
-                #expect(try await DeletionDriver(strange).drive(request) == .ended(.verified))
-                #expect(try await stage.outcome(.verify, request) == "not_verifiable")
-            }
-            _ = try await DeletionDriver(strange).drive(renewed)
-            #expect(try await stage.situation(renewed)?.code == .sealingKeyMissing)
-        }
-    }
-
     /// It could not add to what it cannot open, and would leave the account's last address behind unsought.
     @Test func aWorkerWithoutTheKeyLeavesTheAccount() async throws {
         try await Stage.with { stage in

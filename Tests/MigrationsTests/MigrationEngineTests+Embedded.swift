@@ -56,4 +56,44 @@ extension MigrationEngineTests {
             }
         }
     }
+
+    /// Nobody waits for the key that an operator gave up before it was wiped with what it sealed.
+    @Test("Identifiers that were given up with their key are wiped, and those of others are not")
+    func givenUp() async throws {
+        try await TestDatabase.with(.platform) { database in
+            try await database.cluster.psql(
+                database: database.name,
+                files: [Repository.path("sql/platform/allow-storage-policies.sql")]
+            )
+            let all = try MigrationSet.embedded()
+            let before = try MigrationSet(all.migrations.filter { $0.fileName < "0077" })
+            try await Self.up(before, database)
+            try await database.withConnection { connection in
+                for isGivenUp in [false, true] {
+                    try connection.execute(
+                        """
+                        insert into accountctl.deletion_requests
+                            (user_id, origin, run_after, legal_deadline, sealed_identifiers, sealing_key_id,
+                            without_identifiers)
+                        values (gen_random_uuid(), 'operator', now(), now() + interval '30 days', 'x', 'k', \(isGivenUp))
+                        """
+                    )
+                }
+            }
+            try await Self.up(all, database)
+            try await database.withConnection { connection in
+                let left = try connection.query(
+                    """
+                    select without_identifiers, sealed_identifiers is not null, sealing_key_id
+                    from accountctl.deletion_requests
+                    order by 1
+                    """,
+                    as: (Bool, Bool, String?).self
+                )
+                #expect(left.map(\.0) == [false, true])
+                #expect(left.map(\.1) == [true, false])
+                #expect(left.map(\.2) == ["k", nil])
+            }
+        }
+    }
 }

@@ -77,6 +77,7 @@ import Testing
         ("0074_opening_checked.sql", "158bbad428ff4c8a56546af44fa535d6f07281d5bdc53863047f99010fecd68b"),
         ("0075_code_sessions.sql", "cab4b3035cbec33f465c551f6662ccade74a8f106a1414619a78e36f80f7f478"),
         ("0076_log_programs.sql", "845d8531ade8946ca4bdc78e7580587725dc887650e110fa3629958da912ae24"),
+        ("0077_given_up_identifiers.sql", "138337921456039c7facccf0cd7173227a508a59ec4a68f7ce9d72d86eb0a623"),
     ]
 
     @Test func aDatabaseWithFormerTextsCanBeMigrated() throws {

@@ -48,12 +48,7 @@ struct WorkerServices {
     /// - Throws: ``CommandError`` naming the keys; `OtherHashKey`.
     func checkKeys(pool: Pool) async throws {
         try await requireHashKey(pool)
-        let keys = try Self.sealingKeys(settings)
-        let wiped = try await pool.withConnection { try GivenUpIdentifiers.wipeEarlier(besides: keys, on: $0) }
-        if wiped > 0 {
-            logger.notice("wiped identifiers that were given up with their key", metadata: ["requests": "\(wiped)"])
-        }
-        let vault = CredentialVault(pool: pool, keys: keys)
+        let vault = CredentialVault(pool: pool, keys: try Self.sealingKeys(settings))
         let uses = try await vault.status()
         let others = uses.filter(\.isAnother).map { "\"\($0.key)\"" }
         if !others.isEmpty {

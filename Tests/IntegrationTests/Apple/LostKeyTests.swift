@@ -115,34 +115,6 @@ struct LostKeyTests {
         }
     }
 
-    @Test("A worker starts although an earlier release left identifiers sealed that were given up with their key")
-    func givenUpByAnEarlierRelease() async throws {
-        try await AppleProgram.with { program in
-            let person = try await program.signUp(credential: false)
-            try await program.database.psql("create table public.kept (note text)")
-            try await program.database.psql("insert into public.kept values ('\(person.email)')")
-            let request = try await requestDeletion(of: person, program)
-            #expect(try await program.run("worker", "--until-idle", environment: now).status == 0)
-            try await program.database.psql("drop table public.kept")
-            let second = try await AccountctlProcess.run("keys", "new", "second").output
-            let lost = now.merging(["ACCOUNTCTL_KEYS_SEALING_FILE": try program.secretFile("second.keys", second)]) {
-                $1
-            }
-            #expect(try await program.run("worker", "--until-idle", environment: lost).status == 5)
-            try await program.database.psql(
-                """
-                update accountctl.deletion_requests set without_identifiers = true;
-                select accountctl.log_operation('kim', 'deletion.proceed', facts => '{"request": "\(request)"}');
-                """
-            )
-            let retried = try await program.run("deletion", "retry", request, environment: lost)
-            #expect(retried.status == 0, "\(retried.errors)")
-            let worked = try await program.run("worker", "--until-idle", environment: lost)
-            #expect(worked.status == 0, "\(worked.errors)")
-            #expect(try await outcome(request, program) == "verified|not_held|not_verifiable")
-        }
-    }
-
     @Test("A running worker goes on with a key that was added to its file")
     func addedLater() async throws {
         try await AppleProgram.with { program in

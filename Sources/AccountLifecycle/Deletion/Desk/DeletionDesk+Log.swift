@@ -13,12 +13,10 @@ extension DeletionDesk {
         user: UUID?,
         reason: String?,
         request: UUID?,
-        facts: [String: String] = [:],
         on connection: isolated Connection
     ) throws {
-        var told = facts
-        if let request { told["request"] = request.text }
-        try actor.log(action, on: user, reason: reason, facts: told, connection)
+        let facts = request.map { ["request": $0.text] } ?? [:]
+        try actor.log(action, on: user, reason: reason, facts: facts, connection)
     }
 
     /// Logs requests that were opened together, a line for each account, by one statement.

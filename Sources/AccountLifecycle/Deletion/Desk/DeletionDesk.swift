@@ -171,10 +171,7 @@ package struct DeletionDesk: Sendable {
         reason: String?,
         on connection: isolated Connection
     ) async throws -> Act {
-        let told = withoutIdentifiers ? GivenUpIdentifiers.facts : [:]
-        return try await act(on: request, "deletion.proceed", reason: reason, facts: told, connection) {
-            connection,
-            _ in
+        try await act(on: request, "deletion.proceed", reason: reason, connection) { connection, _ in
             if withoutIdentifiers, try !Self.holdsIdentifiers(request, on: connection) { return .refused(.nothingLost) }
             if withoutApple, try !Self.isHeldUpByApple(request, on: connection) { return .refused(.notHeldUpByApple) }
             try connection.execute(
@@ -222,12 +219,11 @@ package struct DeletionDesk: Sendable {
         on request: UUID,
         _ action: String,
         reason: String?,
-        facts: [String: String] = [:],
         _ connection: isolated Connection,
         _ body: @Sendable (isolated Connection, UUID) async throws -> Act
     ) async throws -> Act {
         do {
-            return try await take(on: request, action, reason: reason, facts: facts, connection, body)
+            return try await take(on: request, action, reason: reason, connection, body)
         } catch let error as PostgresError where error.waitedTooLong {
             return .refused(try StepUnderWay.refusal(of: request, on: connection))
         }
@@ -237,7 +233,6 @@ package struct DeletionDesk: Sendable {
         on request: UUID,
         _ action: String,
         reason: String?,
-        facts: [String: String],
         _ connection: isolated Connection,
         _ body: @Sendable (isolated Connection, UUID) async throws -> Act
     ) async throws -> Act {
@@ -256,9 +251,7 @@ package struct DeletionDesk: Sendable {
             guard let (state, user) = row else { return .unknownRequest }
             guard !state.isFinal, let user else { return .ended(state) }
             let act = try await body(connection, user)
-            if act == .done {
-                try log(action, user: user, reason: reason, request: request, facts: facts, on: connection)
-            }
+            if act == .done { try log(action, user: user, reason: reason, request: request, on: connection) }
             return act
         }
     }
