@@ -63,17 +63,7 @@ import Testing
             }
             try await stage.drive(request)
             #expect(try await stage.state(request) == "waiting_for_apple")
-            let desk = stage.desk
-            let act = try await stage.pool.withConnection { connection in
-                try await desk.proceed(
-                    request,
-                    withoutApple: true,
-                    withoutIdentifiers: false,
-                    reason: "x",
-                    on: connection
-                )
-            }
-            #expect(act == .done)
+            #expect(try await stage.proceed(request, withoutApple: true) == .done)
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.outcome(.revokeApple, request) == "pending")
             #expect(try await stage.count("select from accountctl.operator_log where action = 'deletion.proceed'") == 1)
@@ -88,17 +78,7 @@ import Testing
             }
             try await stage.drive(request)
             let (desk, pool) = (stage.desk, stage.pool)
-            func proceed() async throws -> DeletionDesk.Act {
-                try await pool.withConnection { connection in
-                    try await desk.proceed(
-                        request,
-                        withoutApple: true,
-                        withoutIdentifiers: false,
-                        reason: "x",
-                        on: connection
-                    )
-                }
-            }
+            func proceed() async throws -> DeletionDesk.Act { try await stage.proceed(request, withoutApple: true) }
             func takeBack() async throws -> DeletionDesk.Act {
                 try await pool.withConnection { connection in
                     try await desk.waitForApple(request, reason: "x", on: connection)
@@ -203,16 +183,7 @@ import Testing
             #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
             #expect(try await stage.situation(request)?.subject == "test1")
             // Lost for good: the end says so.
-            let desk = stage.desk
-            _ = try await stage.pool.withConnection { connection in
-                try await desk.proceed(
-                    request,
-                    withoutApple: false,
-                    withoutIdentifiers: true,
-                    reason: "lost",
-                    on: connection
-                )
-            }
+            #expect(try await stage.proceed(request, withoutIdentifiers: true) == .done)
             #expect(try await DeletionDriver(strange).drive(request) == .ended(.verified))
             #expect(try await stage.outcome(.verify, request) == "not_verifiable")
             #expect(try await stage.proofs(of: request) == ["user_id_only", "user_id_only", "user_id_only"])

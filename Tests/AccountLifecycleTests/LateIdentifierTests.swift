@@ -46,7 +46,7 @@ import Testing
             let request = try await stage.request(person)
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.lockOut)))
             try await stage.sql("update auth.users set email = \(new) where id = \(person.id)")
-            #expect(try await stage.giveUpIdentifiers(of: request) == .done)
+            #expect(try await stage.proceed(request, withoutIdentifiers: true) == .done)
             let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
             let vault = IdentifierVault(keys: other, hashKey: stage.vault.hashKey)
             for _ in 0..<2 {
@@ -79,7 +79,7 @@ import Testing
             let strange = stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey))
             _ = try await DeletionDriver(strange).drive(request)
             #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
-            #expect(try await stage.giveUpIdentifiers(of: request) == .done)
+            #expect(try await stage.proceed(request, withoutIdentifiers: true) == .done)
             #expect(try await DeletionDriver(strange).drive(request) == .ended(.verified))
             #expect(try await stage.outcome(.verify, request) == "not_verifiable")
         }
@@ -91,7 +91,7 @@ import Testing
             let person = try await stage.signUp(apple: false)
             let request = try await stage.request(person)
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.lockOut)))
-            #expect(try await stage.giveUpIdentifiers(of: request) == .done)
+            #expect(try await stage.proceed(request, withoutIdentifiers: true) == .done)
             let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
             let vault = IdentifierVault(keys: other, hashKey: stage.vault.hashKey)
             try await stage.agePreflights()
@@ -161,20 +161,6 @@ import Testing
 }
 
 extension Stage {
-    /// Has a request go on without its identifiers, as an operator does whose key is lost.
-    fileprivate func giveUpIdentifiers(of request: UUID) async throws -> DeletionDesk.Act {
-        let desk = desk
-        return try await pool.withConnection { connection in
-            try await desk.proceed(
-                request,
-                withoutApple: false,
-                withoutIdentifiers: true,
-                reason: "lost",
-                on: connection
-            )
-        }
-    }
-
     /// Has every preflight be too old to lock anybody out.
     fileprivate func agePreflights() async throws {
         try await sql(

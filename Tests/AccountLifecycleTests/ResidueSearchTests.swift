@@ -15,16 +15,7 @@ import Testing
             for index in 0..<accounts { people.append(try await stage.signUp("anna\(index)")) }
             try await stage.sql("insert into public.wide (c120) values (\("by " + people[0].email))")
             // Many identifiers are looked for here, few by the server.
-            let targets = people.map { person in
-                SearchTarget(
-                    request: person.id,
-                    userID: person.id,
-                    identifiers: [
-                        Identifier(email: person.email), Identifier(phone: "49301234\(person.email.utf8.count)"),
-                    ]
-                    .compactMap(\.self)
-                )
-            }
+            let targets = people.map { SearchTarget($0) }
             let found = try await SearchPass.run(targets, keptBuckets: [], pool: stage.pool)[0].findings
             #expect(found.map(\.column).filter { $0.hasPrefix("public.wide") } == ["public.wide.c120"])
         }

@@ -44,16 +44,7 @@ import Testing
                 )
                 """
             )
-            let targets = people.map { person in
-                SearchTarget(
-                    request: person.id,
-                    userID: person.id,
-                    identifiers: [
-                        Identifier(email: person.email), Identifier(phone: "49301234\(person.email.utf8.count)"),
-                    ]
-                    .compactMap(\.self)
-                )
-            }
+            let targets = people.map { SearchTarget($0) }
             let found = try await SearchPass.run(targets, keptBuckets: [], pool: stage.pool)[0].findings
             let columns = found.map(\.column).filter { $0.hasPrefix("others.") }
             #expect(columns == ["others.notes.ids", "others.notes.note", "others.notes.plain"])
@@ -79,12 +70,7 @@ import Testing
                     """
             )
             try await stage.sql("insert into others.people values (\(person.email))")
-            let target = SearchTarget(
-                request: person.id,
-                userID: person.id,
-                identifiers: [Identifier(email: person.email)].compactMap(\.self)
-            )
-            let found = try await SearchPass.run([target], keptBuckets: [], pool: stage.pool)[0].findings
+            let found = try await SearchPass.run([SearchTarget(person)], keptBuckets: [], pool: stage.pool)[0].findings
             #expect(found.map(\.column).contains("others.people.name"))
             try await other.drop()
         }

@@ -180,17 +180,27 @@ struct WorkerProcessTests {
         }
     }
 
-    @Test("POST /wake is heard by workers, in a database where no queue was ever set as well")
-    func wakes() async throws {
-        try await TestDatabase.with(.migrated) { database in
-            let variables = database.variables.merging(["ACCOUNTCTL_LISTEN_ADMIN": "127.0.0.1:0"]) { $1 }
-            let serve = try AccountctlProcess(["serve"], environment: variables)
-            defer { serve.signal(SIGKILL) }
+    /// A process with an admin listener, and a request that asks it to wake workers.
+    private func serving(_ database: TestDatabase) async throws -> (process: AccountctlProcess, wake: URLRequest) {
+        let variables = database.variables.merging(["ACCOUNTCTL_LISTEN_ADMIN": "127.0.0.1:0"]) { $1 }
+        let serve = try AccountctlProcess(["serve"], environment: variables)
+        do {
             #expect(try await serve.waitForErrors(containing: "admin listener started"))
             let port = try #require(serve.errorsSoFar.firstMatch(of: /"port":"(\d+)"/)?.1)
             var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/wake")))
             request.httpMethod = "POST"
-            let wake = request
+            return (serve, request)
+        } catch {
+            serve.signal(SIGKILL)
+            throw error
+        }
+    }
+
+    @Test("POST /wake is heard by workers, in a database where no queue was ever set as well")
+    func wakes() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            let (serve, wake) = try await serving(database)
+            defer { serve.signal(SIGKILL) }
             let notes = ["accountctl_jobs"]
             try await Listener.with(database.configuration, channels: notes, logger: .silent) { events in
                 for await event in events {
@@ -209,15 +219,10 @@ struct WorkerProcessTests {
     @Test("However often POST /wake comes, workers are told some times a second")
     func manyWakes() async throws {
         try await TestDatabase.with(.migrated) { database in
-            let variables = database.variables.merging(["ACCOUNTCTL_LISTEN_ADMIN": "127.0.0.1:0"]) { $1 }
-            let serve = try AccountctlProcess(["serve"], environment: variables)
+            let (serve, wake) = try await serving(database)
             defer { serve.signal(SIGKILL) }
-            #expect(try await serve.waitForErrors(containing: "admin listener started"))
-            let port = try #require(serve.errorsSoFar.firstMatch(of: /"port":"(\d+)"/)?.1)
-            var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/wake")))
-            request.httpMethod = "POST"
             // Each wake-up tells of three queues: apple, deletions and mail.
-            let (wake, wakes, queues) = (request, 300, 3)
+            let (wakes, queues) = (300, 3)
             let channels = ["accountctl_jobs"]
             try await Listener.with(database.configuration, channels: channels, logger: .silent) { events in
                 var iterator = events.makeAsyncIterator()

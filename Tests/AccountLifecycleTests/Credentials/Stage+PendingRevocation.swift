@@ -19,17 +19,7 @@ extension Stage {
         for endpoint in [Endpoint.appleToken, .appleRevoke] { sandbox.faults.set(.status(503), for: endpoint) }
         // As a look at Apple would leave it, which nothing here has taken.
         try await sql("update accountctl.deletion_requests set state = 'waiting_for_apple' where id = \(request)")
-        let desk = self.desk
-        let act = try await pool.withConnection { connection in
-            try await desk.proceed(
-                request,
-                withoutApple: true,
-                withoutIdentifiers: false,
-                reason: "x",
-                on: connection
-            )
-        }
-        #expect(act == .done)
+        #expect(try await proceed(request, withoutApple: true) == .done)
         try await driveToCrash(request, SimulatedCrash.once(at: .before(.deleteRows)))
         #expect(try await revocation(of: request) == "waiting 0 t pending")
         return request

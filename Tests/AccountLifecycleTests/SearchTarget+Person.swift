@@ -1,0 +1,15 @@
+@testable import AccountLifecycle
+
+extension SearchTarget {
+    /// What is looked for of somebody: the address and a telephone number.
+    init(_ person: Person) {
+        self.init(
+            request: person.id,
+            userID: person.id,
+            identifiers: [
+                Identifier(email: person.email), Identifier(phone: "49301234\(person.email.utf8.count)"),
+            ]
+            .compactMap(\.self)
+        )
+    }
+}
