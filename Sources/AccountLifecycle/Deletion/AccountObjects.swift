@@ -9,13 +9,13 @@ import Postgres
 /// Finds the objects that belong to accounts, by one rule, in one pass for many accounts.
 ///
 /// The rule: an object is an account's when `owner_id` is this account, or `owner`, which Storage has deprecated, where
-/// that is empty; or when both are empty and either the first
-/// segment of its key is the user id, in any case, or this account's profile and no other names it in a folder that
-/// ``AvatarFolders`` tells to be accounts'. What somebody else
+/// that is empty; or when both are empty and either the first segment of its key is the user id, in any case, or this
+/// account's profile and no other names it in a folder that ``AvatarFolders`` tells to be accounts'. What somebody else
 /// owns, what lies in a folder named by another user id, and what was there before the account is never an account's,
-/// whatever its profile says: people write their profiles themselves. An account's own are what its
-/// `avatar_url` names; what another one names, in whatever text, is told by ``AvatarTexts`` and ``AvatarNames``, as it
-/// is for sweeps: in doubt an object is shared, and stays.
+/// whatever its profile says: people write their profiles themselves.
+///
+/// A profile names an object by its `avatar_url`; what another one names, in whatever text, is told by ``AvatarTexts``
+/// and ``AvatarNames``, as it is for sweeps: in doubt an object is shared, and stays.
 enum AccountObjects {
     /// What was found of one account.
     struct Found: Sendable {
