@@ -56,10 +56,7 @@ import Testing
 
     @Test func whatTheOtherNoLongerNamesWhenTheRowsGoGoes() async throws {
         try await Stage.with { stage in
-            let person = try await stage.signUp("anna", apple: false)
-            let other = try await stage.signUp("berta", apple: false)
-            #expect(try await stage.upload("team.png", by: nil))
-            for one in [person, other] { try await stage.setAvatar(of: one, "team.png") }
+            let (person, other) = try await stage.twoWhoName("team.png")
             let request = try await stage.request(person)
             let pause = try await stage.drive(request, once: .before(.deleteRows)) {
                 #expect(try await stage.avatarCounts(request) == ["objects": 0, "shared": 1])
@@ -74,10 +71,7 @@ import Testing
     /// A file that comes late takes the run back, when the profile is gone that named what stayed.
     @Test func theReceiptCountsWhatStayedHoweverOftenFilesAreDeleted() async throws {
         try await Stage.with { stage in
-            let person = try await stage.signUp("anna", apple: false)
-            let other = try await stage.signUp("berta", apple: false)
-            #expect(try await stage.upload("team.png", by: nil))
-            for one in [person, other] { try await stage.setAvatar(of: one, "team.png") }
+            let person = try await stage.twoWhoName("team.png").person
             #expect(try await stage.upload("\(person.text)/first.png", by: nil))
             let request = try await stage.request(person)
             let pause = try await stage.drive(request, once: .before(.verify)) {

@@ -89,10 +89,7 @@ import Testing
     /// Whoever names somebody else's picture keeps it from going; nobody is told that all is gone.
     @Test func thatAPictureStayedIsTold() async throws {
         try await Stage.with { stage in
-            let person = try await stage.signUp("anna", apple: false)
-            let other = try await stage.signUp("mallory", apple: false)
-            #expect(try await stage.upload("photos/anna.png", by: nil))
-            for one in [person, other] { try await stage.setAvatar(of: one, "photos/anna.png") }
+            let person = try await stage.twoWhoName("photos/anna.png").person
             let policy = Self.policy(AvatarFolders(accounts: ["photos"]))
             let request = try await stage.request(person)
             #expect(try await stage.drive(request, policy) == .ended(.verified))
@@ -127,10 +124,7 @@ import Testing
     /// Once the other has let go of it, nobody knows whose it is.
     @Test func whatTheOtherNoLongerNamesIsNotTakenAlongWhereNobodySaidWhoseItIs() async throws {
         try await Stage.with { stage in
-            let person = try await stage.signUp("anna", apple: false)
-            let other = try await stage.signUp("berta", apple: false)
-            #expect(try await stage.upload("team.png", by: nil))
-            for one in [person, other] { try await stage.setAvatar(of: one, "team.png") }
+            let (person, other) = try await stage.twoWhoName("team.png")
             let request = try await stage.request(person)
             let pause = try await stage.drive(request, Self.policy(), once: .before(.deleteRows)) {
                 try await stage.setAvatar(of: other, "else.png")

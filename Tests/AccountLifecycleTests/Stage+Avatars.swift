@@ -1,9 +1,18 @@
 import Foundation
 import Postgres
+import Testing
 
 extension Stage {
     func setAvatar(of person: Person, _ text: String) async throws {
         try await sql("update public.profiles set avatar_url = \(text) where id = \(person.id)")
+    }
+
+    /// Two people whose profiles both name a file that is nobody's.
+    func twoWhoName(_ key: String) async throws -> (person: Person, other: Person) {
+        let people = (try await signUp("anna", apple: false), try await signUp("berta", apple: false))
+        #expect(try await upload(key, by: nil))
+        for one in [people.0, people.1] { try await setAvatar(of: one, key) }
+        return people
     }
 
     /// What the step at the avatars has counted.

@@ -137,7 +137,9 @@ import Testing
                         // Until it is cancelled.
                         _ = try? await apple.inTurn {
                             holding.add()
-                            try await Task.sleep(for: .seconds(600))
+                            let end = AsyncStream<Never>.makeStream()
+                            defer { end.continuation.finish() }
+                            for await _ in end.stream {}
                         }
                     }
                 }
