@@ -42,7 +42,8 @@ extension CredentialEvents {
                   select
                   from accountctl.relay_accounts as r
                   where r.user_id = u.id
-                    and r.address = lower(u.email)
+                    -- Qualified, since `public.lower(varchar)` would fit better than the server's own.
+                    and r.address = pg_catalog.lower(u.email)
               )
         )
         """
