@@ -158,6 +158,7 @@ import Testing
             var registry = JobRegistry()
             try registry.register(JobKind<Note>("test.other")) { _, _ in .completed() }
             let rescuer = try harness.worker(registry) { $0.overdueGrace = .zero }
+            try await rescuer.begin()
             try await rescuer.rescueLost()
             try await rescuer.takeOverdue()
             let records = try await [harness.show(ids[0]), harness.show(ids[1])].map { $0?.record }

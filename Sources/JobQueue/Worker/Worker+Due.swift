@@ -99,6 +99,7 @@ extension Worker {
     }
 
     func rescueLost() async throws {
+        guard core.withLock({ $0.mayRescue(now: .now) }) else { return }
         let queue = self.queue
         let rescued = try await control.withConnection { connection in try queue.rescue(on: connection) }
         guard rescued.jobs > 0 || rescued.workers > 0 else { return }
@@ -111,6 +112,7 @@ extension Worker {
     }
 
     func takeOverdue() async throws {
+        guard core.withLock({ $0.mayRescue(now: .now) }) else { return }
         let queue = self.queue
         let grace = configuration.overdueGrace
         let alarmed = registry.entries.mapValues(\.retry).filter { !$0.value.hasLastAttempt }

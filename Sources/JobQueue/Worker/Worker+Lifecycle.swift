@@ -100,8 +100,7 @@ extension Worker {
             }
             let (stops, mayClaimMore, failedBefore) = core.withLock { core in
                 let couldClaim = core.book.mayClaim(now: .now)
-                let failedBefore = core.failedBeats
-                core.failedBeats = 0
+                let failedBefore = core.wasAnswered(sentAt: now, now: .now)
                 guard let answer else {
                     (core.worker, core.formerWorker) = (nil, worker)
                     return (core.book.disowned(sent), false, failedBefore)

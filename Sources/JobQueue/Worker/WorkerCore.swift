@@ -44,6 +44,8 @@ struct WorkerCore: Sendable {
     var serverClock: (time: Int64, at: Instant)?
     /// How many heartbeats in a row failed.
     var failedBeats = 0
+    /// When a heartbeat was answered after others had failed, or after the leases had run out.
+    var answeredAgainAt: Instant?
 
     init(_ configuration: WorkerConfiguration, reserve: Int, now: Instant) {
         book = LeaseBook(lifetime: configuration.leaseLifetime, now: now)

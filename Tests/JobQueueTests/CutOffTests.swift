@@ -1,0 +1,99 @@
+import Testing
+
+@testable import JobQueue
+
+/// A worker that was cut off from the database for longer than its lease, and has it again.
+@Suite(.timeLimit(.minutes(5))) struct CutOffTests {
+    private let start = ContinuousClock.now
+
+    /// A core that was registered at ``start``.
+    private var core: WorkerCore {
+        var configuration = WorkerConfiguration(name: "test")
+        configuration.leaseLifetime = .seconds(40)
+        var core = WorkerCore(configuration, reserve: 0, now: start)
+        core.book.registered(sentAt: start)
+        return core
+    }
+
+    private func after(_ seconds: Int) -> ContinuousClock.Instant { start.advanced(by: .seconds(seconds)) }
+
+    /// Answers a heartbeat that was sent at that moment.
+    private func answer(_ core: inout WorkerCore, at instant: ContinuousClock.Instant) -> Int {
+        let failed = core.wasAnswered(sentAt: instant, now: instant)
+        _ = core.book.answered(core.book.beat(now: instant), held: [], cancelled: [], lastLease: 0)
+        return failed
+    }
+
+    @Test func whoeverBeatsMayRescue() {
+        var core = core
+        #expect(core.mayRescue(now: start))
+        let failed = answer(&core, at: after(10))
+        #expect(failed == 0)
+        #expect(core.mayRescue(now: after(10)))
+    }
+
+    /// The others, which were cut off with it, beat within a quarter of their leases.
+    @Test func onceTheDatabaseIsThereAgainTheOthersHaveTimeToBeat() {
+        var core = core
+        core.failedBeats = 3
+        #expect(!core.mayRescue(now: after(30)))
+        let failed = answer(&core, at: after(30))
+        #expect(failed == 3)
+        #expect(core.failedBeats == 0)
+        #expect(!core.mayRescue(now: after(39)))
+        // The next one changes nothing about that.
+        let failedSince = answer(&core, at: after(39))
+        #expect(failedSince == 0)
+        #expect(core.mayRescue(now: after(40)))
+    }
+
+    /// No heartbeat of it has failed: it did not run.
+    @Test func soItIsWhereTheProcessStoodStill() {
+        var core = core
+        #expect(!core.mayRescue(now: after(41)))
+        let failed = answer(&core, at: after(41))
+        #expect(failed == 0)
+        #expect(!core.mayRescue(now: after(50)))
+        #expect(core.mayRescue(now: after(51)))
+    }
+
+    /// What it held goes back by its own heartbeat, and no crash is counted where no process died.
+    @Test func takesNeitherItselfNorOthersForLost() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(JobHarness.plain) { _, _ in .completed() }
+            let worker = try harness.worker(registry) {
+                $0.leaseLifetime = .seconds(600)
+                $0.overdueGrace = .zero
+            }
+            try await worker.begin()
+            let registered = worker.core.withLock { $0.worker }
+            let own = try #require(registered)
+            try await harness.enqueue([JobHarness.plain.job(Note())])
+            let job = try await harness.claim(own)[0]
+            // It hears of the lease, which it does not know of.
+            #expect(await worker.beat())
+            let (_, other) = try await harness.lateClaim()
+            try await harness.expire(own)
+            try await harness.execute("update accountctl.jobs set deadline_at = now() - interval '1 minute'")
+            worker.core.withLock { $0.book.endTrust(now: .now) }
+
+            try await worker.rescueLost()
+            try await worker.takeOverdue()
+            #expect(await worker.beat())
+            try await worker.rescueLost()
+            try await worker.takeOverdue()
+
+            let (mine, theirs) = try await (harness.show(job.id)?.record, harness.show(other.id)?.record)
+            #expect(mine?.state == .available)
+            #expect(mine?.crashes == 0)
+            #expect(mine?.attempt == 0)
+            #expect(theirs?.state == .running)
+            #expect(theirs?.crashes == 0)
+            // When that time is over.
+            worker.core.withLock { $0.answeredAgainAt = nil }
+            try await worker.rescueLost()
+            #expect(try await harness.show(other.id)?.record.crashes == 1)
+        }
+    }
+}
