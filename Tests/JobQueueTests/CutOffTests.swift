@@ -62,10 +62,7 @@ import Testing
         try await JobHarness.with { harness in
             var registry = JobRegistry()
             try registry.register(JobHarness.plain) { _, _ in .completed() }
-            let worker = try harness.worker(registry) {
-                $0.leaseLifetime = .seconds(600)
-                $0.overdueGrace = .zero
-            }
+            let worker = try harness.worker(registry) { $0.leaseLifetime = .seconds(600) }
             try await worker.begin()
             let registered = worker.core.withLock { $0.worker }
             let own = try #require(registered)
@@ -75,14 +72,11 @@ import Testing
             #expect(await worker.beat())
             let (_, other) = try await harness.lateClaim()
             try await harness.expire(own)
-            try await harness.execute("update accountctl.jobs set deadline_at = now() - interval '1 minute'")
             worker.core.withLock { $0.book.endTrust(now: .now) }
 
             try await worker.rescueLost()
-            try await worker.takeOverdue()
             #expect(await worker.beat())
             try await worker.rescueLost()
-            try await worker.takeOverdue()
 
             let (mine, theirs) = try await (harness.show(job.id)?.record, harness.show(other.id)?.record)
             #expect(mine?.state == .available)

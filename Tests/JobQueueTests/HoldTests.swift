@@ -175,7 +175,22 @@ import Testing
         }
     }
 
-    /// A worker takes the job from whoever keeps it for longer than that, however well the lease is kept.
+    /// However well the lease is kept.
+    @Test func isHandedBackOnceItsLongestTimeIsOver() async throws {
+        try await JobHarness.with { harness in
+            let job = try await harness.enqueue([Self.kind.job(Note(), uniqueKey: Self.key)])[0].id
+            let hold = try await hold(harness, longest: .seconds(1))
+            let error = await #expect(throws: JobQueueError.self) {
+                try await hold.keep(pool: harness.pool, logger: harness.logger) {
+                    try await harness.until { false }
+                }
+            }
+            #expect(error?.code == .leaseLost)
+            #expect(try await harness.show(job)?.record.state == .available)
+        }
+    }
+
+    /// A call that would go on after that is not begun.
     @Test func endsWithItsLongestTime() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([Self.kind.job(Note(), uniqueKey: Self.key)])

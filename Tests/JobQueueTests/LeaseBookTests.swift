@@ -51,6 +51,19 @@ import Testing
         #expect(again == [])
     }
 
+    /// One that is done only waits for its outcome to be written, be it since the database is away.
+    @Test func whatGoesOnPastItsDeadlineIsOverdue() {
+        var book = book()
+        let grace = Duration.seconds(3)
+        #expect(book.overdue(by: grace, now: start.advanced(by: .seconds(53))) == [])
+        let late = start.advanced(by: .seconds(54))
+        #expect(Set(book.overdue(by: grace, now: late)) == [job(11), job(12)])
+        _ = book.handlerDone(job(11))
+        #expect(book.overdue(by: grace, now: late) == [job(12)])
+        _ = book.tick(now: start.advanced(by: .seconds(60)))
+        #expect(book.overdue(by: grace, now: start.advanced(by: .seconds(61))) == [])
+    }
+
     @Test func aWorkerTakenForLostStopsEverything() {
         var book = book()
         let stops = book.disowned(book.beat(now: start))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-/// What happens to jobs that nobody has in hand: by operators, by the clock, by who enqueues.
+/// What happens to jobs but for what their handlers say: by operators, by the clock, by who enqueues.
 extension ModelRun {
     mutating func enqueue(at step: Int, on connection: isolated Connection) throws {
         let job = try Self.kind.job(Note(), uniqueKey: "\(step)")
@@ -27,13 +27,9 @@ extension ModelRun {
     }
 
     mutating func takeOverdue(on connection: isolated Connection) throws {
-        guard let id = anyJob() else { return }
-        try connection.execute(
-            "update accountctl.jobs set deadline_at = now() - interval '1 minute' where id = \(id)"
-        )
-        model.jobs[id]?.deadlineAt = -60
-        let real = try queue.takeOverdue(grace: .seconds(30), alarmed: [:], on: connection)
-        let wanted = model.takeOverdue(now: 0, grace: 30).count
+        guard let claim = claims.randomElement(using: &random) else { return }
+        let real = try queue.takeOverdue([claim.real], alarmed: [:], on: connection)
+        let wanted = model.takeOverdue([claim.model]).count
         #expect(real == wanted)
     }
 

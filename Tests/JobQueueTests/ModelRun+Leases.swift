@@ -26,7 +26,7 @@ extension ModelRun {
         for job in real {
             let others = model.jobs.filter { $0.value.state == "available" && $0.key != job.id }
             for id in others.keys { model.jobs[id]?.state = "hidden" }
-            let claimed = model.claim(worker: worker, limit: 1, now: step, timeout: 1000)
+            let claimed = model.claim(worker: worker, limit: 1)
             for id in others.keys { model.jobs[id]?.state = "available" }
             #expect(claimed.map(\.id) == [job.id])
             guard let claim = claimed.first else { continue }

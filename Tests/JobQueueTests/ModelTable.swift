@@ -10,7 +10,6 @@ struct ModelTable {
         var worker: Int64?
         var attempt = 0
         var crashes = 0
-        var deadlineAt = 0
         var cancelRequested = false
         /// Whether it was told to run at once while it ran.
         var isWoken = false
@@ -50,7 +49,7 @@ struct ModelTable {
         hosts[id] = Host(expiresAt: now + lifetime, life: life)
     }
 
-    mutating func claim(worker: Int64, limit: Int, now: Int, timeout: Int) -> [JobLease] {
+    mutating func claim(worker: Int64, limit: Int) -> [JobLease] {
         let ids = jobs.filter { $0.value.state == "available" }.keys.sorted().prefix(limit)
         return ids.map { id in
             let lease = nextLease()
@@ -58,7 +57,6 @@ struct ModelTable {
             jobs[id]?.worker = worker
             jobs[id]?.lease = lease
             jobs[id]?.attempt += 1
-            jobs[id]?.deadlineAt = now + timeout
             jobs[id]?.isWoken = false
             claims += 1
             jobs[id]?.claim = claims
@@ -110,9 +108,9 @@ struct ModelTable {
         return due.count
     }
 
-    /// Takes what is past its deadline by `grace`, and returns which jobs.
-    mutating func takeOverdue(now: Int, grace: Int) -> [Int64] {
-        let overdue = jobs.filter { $0.value.state == "running" && $0.value.deadlineAt < now - grace }.keys.sorted()
+    /// Takes jobs from handlers that do not stop, and returns those that were held under their leases.
+    mutating func takeOverdue(_ leases: [JobLease]) -> [Int64] {
+        let overdue = leases.filter { isHeld($0) }.map(\.id)
         for id in overdue {
             free(id, attempt: 0)
             jobs[id]?.state = "scheduled"

@@ -50,10 +50,9 @@ import Testing
             let worker = try await harness.host()
             for attempt in 1...2 {
                 let job = try await harness.claim(worker)[0]
-                try await harness.execute("update accountctl.jobs set deadline_at = now() - interval '1 second'")
                 let taken = try await harness.pool.withConnection { connection in
                     try harness.queue.takeOverdue(
-                        grace: .zero,
+                        [job.leased],
                         alarmed: ["test.plain": .withoutLastAttempt(attempts: 2)],
                         on: connection
                     )

@@ -51,7 +51,7 @@ extension PlanTests {
             ("look for room", 10, looks([keyed], true)),
             ("look in vain", 10, looks([unused], false)),
             ("rescue", 1200, { _ = try queue.rescue(on: $0) }),
-            ("take overdue", 1200, { _ = try queue.takeOverdue(grace: .zero, alarmed: [:], on: $0) }),
+            ("take overdue", 1200, { _ = try queue.takeOverdue(beat.jobs, alarmed: [:], on: $0) }),
             ("age", 10, { _ = try queue.age(lanes, after: .seconds(600), on: $0) }),
             ("limited claim", 1200, { _ = try queue.claimLimitedLocked(lanes, claim, on: $0) }),
             ("keyed claim", 1200, { _ = try queue.claimLimitedLocked([keyed], claim, on: $0) }),

@@ -34,8 +34,11 @@ extension Simulation {
         // However long their workers live.
         now += timeout + grace + 1
         takeOverdue()
-        if let id = table.jobs.first(where: { $0.value.state == "running" })?.key {
-            return "job \(id) is held past its deadline"
+        for process in processes where !process.isDead && process.isRegistered && process.life == table.life {
+            for (job, entry) in process.book.entries where entry.isRunning && job.worker == process.id {
+                guard let row = table.jobs[job.id], row.lease == job.lease, row.worker == job.worker else { continue }
+                return "job \(job.id) is held past its deadline"
+            }
         }
         if let violation = check() { return violation }
         _ = table.promote()
@@ -50,7 +53,7 @@ extension Simulation {
         }
         spawn()
         let index = processes.count - 1
-        for job in table.claim(worker: processes[index].id, limit: .max, now: now, timeout: timeout) {
+        for job in table.claim(worker: processes[index].id, limit: .max) {
             guard table.finish(job, "completed") else { return "job \(job.id) cannot be finished" }
             counted[job.id, default: 0] += 1
         }

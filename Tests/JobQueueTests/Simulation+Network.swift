@@ -22,7 +22,7 @@ extension Simulation {
         let worker = processes[index].id
         switch message {
         case .claim(let number, let generation, let limit, let sentAt):
-            let jobs = table.claim(worker: worker, limit: limit, now: now, timeout: timeout)
+            let jobs = table.claim(worker: worker, limit: limit)
             for job in jobs {
                 guard let claim = table.jobs[job.id]?.claim else { continue }
                 lives[claim] = table.life

@@ -16,9 +16,12 @@ extension Simulation {
         }
     }
 
-    /// The attempts count.
+    /// Each process takes its own; the attempts count.
     mutating func takeOverdue() {
-        for id in table.takeOverdue(now: now, grace: grace) { counted[id, default: 0] += 1 }
+        for process in processes where !process.isDead && !process.isFrozen && process.isRegistered {
+            let overdue = process.book.overdue(by: .milliseconds(grace), now: instant(now))
+            for id in table.takeOverdue(overdue.filter { $0.worker == process.id }) { counted[id, default: 0] += 1 }
+        }
     }
 
     private mutating func end(_ index: Int, _ job: JobLease, _ verdict: String) {

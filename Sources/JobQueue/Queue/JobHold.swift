@@ -32,7 +32,7 @@ package final class JobHold: Sendable {
     private let holder: Holder
     private let job: JobLease
     private let trustedUntil: Mutex<ContinuousClock.Instant>
-    /// When others take the job, however long it is kept.
+    /// When it is handed back, whatever is still to be done.
     private let endsAt: ContinuousClock.Instant
 
     fileprivate init(
@@ -64,7 +64,8 @@ package final class JobHold: Sendable {
 
     /// Keeps the job while `body` works on it, and hands it back afterwards, whatever comes of it.
     ///
-    /// `body` is cancelled, and waited for, once somebody else has the job or it is cancelled.
+    /// `body` is cancelled, and waited for, once somebody else has the job, it is cancelled, or was held for as long as it
+    /// may be.
     ///
     /// - Throws: What `body` throws; ``JobQueueError`` `leaseLost`, `cancelled`.
     package func keep<Result: Sendable>(
@@ -101,6 +102,9 @@ package final class JobHold: Sendable {
         var failed = 0
         while (try? await Task.sleep(for: holder.lifetime / 4, clock: .continuous)) != nil {
             let sentAt = ContinuousClock.now
+            guard sentAt < endsAt else {
+                throw JobQueueError(.leaseLost, "job \(job.id) was held by hand for as long as it may be")
+            }
             let beat = JobQueue.Beat(
                 worker: job.worker,
                 lifetime: holder.lifetime,

@@ -91,7 +91,8 @@ extension JobQueue {
     /// Makes locked jobs running ones, for a worker of this life of the database: another could end none of them.
     ///
     /// `ids` is an array and not a join: the plan of a join flips to a scan of the whole table when statistics were
-    /// taken while it was empty.
+    /// taken while it was empty. Of `deadline_at` only people read, and workers of older releases: a worker of this one
+    /// goes by its own clock.
     func take(_ ids: Statement, _ lanes: [Lane], worker: Int64) -> Statement {
         let seconds = lanes.map(\.timeout.seconds)
         // All kinds of a worker often have one time limit; a search per job is for the others.

@@ -92,16 +92,19 @@ extension JobQueue {
         return (Int(jobs), Int(workers))
     }
 
-    /// Takes jobs that are past their deadline by `grace` although their worker lives: their handlers did not stop when
-    /// told.
+    /// Takes jobs of one registration from its own handlers, which did not stop at their deadline when told: each that
+    /// is still held under its lease, and whose row nobody has locked.
     ///
     /// The attempt counts. Of the kinds that must not be given up, whose policies `alarmed` holds, a job that used up
     /// its usual attempts waits for as long as its alarm, and somebody should look.
+    ///
+    /// Returns how many.
     func takeOverdue(
-        grace: Duration,
+        _ jobs: [JobLease],
         alarmed: [String: RetryPolicy],
         on connection: isolated Connection
     ) throws -> Int {
+        guard !jobs.isEmpty else { return 0 }
         let kinds = alarmed.keys.sorted()
         let policies = kinds.compactMap { alarmed[$0] }
         func ofKind(_ values: Statement) -> Statement { "(\(values))[array_position(\(kinds)::text[], kind::text)]" }
@@ -122,8 +125,7 @@ extension JobQueue {
             where id = any(array(
                 select id
                 from \(tables.jobs)
-                where state = 'running'
-                and deadline_at < clock_timestamp() - \(grace.seconds)::double precision * interval '1 second'
+                where \(tables.isHeld(jobs))
                 for update skip locked
             ))
             """

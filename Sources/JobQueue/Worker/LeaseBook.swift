@@ -197,6 +197,11 @@ struct LeaseBook: Sendable {
         return stops
     }
 
+    /// The jobs whose handlers go on although their deadline lies further back than `grace`.
+    func overdue(by grace: Duration, now: Instant) -> [JobLease] {
+        entries.filter { $0.value.isRunning && $0.value.deadline.advanced(by: grace) < now }.map(\.key)
+    }
+
     /// The worker ends and waits no longer.
     ///
     /// Returns the handlers to stop.

@@ -111,13 +111,20 @@ extension Worker {
         if rescued.jobs > 0 { await madeRoom() }
     }
 
+    /// Lets go of jobs whose handlers here go on although their time is over.
+    ///
+    /// By this worker's own books: in the table they lie among all that ran since the oldest snapshot.
     func takeOverdue() async throws {
-        guard core.withLock({ $0.mayRescue(now: .now) }) else { return }
-        let queue = self.queue
         let grace = configuration.overdueGrace
+        let jobs = core.withLock { core in
+            let worker = core.worker
+            return core.book.overdue(by: grace, now: .now).filter { $0.worker == worker }
+        }
+        guard !jobs.isEmpty else { return }
+        let queue = self.queue
         let alarmed = registry.entries.mapValues(\.retry).filter { !$0.value.hasLastAttempt }
         let overdue = try await control.withConnection { connection in
-            try queue.takeOverdue(grace: grace, alarmed: alarmed, on: connection)
+            try queue.takeOverdue(jobs, alarmed: alarmed, on: connection)
         }
         guard overdue > 0 else { return }
         metrics.overdue.increment(by: overdue)

@@ -9,7 +9,7 @@ extension WorkerCore {
         return failedBeats
     }
 
-    /// Whether this worker may take jobs for lost or overdue, its own among them.
+    /// Whether this worker may take others for lost, and itself.
     ///
     /// Not while it was cut off from the database, or stood still, and a while longer: others that were so with it live,
     /// and are about to beat and to write what they have done. Taken for lost they would count a crash of each job that
