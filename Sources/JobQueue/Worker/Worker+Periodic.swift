@@ -22,38 +22,58 @@ extension Worker {
     }
 
     /// Enqueues what the schedules name, by the server's clock.
+    ///
+    /// One whose turn or unique key another session has locked keeps no other from being enqueued, and is tried again.
+    ///
+    /// - Throws: ``PostgresError``; that of the first such schedule after all have been tried.
     func enqueuePeriodic(_ zones: [String: ZoneRules]) async throws {
         let (worker, time) = core.withLock { ($0.worker, $0.serverTime(now: .now)) }
         guard !registry.periodic.isEmpty, let time else { return }
         let now = Int(time.timeIntervalSince1970)
+        var failure: PostgresError?
         for periodic in registry.periodic {
             guard let rules = zones[periodic.zone],
                 seenInstants.withLock({ $0.mayHaveCome(periodic.name, by: now, as: worker) })
             else { continue }
-            let queue = self.queue
-            let last = seenInstants.withLock { $0.last(of: periodic.name) }
-            guard let instant = periodic.schedule.latest(through: now, in: rules) else {
-                // Its instants are rarer than the time that is looked back. It counts as seen all the same, or its
-                // first instant would be taken for one from before it was known.
-                if last == nil {
-                    try await control.withConnection { connection in
-                        try queue.remember(periodic, at: now, on: connection)
-                    }
+            do {
+                try await enqueue(periodic, by: now, in: rules, as: worker)
+            } catch let error as PostgresError where Settlement.isHeldUp(error) {
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Enqueues what one schedule names for the latest of its instants, unless somebody did.
+    private func enqueue(
+        _ periodic: PeriodicJob,
+        by now: Int,
+        in rules: ZoneRules,
+        as worker: Int64?
+    ) async throws {
+        let queue = self.queue
+        let last = seenInstants.withLock { $0.last(of: periodic.name) }
+        guard let instant = periodic.schedule.latest(through: now, in: rules) else {
+            // Its instants are rarer than the time that is looked back. It counts as seen all the same, or its first
+            // instant would be taken for one from before it was known.
+            if last == nil {
+                try await control.withConnection { connection in
+                    try queue.remember(periodic, at: now, on: connection)
                 }
-                seenInstants.withLock { $0.saw(periodic.name, last ?? now, at: now, as: worker) }
-                continue
             }
-            var isOurs = false
-            if last != instant {
-                isOurs = try await control.withConnection { connection in
-                    try await queue.enqueue(periodic, at: instant, on: connection)
-                }
+            seenInstants.withLock { $0.saw(periodic.name, last ?? now, at: now, as: worker) }
+            return
+        }
+        var isOurs = false
+        if last != instant {
+            isOurs = try await control.withConnection { connection in
+                try await queue.enqueue(periodic, at: instant, on: connection)
             }
-            seenInstants.withLock { $0.saw(periodic.name, instant, at: now, as: worker) }
-            if isOurs {
-                wake()
-                await tellOthers()
-            }
+        }
+        seenInstants.withLock { $0.saw(periodic.name, instant, at: now, as: worker) }
+        if isOurs {
+            wake()
+            await tellOthers()
         }
     }
 }
