@@ -27,6 +27,26 @@ import Testing
         }
     }
 
+    /// Both operators have what they asked for: it runs again.
+    @Test func aRetryMeetsARetry() async throws {
+        try await JobHarness.with { harness in
+            let id = try await harness.enqueue([JobHarness.plain.job(Note())])[0].id
+            try await harness.pool.withConnection { connection in
+                try harness.queue.discard(id, reason: "test", on: connection)
+            }
+            let second = try await harness.pool.withTransaction { first in
+                _ = try harness.queue.retry(id, on: first)
+                let second = Task {
+                    try await harness.pool.withConnection { connection in try harness.queue.retry(id, on: connection) }
+                }
+                try await first.waitUntilSomebodyIsBlocked()
+                return second
+            }
+            #expect(try await second.value == JobHarness.plain.queue)
+            #expect(try await harness.show(id)?.record.state == .available)
+        }
+    }
+
     @Test func aCancelMeetsARetry() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([JobHarness.plain.job(Note())])

@@ -134,11 +134,16 @@ extension JobQueue {
             throw isTaken
         }
         if let revived { return revived }
-        guard let state = try show(id, on: connection)?.record.state else {
+        guard let record = try show(id, on: connection)?.record else {
             throw JobQueueError(.notFound, field: "id", "there is no job \(id)")
         }
-        if state.canBeRetried { throw isTaken }
-        throw JobQueueError(.wrongState, "job \(id) \(state.isEnded ? "has completed" : "is running")")
+        let state = record.state
+        guard state.canBeRetried else {
+            throw JobQueueError(.wrongState, "job \(id) \(state.isEnded ? "has completed" : "is running")")
+        }
+        if state.isEnded { throw isTaken }
+        // Somebody else has just brought it back.
+        return record.queue
     }
 
     /// Checks how long a job is to wait.
