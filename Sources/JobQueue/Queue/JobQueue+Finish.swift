@@ -12,7 +12,11 @@ extension JobQueue {
     /// Which of these jobs ended under their leases.
     func ended(_ jobs: [JobLease], on connection: isolated Connection) throws -> Set<JobLease> {
         try leased(
-            "select id, lease, worker from \(tables.history) where \(JobTables.isUnderItsLease(jobs))",
+            """
+            select id, lease, worker
+            from \(tables.history)
+            where \(JobTables.isUnderItsLease(jobs, of: "worker"))
+            """,
             on: connection
         )
     }
@@ -25,7 +29,6 @@ extension JobQueue {
             select id, lease, worker
             from \(tables.jobs)
             where \(JobTables.isUnderItsLease(jobs))
-            and state = 'running'
             and id <> all(array(
                 select id
                 from \(tables.jobs)

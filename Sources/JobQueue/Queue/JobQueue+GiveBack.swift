@@ -102,7 +102,6 @@ extension JobQueue {
             select id, lease, worker
             from \(tables.jobs)
             where \(JobTables.isUnderItsLease(jobs))
-            and state = 'running'
             and \(Self.waitsBriefly)
             for update
         ),

@@ -66,16 +66,25 @@ struct JobTables: Sendable {
     /// Three arrays by themselves would do if no number came twice: see ``JobLease``. The ids ascend, and the place of
     /// one is found by halving; of a job that is there twice the newest lease counts. That has the highest number in one
     /// life of the database alone: callers ask for the jobs of one registration at a time.
-    static func isUnderItsLease(_ jobs: [JobLease]) -> Statement {
+    ///
+    /// `worker` says who holds a row, or held it.
+    static func isUnderItsLease(_ jobs: [JobLease], of worker: Statement = JobTables.runner) -> Statement {
         let held = jobs.sorted(by: areInOrder)
         let ids = held.map(\.id)
         let place = place(among: ids)
         return """
             id = any(\(ids)::bigint[])
             and lease = (\(held.map(\.lease))::bigint[])\(place)
-            and worker = (\(held.map(\.worker))::bigint[])\(place)
+            and \(worker) = (\(held.map(\.worker))::bigint[])\(place)
             """
     }
+
+    /// Who runs a job, a row of the hot table; null of one that does not run.
+    ///
+    /// From this form the planner does not conclude that the row lies in the indexes of what runs. It would read one of
+    /// them from end to end where it takes the table for empty, and keep that plan; and they hold all that runs, and
+    /// behind an old snapshot all that ever ran.
+    static let runner: Statement = "case when state = 'running' then worker end"
 
     /// Whether two jobs are in the order in which ``place(among:)`` finds them.
     static func areInOrder(_ one: JobLease, _ other: JobLease) -> Bool { (one.id, one.lease) < (other.id, other.lease) }
@@ -102,12 +111,9 @@ struct JobTables: Sendable {
         """
     }
 
-    /// `worker + 0` keeps the planner off the index of running jobs: under an old snapshot it still holds every row that
-    /// these workers ever ran.
     private func isHeld(by workers: [Int64]) -> Statement {
         """
-        state = 'running'
-        and worker + 0 = any(array(
+        \(Self.runner) = any(array(
             select id
             from \(self.workers)
             where id = any(\(workers)::bigint[])
