@@ -12,7 +12,7 @@ extension ModelRun {
         model.register(id, now: 0, lifetime: 10)
     }
 
-    mutating func claim(at step: Int, on connection: isolated Connection) throws {
+    mutating func claim(on connection: isolated Connection) throws {
         guard let worker = workers.randomElement(using: &random) else { return }
         let limit = Int.random(in: 1...3, using: &random)
         // The model has one kind of claim; the engine tells suspects apart.

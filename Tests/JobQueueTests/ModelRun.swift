@@ -35,7 +35,7 @@ struct ModelRun {
         switch Int.random(in: 0..<20, using: &random) {
         case 0, 1: try enqueue(at: step, on: connection)
         case 2: try addWorker(on: connection)
-        case 3, 4, 5: try claim(at: step, on: connection)
+        case 3, 4, 5: try claim(on: connection)
         case 6, 7: try finish(on: connection)
         case 8: try giveBack(on: connection)
         case 9: try release(on: connection)
