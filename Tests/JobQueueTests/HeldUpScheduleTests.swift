@@ -3,39 +3,61 @@ import Testing
 
 @testable import JobQueue
 
-/// A schedule whose job another session holds up.
+/// A schedule whose job another session holds up, such as by a transaction that somebody forgot in a terminal.
 @Suite(.timeLimit(.minutes(5))) struct HeldUpScheduleTests {
-    /// Such as by a transaction that somebody forgot in a terminal: the others come all the same, and it does afterwards.
-    @Test func keepsNoOtherFromItsTurn() async throws {
-        try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(JobHarness.plain) { _, _ in .completed() }
-            let held = try JobHarness.plain.job(Note(), uniqueKey: "held")
-            let other = try JobHarness.plain.job(Note(), uniqueKey: "other")
-            try registry.schedule(PeriodicJob(name: "held", schedule: "* * * * *", job: held))
-            try registry.schedule(PeriodicJob(name: "other", schedule: "* * * * *", job: other))
+    private static let held = "held"
+
+    /// A worker with two schedules, whose turns have come.
+    private func worker(_ harness: JobHarness) async throws -> Worker {
+        var registry = JobRegistry()
+        try registry.register(JobHarness.plain) { _, _ in .completed() }
+        for name in [Self.held, "other"] {
+            try registry.schedule(PeriodicJob(name: name, schedule: "* * * * *", job: job(name)))
             // The first instant ever seen would only be remembered.
             try await harness.execute(
-                """
-                insert into accountctl.periodic_slots (name, slot)
-                select name, now() - interval '1 hour'
-                from unnest(array['held', 'other']) as name
-                """
+                "insert into accountctl.periodic_slots (name, slot) values (\(name), now() - interval '1 hour')"
             )
-            let worker = try harness.worker(registry)
+        }
+        return try harness.worker(registry)
+    }
+
+    private func job(_ name: String) throws -> NewJob { try JobHarness.plain.job(Note(), uniqueKey: name) }
+
+    /// The others come all the same, and it does afterwards.
+    @Test func keepsNoOtherFromItsTurn() async throws {
+        try await JobHarness.with { harness in
+            let worker = try await worker(harness)
             try await worker.begin()
             let zones = try await worker.readZones()
+            let job = try job(Self.held)
             try await harness.pool.withTransaction { session in
-                _ = try harness.queue.enqueue([held], on: session)
+                try harness.queue.enqueue([job], on: session)
                 await #expect(throws: PostgresError.self) { try await worker.enqueuePeriodic(zones) }
-                let found = try await harness.count("select count(*) from accountctl.jobs where unique_key = 'other'")
-                #expect(found == 1)
+                let others = try await harness.count(
+                    "select count(*) from accountctl.jobs where unique_key = 'other'"
+                )
+                #expect(others == 1)
             }
             try await worker.enqueuePeriodic(zones)
             let turns = try await harness.count(
                 "select count(*) from accountctl.periodic_slots where name = 'held' and job is not null"
             )
             #expect(turns == 1)
+        }
+    }
+
+    /// One that cron starts does what else there is.
+    @Test func keepsNoWorkerFromTheRest() async throws {
+        try await JobHarness.with { harness in
+            let worker = try await worker(harness)
+            let job = try job(Self.held)
+            let run = try await harness.pool.withTransaction { session in
+                try harness.queue.enqueue([job], on: session)
+                let run = Task { try await worker.runUntilIdle() }
+                try await harness.until { try await harness.finished("completed") > 0 }
+                return run
+            }
+            try await run.value
         }
     }
 }

@@ -34,7 +34,11 @@ extension Worker {
         while core.withLock({ $0.parked.isDue(now: .now) }) {
             for round in parkedRounds() { try await bringBack(round) }
         }
-        try await enqueuePeriodic(try await readZones())
+        do {
+            try await enqueuePeriodic(try await readZones())
+        } catch let error as PostgresError where Settlement.isHeldUp(error) {
+            // It is tried again, and told of, beside the work.
+        }
         try await promoteDue()
         await keepHistory()
     }
