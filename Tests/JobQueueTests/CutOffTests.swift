@@ -79,7 +79,8 @@ import Testing
             #expect(await worker.beat())
             try await worker.rescueLost()
 
-            let (mine, theirs) = try await (harness.show(job.id)?.record, harness.show(other.id)?.record)
+            let mine = try await harness.show(job.id)?.record
+            let theirs = try await harness.show(other.id)?.record
             #expect(mine?.state == .available)
             #expect(mine?.crashes == 0)
             #expect(mine?.attempt == 0)
