@@ -43,6 +43,43 @@ import Testing
         }
     }
 
+    /// What is held for another client id is refused afterwards, which is no news of the person.
+    @Test func theEndOfTheAppleAccountStaysWhatIsTold() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let web = "com.example.web"
+            let second = try stage.sandbox.apple.signIn(clientID: web, sub: anna.sub)
+            try await stage.hold(second.authorizationCode, of: anna, clientID: web)
+            try await stage.sql("update auth.users set phone = '15550100', phone_confirmed_at = now()")
+            try await hearThatAppleDeleted(anna, stage)
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: web)
+            let services = stage.services()
+            #expect(try await CredentialChecks(services).sweep().gone == 1)
+            try await stage.work(services)
+            #expect(try await stage.outcomes() == ["account-deleted other_sign_in", "grant_gone done"])
+            #expect(
+                try await stage.traces(of: anna)
+                    == .init(sessions: 0, refreshTokens: 0, credentials: 0, mark: "account_deleted", deletions: 0)
+            )
+        }
+    }
+
+    /// Whoever signs in with Apple afterwards has an Apple Account again.
+    @Test func whoCameBackAndStopsIsToldSo() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql("update auth.users set phone = '15550100', phone_confirmed_at = now()")
+            try await hearThatAppleDeleted(anna, stage)
+            try await stage.sql("update accountctl.apple_identity_marks set since = since - interval '2 minutes'")
+            try await stage.sql("update auth.identities set updated_at = now() - interval '1 minute'")
+            let services = stage.services()
+            _ = try await NotificationIntake(services).take(stage.told(about: anna.sub))
+            try await stage.work(services)
+            #expect(try await stage.outcomes() == ["account-deleted other_sign_in", "consent-revoked done"])
+            #expect(try await stage.traces(of: anna).mark == "consent_revoked")
+        }
+    }
+
     /// A link or a code leaves neither an identity nor a password.
     @Test(arguments: ["otp", "magiclink", "recovery", "email/signup", "web3"])
     func accountDeletedErasesNobodyWhoIsSignedInWithoutApple(_ method: String) async throws {

@@ -143,8 +143,14 @@ struct CredentialEvents: Sendable {
         case .react(let reactions, let mark, let outcome):
             if outcome == .otherSignIn { tell(id, services) }
             let dead = CredentialReactions.Dead(clientIDs: Set([event.clientID].compactMap { $0 }), subject: subject)
-            try CredentialReactions(on: user, to: event)
-                .carryOut(reactions, mark: mark, dead: dead, services.policy, on: connection)
+            try CredentialReactions(on: user, to: event).carryOut(
+                reactions,
+                mark: mark,
+                signedInAt: facts.newestSignIn,
+                dead: dead,
+                services.policy,
+                on: connection
+            )
             try CredentialEventRows.settle(id, outcome, on: connection)
         case .confirm:
             return try heed(confirmation, of: id, event, user, facts, services, on: connection)
@@ -171,8 +177,14 @@ struct CredentialEvents: Sendable {
             // Apple refused these themselves, whomever they speak for.
             let dead = CredentialReactions.Dead(clientIDs: confirmation?.gone ?? [], subject: nil)
             try noteReport(on: user, about: dead.clientIDs, on: connection)
-            try CredentialReactions(on: user, to: event)
-                .carryOut(reactions, mark: .consentRevoked, dead: dead, services.policy, on: connection)
+            try CredentialReactions(on: user, to: event).carryOut(
+                reactions,
+                mark: .consentRevoked,
+                signedInAt: facts.newestSignIn,
+                dead: dead,
+                services.policy,
+                on: connection
+            )
             try CredentialEventRows.settle(id, outcome, on: connection)
         case .lives?: try CredentialEventRows.settle(id, .notConfirmed, on: connection)
         case .inconclusive?, .askedBefore?: try CredentialEventRows.settle(id, .notConfirmable, on: connection)

@@ -23,10 +23,12 @@ struct CredentialReactions {
         let subject: String?
     }
 
-    /// Carries out reactions, with what is to be noted of the identity and which credentials are to be forgotten.
+    /// Carries out reactions, with what is to be noted of the identity, when the person last signed in with it, and
+    /// which credentials are to be forgotten.
     func carryOut(
         _ reactions: Set<CredentialReaction>,
         mark state: CredentialRules.Mark,
+        signedInAt: Date?,
         dead: Dead,
         _ policy: CredentialPolicy,
         on connection: isolated Connection
@@ -38,7 +40,7 @@ struct CredentialReactions {
             try AccountSessions.end(of: user, on: connection)
         }
         if reactions.contains(.markIdentity) {
-            try mark(state, on: connection)
+            try mark(state, signedInAt: signedInAt, on: connection)
         }
         if reactions.contains(.requestDeletion) {
             let grace = policy.deletionGrace.map { $0.components.seconds }
@@ -80,7 +82,14 @@ struct CredentialReactions {
     }
 
     /// Notes on the account what Apple says of its identity, unless a later event did.
-    private func mark(_ state: CredentialRules.Mark, on connection: isolated Connection) throws {
+    ///
+    /// That the Apple Account was deleted stands until the person signs in with Apple again: of what is still held
+    /// Apple is asked afterwards, and refuses it for that very reason.
+    private func mark(
+        _ state: CredentialRules.Mark,
+        signedInAt: Date?,
+        on connection: isolated Connection
+    ) throws {
         try connection.execute(
             """
             insert into accountctl.apple_identity_marks as m (user_id, state, since)
@@ -89,6 +98,11 @@ struct CredentialReactions {
             set state = excluded.state,
                 since = excluded.since
             where m.since <= excluded.since
+              and (
+                  m.state <> \(CredentialRules.Mark.accountDeleted.rawValue)
+                  or m.state = excluded.state
+                  or m.since < \(signedInAt)
+              )
             """
         )
     }
