@@ -119,6 +119,19 @@ import Testing
         }
     }
 
+    /// Its words are all that tells a code of another client from one of another redirect URI, and both from a late one.
+    @Test func whatAppleSaysOfACodeItRefusesIsTold() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let lines = LogLines()
+            #expect(try await stage.exchange("made-up", of: person, logger: lines.logger) == .settled(.refused))
+            let told = lines.all.filter { $0.contains("refused an authorization code") }
+            #expect(told.count == 1)
+            #expect(told.first?.contains("client_id=\(Stage.clientID)") == true, "\(told)")
+            #expect(told.first?.contains("invalid_grant (The code has expired or has been revoked.)") == true)
+        }
+    }
+
     @Test func aCrashRightAfterAppleAnsweredIsGrantUnknown() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -138,7 +151,9 @@ import Testing
             let person = try await stage.signUp()
             let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
             let id = stage.sandbox.faults.set(.drop(.before), for: .appleToken)
-            #expect(try await stage.exchange(code, of: person) == .settled(.grantUnknown))
+            let lines = LogLines()
+            #expect(try await stage.exchange(code, of: person, logger: lines.logger) == .settled(.grantUnknown))
+            #expect(lines.all.count { $0.contains("answer to an authorization code was lost") } == 1, "\(lines.all)")
             stage.sandbox.faults.clear(id)
             let status = try await stage.call(person, "select public.request_account_deletion()")
             #expect(status.contains(#""wants_apple_code": true"#))

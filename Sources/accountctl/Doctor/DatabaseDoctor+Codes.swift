@@ -93,7 +93,8 @@ extension DatabaseDoctor {
                 why: "A code belongs to the client id it was issued to: usually a Services ID was named for a native "
                     + "sign-in, or a bundle id for one on the web."
                     + (codes.isHeld ? "" : " Nothing is held for it that could be revoked."),
-                todo: "Submit the bundle id with codes of native sign-ins, the Services ID with the web's."
+                todo: "Submit the bundle id with codes of native sign-ins, the Services ID with the web's, and with "
+                    + "these their redirect_uri. The worker's log has Apple's words for each."
             )
         }
         return findings

@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    /// The only line there is about a grant that can never be revoked.
+    /// The only line there is about a grant that Apple gave in vain.
     @Test func aGrantThatCannotBeUsedIsToldByItsCode() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

@@ -65,7 +65,12 @@ package struct CodeExchange: Sendable {
         switch exchange {
         case .granted(let grant):
             return try await store(grant, for: id, code, fence)
-        case .refused:
+        case .refused(let refusal):
+            let clientID = code.clientID ?? services.apple.onlyClientID ?? ""
+            services.log.notice(
+                "Apple refused an authorization code",
+                metadata: ["code_id": "\(id)", "client_id": "\(clientID)", "reason": "\(refusal)"]
+            )
             return try await settle(id, .refused, fence)
         case .unusable(let problem):
             services.log.error(
@@ -73,7 +78,11 @@ package struct CodeExchange: Sendable {
                 metadata: ["code_id": "\(id)", "identity_token": "\(problem?.rawValue ?? "missing")"]
             )
             return try await settle(id, .grantUnknown, fence)
-        case .answerLost:
+        case .answerLost(let delay):
+            services.log.warning(
+                "Apple's answer to an authorization code was lost, and what it may have granted can never be revoked",
+                metadata: ["code_id": "\(id)", "reason": "\(delay)"]
+            )
             return try await settle(id, .grantUnknown, fence)
         case .trouble(let situation):
             try await giveBack(id, fence)

@@ -14,12 +14,12 @@ package struct AppleGateway: Sendable {
     /// What became of a code at Apple.
     enum Exchange: Sendable {
         case granted(Grant)
-        /// Expired, used, or of another client id.
-        case refused
+        /// Expired, used, of another client id or of another redirect URI; Apple's words alone tell which.
+        case refused(AppleRefusal)
         /// Apple gave a grant that cannot be used: no identity token, or one that does not verify.
         case unusable(TokenProblem?)
         /// Apple may have acted, and nobody knows.
-        case answerLost
+        case answerLost(AppleDelay)
         /// Apple did not look at the code.
         case trouble(Situation)
     }
@@ -85,10 +85,10 @@ package struct AppleGateway: Sendable {
                 return .granted(Grant(refreshToken: grant.refreshToken, subject: identity.sub, clientID: clientID))
             case .failure(let problem): return .unusable(problem)
             }
-        case .codeRefused: return .refused
+        case .codeRefused(let refusal): return .refused(refusal)
         case .misconfigured(let reason): return .trouble(Self.situation(reason))
         case .later(let delay): return .trouble(Self.situation(delay, clientID))
-        case .ambiguous: return .answerLost
+        case .ambiguous(let delay): return .answerLost(delay)
         }
     }
 
