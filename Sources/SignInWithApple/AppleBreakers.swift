@@ -67,7 +67,7 @@ final class AppleBreakers: Sendable {
         at now: Date,
         logger: Logger
     ) {
-        let (before, after) = state.withLock { state in
+        let (before, after, refusal) = state.withLock { state in
             let before = state.breakers.state(of: key)
             switch answer.verdictOnClient {
             // A straggler, whose permit is of an earlier time, decides about neither the breaker nor its reason.
@@ -78,14 +78,17 @@ final class AppleBreakers: Sendable {
             case .none:
                 state.breakers.abandon(key, permit, at: now)
             }
-            return (before, state.breakers.state(of: key))
+            return (before, state.breakers.state(of: key), state.refusals[key])
         }
         guard before != after else { return }
         if case .closed = after { record(key, isRejected: false) } else { record(key, isRejected: true) }
         if case .open(let until, _) = after {
             logger.error(
                 "Apple rejects this client id; calls for it are paused",
-                metadata: ["client_id": "\(key)", "until": "\(until)"]
+                metadata: [
+                    "client_id": "\(key)", "team_id": "\(names[key]?.team ?? "")", "key_id": "\(names[key]?.key ?? "")",
+                    "reason": "\(refusal?.description ?? "")", "until": "\(until)",
+                ]
             )
         } else if case .closed = after {
             logger.notice("Apple takes this client id again", metadata: ["client_id": "\(key)"])

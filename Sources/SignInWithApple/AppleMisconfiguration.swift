@@ -36,8 +36,8 @@ package struct AppleMisconfiguration: Sendable, Hashable, CustomStringConvertibl
         let who = "client \(clientID), team \(teamID), key \(keyID)"
         return switch kind {
         case .clientRejected:
-            "\(said) for \(who): the key is not of this team, was revoked, or is not enabled for the primary App ID "
-                + "of this client; or this machine's clock is wrong"
+            "\(said) for \(who): the team has no such client; the key is not of this team, was revoked, has another id, or "
+                + "is not enabled for the primary App ID of this client; or this machine's clock is wrong"
         case .clientNotAllowed: "\(said) for \(who): this client may not use Sign in with Apple this way"
         case .requestRejected: "\(said) for \(who): the request was not understood"
         }

@@ -131,8 +131,13 @@ import Testing
             let client = try #require(clients["com.example.app"])
             for _ in 0..<4 { _ = try await client.selfTest() }
             #expect(!clients.isPaused("com.example.app"))
-            let told = lines.all.filter { $0.contains("this client id") }.map { $0.split(separator: " ").first }
-            #expect(told == ["error", "notice"])
+            let told = lines.all.filter { $0.contains("this client id") }
+            let levels = told.map { $0.split(separator: " ").first }
+            #expect(levels == ["error", "notice"])
+            let identity = client.identity
+            for fact in ["team_id=\(identity.teamID)", "key_id=\(identity.keyID)", "reason=invalid_client"] {
+                #expect(told.first?.contains(fact) == true, "\(told)")
+            }
         }
     }
 }

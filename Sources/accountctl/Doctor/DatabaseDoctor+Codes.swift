@@ -39,8 +39,8 @@ extension DatabaseDoctor {
                 "Apple rejects \(client.clientID) with team \(client.teamID) and key \(client.keyID) "
                     + "since \(Wording.moment(client.since)): \(client.refusal)",
                 why: "No worker calls Apple for it: codes run out, and deletions that hold its credentials wait.",
-                todo: "Compare \(settings.apple.section(of: client.clientID)).team_id and .key_id with the developer "
-                    + "account; workers notice by themselves when it works again."
+                todo: "Compare \(settings.apple.section(of: client.clientID)).team_id, .key_id and the client id with "
+                    + "the developer account; workers notice by themselves when it works again."
             )
         }
     }
