@@ -10,6 +10,25 @@ extension DatabaseDoctor {
         return [late.waiting.flatMap(Self.waiting), late.givenUp.map(Self.givenUp)].compactMap(\.self)
     }
 
+    /// Whether Apple's notifications come in, as far as our own revocations tell; one or two may be of credentials that
+    /// were dead before, of which Apple tells nothing more.
+    func notifications(on connection: isolated Connection) throws -> [DoctorFinding] {
+        let unheard = try UnheardRevocations.count(on: connection)
+        guard unheard > 2 else { return [] }
+        return [
+            DoctorFinding(
+                .notice,
+                "apple.notifications",
+                "\(unheard) erased accounts were revoked at Apple within 30 days, and Apple told of nothing since",
+                why: "Apple tells of each at the endpoint that is entered there. Without it nobody hears who stops "
+                    + "using the app, deletes the Apple Account or switches mail forwarding off.",
+                todo: "See that the endpoint is entered at the primary App ID and reached from outside, and that "
+                    + "client_ids has the bundle id of that App ID: the metric apple_notifications_total counts what is "
+                    + "for others as refused_audience."
+            )
+        ]
+    }
+
     /// Those that Apple has not taken for long.
     private static func waiting(_ part: LateRevocations.Part) -> DoctorFinding? {
         guard part.longest > LateRevocations.patience else { return nil }

@@ -55,6 +55,51 @@ struct DoctorRevocationTests {
         }
     }
 
+    @Test("that Apple tells of none of those it took, as where no endpoint is entered there")
+    func notifications() async throws {
+        try await DoctorStage.with { deployment in
+            func erase(_ count: Int, _ age: String) async throws {
+                try await deployment.database.psql(
+                    """
+                    insert into accountctl.deletion_requests (
+                        subject_hash, subject_key_id, origin, state, requested_at, run_after, legal_deadline, locked_out_at,
+                        finished_at, apple_outcome
+                    )
+                    select
+                        sha256('x'), 'hash', 'app', 'verified', moment, moment, moment + interval '1 month', moment, moment,
+                        'revoked'
+                    from generate_series(1, \(count)), (select now() - interval '\(age)') as t (moment)
+                    """
+                )
+            }
+            func told() async throws -> [String] {
+                try await deployment.examine().findings.filter { $0.code == "apple.notifications" }.map(\.what)
+            }
+            // Too few, too old, or too new to be told of.
+            try await erase(2, "2 days")
+            try await erase(3, "31 days")
+            try await erase(3, "1 hour")
+            #expect(try await told() == [])
+            try await erase(1, "20 days")
+            #expect(try await deployment.find("apple.notifications", "notice").hasPrefix("3 erased accounts were "))
+            // What a device reports shows nothing.
+            try await deployment.database.psql(
+                """
+                insert into accountctl.credential_events (source, kind, handled_at, outcome)
+                values ('device', 'state_authorized', now(), 'noted')
+                """
+            )
+            #expect(try await told().count == 1)
+            try await deployment.database.psql(
+                """
+                insert into accountctl.credential_events (source, kind, notification_id, handled_at, outcome)
+                values ('apple', 'consent-revoked', 'com.example.app/1', now(), 'unknown_account')
+                """
+            )
+            #expect(try await told() == [])
+        }
+    }
+
     @Test("and names a list that has their requests")
     func list() async throws {
         try await DoctorStage.with { deployment in
