@@ -50,6 +50,14 @@ package struct AppleApp: Sendable {
             reader.report("\(section).private_key" + (isNamed ? "_file" : ""), "\(error)")
             return nil
         }
+        if let other = Self.keyID(inNameOf: reader.file(ofSecret: "\(section).private_key")), other != keyID {
+            reader.report(
+                "\(section).key_id",
+                "is \(keyID), and \(section).private_key_file is by its name the key \(other): Apple takes a key under its "
+                    + "own id alone",
+                stopsNothing: true
+            )
+        }
         self.name = name
         identities = clientIDs.compactMap { clientID in
             do {
@@ -59,6 +67,15 @@ package struct AppleApp: Sendable {
                 return nil
             }
         }
+    }
+
+    /// The key id in the name under which Apple hands out a key, `AuthKey_<key id>.p8`; nil for another name.
+    private static func keyID(inNameOf path: String?) -> String? {
+        guard let name = path?.split(separator: "/").last, name.hasPrefix("AuthKey_"), name.hasSuffix(".p8") else {
+            return nil
+        }
+        let id = name.dropFirst("AuthKey_".count).dropLast(".p8".count)
+        return id.utf8.count == 10 ? String(id) : nil
     }
 
     private static func section(_ name: String?) -> String { name.map { "apple.app.\($0)" } ?? "apple" }

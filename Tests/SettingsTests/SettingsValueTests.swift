@@ -76,6 +76,29 @@ struct SettingsValueTests {
         #expect(try Settings(inputs("apple.host = http://127.0.0.1:8080/")).apple.host == "http://127.0.0.1:8080")
     }
 
+    @Test("That a key file is by its name of another key than the setting says is told, and stops nothing")
+    func keyFileNames() {
+        let key = P256.Signing.PrivateKey().pemRepresentation
+        func told(_ path: String) -> [String] {
+            let file = """
+                [apple.app.shop]
+                team_id = TEAM000001
+                key_id = KEY0000001
+                private_key_file = \(path)
+                client_ids = com.example.shop
+                """
+            let (settings, problems) = Settings.check(inputs(file, files: [path: key]))
+            #expect(settings.apple.isConfigured)
+            return problems.map { "\($0.stopsNothing) \($0.key): \($0.message)" }
+        }
+        #expect(told("/etc/apple.p8") == [])
+        #expect(told("/etc/AuthKey_KEY0000001.p8") == [])
+        let other = told("/etc/AuthKey_KEY0000002.p8")
+        #expect(other.count == 1, "\(other)")
+        #expect(other.first?.hasPrefix("true apple.app.shop.key_id: is KEY0000001, and ") == true, "\(other)")
+        #expect(other.first?.contains("apple.app.shop.private_key_file is by its name the key KEY0000002") == true)
+    }
+
     @Test("Apps of other teams stand in sections or variables of their own, and each is told what it lacks")
     func appleApps() throws {
         let key = P256.Signing.PrivateKey().pemRepresentation
