@@ -49,12 +49,15 @@ extension DatabaseDoctor {
     ///
     /// What few accounts say is no fault of the deployment, whatever it is.
     func codes(on connection: isolated Connection) throws -> [DoctorFinding] {
-        let (newest, accounts) = try CodeExchange.newest(on: connection)
         let ours = settings.apple.identities.map(\.clientID)
+        let (newest, nameless, accounts) = try CodeExchange.newest(
+            only: ours.count == 1 ? ours.first : nil,
+            on: connection
+        )
         let unknown = settings.apple.isConfigured ? newest.filter { !ours.contains($0.clientID) } : []
         // Those that most accounts submitted come first.
-        let ofApp = unknown.prefix(Self.named)
-            .prefix { $0.accounts >= Self.suspicious && $0.accounts * Self.share >= accounts }
+        let isOfApp = { (part: Int) in part >= Self.suspicious && part * Self.share >= accounts }
+        let ofApp = unknown.prefix(Self.named).prefix { isOfApp($0.accounts) }
         var findings = ofApp.map { codes in
             DoctorFinding(
                 .error,
@@ -63,6 +66,19 @@ extension DatabaseDoctor {
                 why: "They cannot be exchanged: no credential is held that could be revoked.",
                 todo: "Configured: \(ours.joined(separator: ", ")). Correct what the app submits, or, if the client id "
                     + "is your own, add it."
+            )
+        }
+        if ours.count > 1, isOfApp(nameless) {
+            findings.append(
+                DoctorFinding(
+                    .error,
+                    "apple.codes",
+                    "the app submits codes without a client id, and several are configured here",
+                    why: "Nobody knows whose they are: they are not exchanged, and no credential is held that could be "
+                        + "revoked.",
+                    todo: "Submit client_id with each code, the one that the sign-in was for: "
+                        + "\(ours.joined(separator: ", "))."
+                )
             )
         }
         let single = unknown.dropFirst(ofApp.count).map(\.clientID)

@@ -12,19 +12,21 @@ extension CodeExchange {
         package let isHeld: Bool
     }
 
-    /// The newest ten thousand codes, by client id, those that most accounts submitted first; and how many accounts
-    /// there were in all.
+    /// The newest ten thousand codes, by client id, those that most accounts submitted first; how many accounts
+    /// submitted some without one; and how many accounts there were in all.
     ///
-    /// A client id is whatever an account said.
+    /// A client id is whatever an account said. One that said none means the `only` one that is configured.
     ///
     /// - Throws: ``PostgresError``.
-    package static func newest(on connection: isolated Connection) throws -> (codes: [Newest], accounts: Int) {
+    package static func newest(
+        only: String?,
+        on connection: isolated Connection
+    ) throws -> (codes: [Newest], nameless: Int, accounts: Int) {
         let rows = try connection.query(
             """
             with newest as materialized (
-                select client_id, state, user_id
+                select coalesce(client_id, \(only)) as client_id, state, user_id
                 from accountctl.authorization_codes
-                where client_id is not null
                 order by id desc
                 limit 10000
             )
@@ -42,11 +44,13 @@ extension CodeExchange {
             group by client_id
             order by count(distinct user_id) desc, client_id
             """,
-            as: (String, Int, Int, Int, Bool, Int).self
+            as: (String?, Int, Int, Int, Bool, Int).self
         )
-        return (
-            rows.map { Newest(clientID: $0.0, accounts: $0.1, refused: $0.2, exchanged: $0.3, isHeld: $0.4) },
-            rows.first?.5 ?? 0
-        )
+        let codes = rows.compactMap { clientID, accounts, refused, exchanged, isHeld, _ in
+            clientID.map {
+                Newest(clientID: $0, accounts: accounts, refused: refused, exchanged: exchanged, isHeld: isHeld)
+            }
+        }
+        return (codes, rows.first { $0.0 == nil }?.1 ?? 0, rows.first?.5 ?? 0)
     }
 }
