@@ -30,6 +30,14 @@ package enum CredentialBooks {
         package let outcome: String?
     }
 
+    /// The kinds of events that have a meaning here.
+    package static let kinds = CredentialEvent.Kind.known
+
+    /// Whether an event may be of this kind: of Apple's undocumented types any may come.
+    package static func isKind(_ name: String) -> Bool {
+        kinds.contains(name) || name.hasPrefix(CredentialEvent.Kind.prefixOfOthers)
+    }
+
     /// Which events are listed.
     package struct EventFilter: Sendable, Hashable {
         /// Events of this account only; nil for all accounts.

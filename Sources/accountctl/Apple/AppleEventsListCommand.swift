@@ -9,6 +9,12 @@ struct AppleEventsListCommand: AccountctlCommand {
         commandName: "list",
         abstract: "List events, the newest first.",
         discussion: """
+            KINDS
+              of Apple    consent-revoked, account-deleted, email-enabled, email-disabled,
+                          and other.TYPE for what nobody documented
+              of devices  state_authorized, state_revoked, state_not_found, state_transferred
+              of checks   grant_gone
+
             OUTCOMES
             \(EventOutcomes.table)
 
@@ -40,10 +46,17 @@ struct AppleEventsListCommand: AccountctlCommand {
 
     mutating func validate() throws {
         try Self.limits.check(limit)
-        for name in outcome where !EventOutcomes.names.contains(name) {
-            let near = NearestName.of(name, among: EventOutcomes.names).map { "; did you mean \($0)?" } ?? ""
-            throw ValidationError("there is no outcome \"\(SafeText.line(name))\"" + near)
+        for name in kind where !CredentialBooks.isKind(name) {
+            throw Self.unknown("kind", name, among: CredentialBooks.kinds)
         }
+        for name in outcome where !EventOutcomes.names.contains(name) {
+            throw Self.unknown("outcome", name, among: EventOutcomes.names)
+        }
+    }
+
+    private static func unknown(_ what: String, _ name: String, among known: [String]) -> ValidationError {
+        let near = NearestName.of(name, among: known).map { "; did you mean \($0)?" } ?? ""
+        return ValidationError("there is no \(what) \"\(SafeText.line(name))\"" + near)
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {

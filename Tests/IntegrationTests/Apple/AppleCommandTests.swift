@@ -1,3 +1,4 @@
+import AccountLifecycle
 import Foundation
 import Sandbox
 import TestSupport
@@ -56,6 +57,12 @@ struct AppleCommandTests {
             #expect(try await program.run("worker", "--until-idle").status == 0)
             #expect(try await run("events", "show", event, "--json", "outcome").output.contains("stale"))
             #expect(try await run("events", "list", "--kind", "account-deleted").status == 0)
+            #expect(try await run("events", "list", "--kind", "other.new").status == 0)
+            let mistyped = try await run("events", "list", "--kind", "account_deleted")
+            #expect(mistyped.status == 2)
+            #expect(mistyped.errors.contains("did you mean account-deleted?"), "\(mistyped)")
+            let help = try await run("events", "list", "--help").output
+            for kind in CredentialBooks.kinds { #expect(help.contains(kind), "\(kind)") }
             let rehearsal = try await run("events", "replay", event, "--dry-run")
             #expect(rehearsal.status == 0)
             let waiting = "select count(*) from accountctl.credential_events where outcome is null"

@@ -54,6 +54,11 @@ extension CredentialEvent.Kind {
         (.stateTransferred, "state_transferred"),
     ]
 
+    /// Every kind that has a meaning here, as it is stored.
+    static let known = names.map(\.1)
+    /// What the name of a kind begins with that nobody documented.
+    static let prefixOfOthers = "other."
+
     /// The kind as it is stored.
     var text: String {
         if case .other(let text) = self { return text }
@@ -79,7 +84,7 @@ extension CredentialEvent.Kind {
                 default: 0x5F
                 }
             }
-            self = .other("other." + String(decoding: letters, as: UTF8.self))
+            self = .other(Self.prefixOfOthers + String(decoding: letters, as: UTF8.self))
         }
     }
 }
