@@ -40,6 +40,7 @@ struct DatabaseDoctor {
         findings += try await look("the requests") { try requests(on: connection) }
         findings += try await look("the keys") { try keys(on: connection) }
         findings += try await look("the rejections by Apple") { try rejections(on: connection) }
+        findings += try await look("the credentials held") { try clients(on: connection) }
         findings += try await look("the revocations at Apple") { try revocations(on: connection) }
         findings += try await look("Apple's notifications") { try notifications(on: connection) }
         findings += try await look("the authorization codes") { try codes(on: connection) }

@@ -96,6 +96,38 @@ struct DoctorServiceTests {
         }
     }
 
+    @Test("credentials of a client id that is not configured any more")
+    func unconfigured() async throws {
+        try await DoctorStage.with { deployment in
+            let apple = [
+                "ACCOUNTCTL_APPLE_TEAM_ID": "A1B2C3D4E5", "ACCOUNTCTL_APPLE_KEY_ID": "F6G7H8I9J0",
+                "ACCOUNTCTL_APPLE_CLIENT_IDS": "com.example.app",
+                "ACCOUNTCTL_APPLE_PRIVATE_KEY_FILE": try deployment.file(
+                    "key.p8",
+                    P256.Signing.PrivateKey().pemRepresentation
+                ),
+            ]
+            try await deployment.database.psql(
+                """
+                insert into auth.users (id) values (md5('person')::uuid);
+                insert into accountctl.apple_credentials (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
+                select md5('person')::uuid, client, '001234.5678.0123', 'sealed', 'key'
+                from unnest(array['com.example.app', 'com.example.old']) as client
+                """
+            )
+            #expect(
+                try await deployment.find("apple.unconfigured", "error", apple)
+                    == "1 credential is held of com.example.old, which is not configured here"
+            )
+            let both = apple.merging(["ACCOUNTCTL_APPLE_CLIENT_IDS": "com.example.app, com.example.old"]) { $1 }
+            for sound in [both, [:]] {
+                #expect(
+                    try await !deployment.examine(sound).findings.contains { $0.code == "apple.unconfigured" }
+                )
+            }
+        }
+    }
+
     @Test("codes without a client id, which are of the only one that is configured, or of nobody's")
     func namelessCodes() async throws {
         try await DoctorStage.with { deployment in

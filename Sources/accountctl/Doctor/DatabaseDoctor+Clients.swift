@@ -1,0 +1,26 @@
+import AccountLifecycle
+import Postgres
+import Settings
+import SignInWithApple
+import Terminal
+
+extension DatabaseDoctor {
+    /// Credentials of client ids that are not configured any more: with none configured there is a finding already.
+    func clients(on connection: isolated Connection) throws -> [DoctorFinding] {
+        guard settings.apple.isConfigured else { return [] }
+        let ours = settings.apple.identities.map(\.clientID)
+        return try CredentialBooks.heldByClient(on: connection).filter { !ours.contains($0.clientID) }.map { held in
+            DoctorFinding(
+                .error,
+                "apple.unconfigured",
+                "\(Wording.count(held.credentials, "credential")) \(held.credentials == 1 ? "is" : "are") held of "
+                    + "\(held.clientID), which is not configured here",
+                why:
+                    "Apple cannot be asked about them, and deletions of their accounts wait as long as apple.give_up says "
+                    + "before they go on without revoking.",
+                todo: "Configured: \(ours.joined(separator: ", ")). Add it to the client_ids of its team: [apple], or "
+                    + "[apple.app.NAME] for another team."
+            )
+        }
+    }
+}
