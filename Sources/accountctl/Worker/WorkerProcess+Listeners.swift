@@ -52,15 +52,15 @@ extension WorkerProcess {
     /// Takes Apple's notifications.
     private func publicListener(_ parts: ProcessParts) throws -> ConfiguredListener<PublicListener>? {
         guard let place = publicAddress else { return nil }
-        let (pool, logger) = (parts.pools.intake, parts.logger)
-        guard let credentials = try parts.services.credentialServices(pool: pool, apple: parts.apple) else {
+        let logger = parts.logger
+        guard let apple = parts.apple else {
             throw CommandError(
                 .usage,
                 "listen.public is set, and Sign in with Apple is not configured",
                 hint: "Settings of the section [apple]: notifications are verified for the configured client ids."
             )
         }
-        let intake = NotificationIntake(credentials)
+        let intake = NotificationIntake(pool: parts.pools.intake, apple: apple, logger: logger)
         let listener = PublicListener(
             address: place.listened,
             logger: logger,

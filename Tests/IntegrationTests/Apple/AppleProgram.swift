@@ -70,13 +70,15 @@ struct AppleProgram: Sendable {
 
     // MARK: - The public listener
 
-    /// Gives `body` the address for notifications of a program that listens; whatever runs at the end is killed.
+    /// Gives `body` the address for notifications of a program that listens, `without` some of the settings; whatever
+    /// runs at the end is killed.
     func withListener(
         _ command: String,
         environment: [String: String] = [:],
+        without names: Set<String> = [],
         _ body: (_ process: AccountctlProcess, _ url: String) async throws -> Void
     ) async throws {
-        var variables = variables.merging(environment) { $1 }
+        var variables = variables.merging(environment) { $1 }.filter { !names.contains($0.key) }
         variables["ACCOUNTCTL_LISTEN_PUBLIC"] = "127.0.0.1:0"
         let process = try AccountctlProcess([command], environment: variables)
         defer { process.signal(SIGKILL) }

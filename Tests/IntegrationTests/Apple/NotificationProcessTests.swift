@@ -150,6 +150,20 @@ struct NotificationProcessTests {
         }
     }
 
+    @Test("Whoever only takes them in needs none of the keys that seal")
+    func keyless() async throws {
+        try await AppleProgram.with { program in
+            let anna = try await program.signUp(credential: false)
+            let keys: Set<String> = ["ACCOUNTCTL_KEYS_SEALING_FILE", "ACCOUNTCTL_KEYS_HASH_FILE"]
+            #expect(keys.isSubset(of: program.variables.keys))
+            try await program.withListener("serve", without: keys) { _, url in
+                let sender = program.sandbox.notifications
+                #expect(try await sender.post(notification(.consentRevoked, anna), to: url) == [200])
+            }
+            #expect(try await program.database.psql(Self.outcomes) == "consent-revoked waiting")
+        }
+    }
+
     @Test("Without a place in the database, and without Apple's keys, it asks for a later delivery")
     func notNow() async throws {
         try await AppleProgram.with { program in

@@ -1,6 +1,6 @@
-import Logging
+package import Logging
 import Metrics
-import Postgres
+package import Postgres
 package import SignInWithApple
 
 #if canImport(FoundationEssentials)
@@ -24,11 +24,20 @@ package struct NotificationIntake: Sendable {
         case notNow(TokenProblem)
     }
 
-    private let services: CredentialServices
+    private let pool: Pool
+    private let apple: AppleClients
+    private let logger: Logger
+
+    /// Makes an intake; it seals and opens nothing, so that a process which does no more needs no keys for that.
+    package init(pool: Pool, apple: AppleClients, logger: Logger) {
+        self.pool = pool
+        self.apple = apple
+        self.logger = logger
+    }
 
     /// Makes an intake.
-    package init(_ services: CredentialServices) {
-        self.services = services
+    init(_ services: CredentialServices) {
+        self.init(pool: services.pool, apple: services.apple, logger: services.logger)
     }
 
     /// Takes the body of a request.
@@ -40,22 +49,22 @@ package struct NotificationIntake: Sendable {
     /// - Throws: ``PostgresError`` when it could not be stored: answer 503. `CancellationError`.
     package func take(_ body: [UInt8], arrived: Date? = nil) async throws -> Receipt {
         let receipt: Receipt
-        switch try await services.apple.verify(notification: body, arrived: arrived) {
+        switch try await apple.verify(notification: body, arrived: arrived) {
         case .failure(let problem) where problem.mayPass: receipt = .notNow(problem)
         case .failure(let problem): receipt = .refused(problem)
         case .success(let notification): receipt = try await store(notification)
         }
         Counter(label: "apple_notifications_total", dimensions: [("outcome", receipt.name)]).increment()
-        services.logger.debug("apple notification", metadata: ["outcome": "\(receipt.name)"])
+        logger.debug("apple notification", metadata: ["outcome": "\(receipt.name)"])
         // Our client secrets tolerate minutes of skew, so only this reveals a slow clock.
         if receipt == .notNow(.notYetIssued) {
-            services.logger.warning("a notification that Apple signed is of the future: this machine's clock is slow")
+            logger.warning("a notification that Apple signed is of the future: this machine's clock is slow")
         }
         return receipt
     }
 
     private func store(_ notification: AppleNotification) async throws -> Receipt {
-        let isNew = try await services.pool.withTransaction { connection in
+        let isNew = try await pool.withTransaction { connection in
             var isNew = false
             for (index, event) in notification.events.enumerated()
             where try Self.store(event, at: index, of: notification, on: connection) {
