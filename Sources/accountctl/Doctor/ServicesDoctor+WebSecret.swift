@@ -63,6 +63,18 @@ extension ServicesDoctor {
             )
         }
         guard days < StaticClientSecret.warningDays else {
+            let apple = parts.settings.apple
+            let ours = apple.identities.first { $0.clientID == secret.clientID }
+            if let ours, let keyID = secret.keyID, keyID != ours.keyID {
+                return DoctorFinding(
+                    .warning,
+                    "apple.web_secret",
+                    "the web client secret of \(whose) is signed with the key \(keyID), and "
+                        + "\(apple.section(of: ours.clientID)).key_id is \(ours.keyID)",
+                    why: "Sign-in on the web stops when that key is revoked at Apple, whatever the end of the secret.",
+                    todo: renew
+                )
+            }
             return .ok("apple.web_secret", "the web client secret of \(whose) is good for \(days) days")
         }
         return DoctorFinding(

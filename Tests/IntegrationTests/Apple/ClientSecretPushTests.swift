@@ -198,6 +198,15 @@ struct ClientSecretPushTests {
                 try await program.run("doctor", "--json", "severity,code,what", environment: settings).output
             }
             #expect(try await look().contains("lists the same client ids"))
+            // One of a key that was replaced since lives on until that key is revoked.
+            let made = try await program.run("apple", "client-secret", "print", Self.web)
+            let kept = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
+            project.change { ($0.secret, $0.showsSecret) = (kept, true) }
+            #expect(try await !look().contains("is signed with the key"))
+            let changed = settings.merging(["ACCOUNTCTL_APPLE_KEY_ID": "ZZZZZZZZZZ"]) { $1 }
+            let told = try await program.run("doctor", "--json", "code,what", environment: changed).output
+            let keyID = program.sandbox.apple.developerKey.keyID
+            #expect(told.contains("is signed with the key \(keyID), and apple.key_id is ZZZZZZZZZZ"), "\(told)")
             let short = try await program.run("apple", "client-secret", "print", Self.web, "--life", "12d")
             let ending = short.output.trimmingCharacters(in: .whitespacesAndNewlines)
             project.change { settings in
