@@ -201,6 +201,7 @@ package final class HTTPCaller: Sendable {
                 retryAfter: retryAfter,
                 contentRange: response.headers.first(name: "Content-Range"),
                 entityTag: response.headers.first(name: "ETag"),
+                date: response.headers.first(name: "Date").flatMap { HTTPDate.parse($0) },
                 body: body
             )
         )

@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+    package import FoundationEssentials
+#else
+    package import Foundation
+#endif
+
 /// What became of a call.
 ///
 /// Everything that can happen on a network is a value here; a call throws only when its task was cancelled.
@@ -54,6 +60,8 @@ package struct HTTPReply: Sendable, Equatable {
     package let contentRange: String?
     /// `ETag`: which version of the whole it is.
     package let entityTag: String?
+    /// `Date`: when it was made, by the service's clock.
+    package let date: Date?
     /// The body, no longer than the call allowed.
     package let body: [UInt8]
 
@@ -64,6 +72,7 @@ package struct HTTPReply: Sendable, Equatable {
         retryAfter: Duration? = nil,
         contentRange: String? = nil,
         entityTag: String? = nil,
+        date: Date? = nil,
         body: [UInt8] = []
     ) {
         self.status = status
@@ -71,6 +80,7 @@ package struct HTTPReply: Sendable, Equatable {
         self.retryAfter = retryAfter
         self.contentRange = contentRange
         self.entityTag = entityTag
+        self.date = date
         self.body = body
     }
 }

@@ -44,6 +44,8 @@ package struct AppleRefusal: Sendable, Hashable, CustomStringConvertible {
     ///
     /// Printable ASCII, shortened.
     let detail: String?
+    /// By how many seconds our clock is ahead of Apple's, where that may be why; less than none where it is behind.
+    var clockAhead: Int?
 
     /// A refusal.
     init(code: Code, detail: String? = nil) {
@@ -56,9 +58,13 @@ package struct AppleRefusal: Sendable, Hashable, CustomStringConvertible {
         self.init(code: Code(code), detail: json["error_description"]?.text)
     }
 
-    /// Code and detail.
+    /// Code and detail, and what is wrong with the clock.
     package var description: String {
-        detail.map { "\(code.text) (\($0))" } ?? code.text
+        let clock = clockAhead.map { seconds in
+            "the clock of the machine that asked is \(abs(seconds)) s \(seconds > 0 ? "ahead of" : "behind") Apple's"
+        }
+        let words = [detail, clock].compactMap(\.self)
+        return words.isEmpty ? code.text : "\(code.text) (\(words.joined(separator: "; ")))"
     }
 
     fileprivate static func printable(_ text: String, limit: Int) -> String {

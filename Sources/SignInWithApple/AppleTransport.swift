@@ -101,7 +101,13 @@ struct AppleTransport: Sendable {
                 maximumReplyBytes: 1 << 16
             )
         )
-        return AppleAnswer(outcome, call.form)
+        let answer = AppleAnswer(outcome, call.form)
+        // Apple says the same of a wrong key and of a wrong clock.
+        guard case .refused(var refusal, let status) = answer, refusal.code == .invalidClient,
+            case .reply(let reply) = outcome, let date = reply.date
+        else { return answer }
+        refusal.clockAhead = ClientSecret.fault(of: now(), apple: date)
+        return .refused(refusal, status: status)
     }
 
     private func settling(

@@ -15,6 +15,17 @@ package enum ClientSecret {
     /// How far `iat` lies in the past: Apple refuses tokens from what it believes to be the future.
     static let backdating: Duration = .seconds(30)
 
+    /// How long a secret lives that is minted for a call.
+    package static let usualLifetime: Duration = .seconds(300)
+
+    /// By how many seconds a clock is ahead of Apple's, where Apple would refuse what is minted by it, as of the future or
+    /// as over; less than none where it is behind, nil where it is right enough.
+    static func fault(of clock: Date, apple: Date) -> Int? {
+        let ahead = Int(clock.timeIntervalSince(apple))
+        let tolerated = Int(-usualLifetime.components.seconds)...Int(backdating.components.seconds)
+        return tolerated.contains(ahead) ? nil : ahead
+    }
+
     /// Mints a secret, as a compact JWT.
     ///
     /// It is good for `lifetime` from `now` on, at most ``longestLifetime`` less the backdating.
@@ -23,7 +34,7 @@ package enum ClientSecret {
     package static func mint(
         for identity: AppleClientIdentity,
         now: Date,
-        lifetime: Duration = .seconds(300)
+        lifetime: Duration = ClientSecret.usualLifetime
     ) throws -> Secret<String> {
         let issuedAt = Int64(now.timeIntervalSince1970) - backdating.components.seconds
         let expires = issuedAt + min(lifetime + backdating, longestLifetime).components.seconds

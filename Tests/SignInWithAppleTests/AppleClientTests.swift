@@ -1,3 +1,4 @@
+import Foundation
 import HTTPCalls
 import Logging
 import Sealing
@@ -35,6 +36,30 @@ import Testing
 
             _ = try await client.exchange(code: Secret("c"), redirectURI: "https://example.com/cb")
             #expect(LyingApple.form(server.received[1])["redirect_uri"] == "https://example.com/cb")
+        }
+    }
+
+    /// Apple says the same of a wrong key and of a wrong clock: its own clock tells one from the other.
+    @Test(arguments: [(31, true), (-301, true), (20, false), (-200, false)])
+    func aClockThatMakesSecretsBadIsNamed(_ ahead: Int, _ isTold: Bool) async throws {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(identifier: "GMT")
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        let date = formatter.string(from: Claims.now - Double(ahead))
+        let answer = LyingServer.reply(
+            "400 Bad Request",
+            #"{"error":"invalid_client"}"#,
+            headers: "Date: \(date)\r\n"
+        )
+        try await LyingApple.withClients({ _, _ in answer }) { clients, _, _ in
+            let client = try #require(clients["com.example.app"])
+            guard case .misconfigured(let reason) = try await client.selfTest() else {
+                Issue.record("not misconfigured")
+                return
+            }
+            let words = "\(abs(ahead)) s \(ahead > 0 ? "ahead of" : "behind") Apple's"
+            #expect("\(reason)".contains(words) == isTold, "\(reason)")
         }
     }
 
