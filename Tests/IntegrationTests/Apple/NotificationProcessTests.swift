@@ -129,6 +129,31 @@ struct NotificationProcessTests {
         }
     }
 
+    @Test("Told to stop, it stores and answers what is under way: Apple might not send it again")
+    func stopped() async throws {
+        try await AppleProgram.with { program in
+            let anna = try await program.signUp(credential: false)
+            let told = notification(.consentRevoked, anna)
+            try await program.withListener("serve") { process, url in
+                let sender = program.sandbox.notifications
+                let posted = try await program.database.withConnection(asAdministrator: true) { connection in
+                    try await connection.transaction { connection in
+                        try connection.execute("lock table accountctl.credential_events in exclusive mode")
+                        let posted = Task { try await sender.post(told, to: url) }
+                        try await program.database.waitUntilBlocked(sessions: 1)
+                        process.signal(SIGTERM)
+                        let isStopping = try await process.waitForErrors(containing: "stopping")
+                        #expect(isStopping)
+                        return posted
+                    }
+                }
+                #expect(try await posted.value == [200])
+                #expect(try await process.result().status == 0)
+            }
+            #expect(try await program.database.psql(Self.outcomes) == "consent-revoked waiting")
+        }
+    }
+
     @Test("One is answered while the work holds every connection it has")
     func busy() async throws {
         try await AppleProgram.with { program in
