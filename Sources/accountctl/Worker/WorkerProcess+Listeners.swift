@@ -5,6 +5,7 @@ import Logging
 import Postgres
 import ServiceLifecycle
 import Settings
+import SignInWithApple
 import Telemetry
 
 extension WorkerProcess {
@@ -61,14 +62,23 @@ extension WorkerProcess {
             )
         }
         let intake = NotificationIntake(pool: parts.pools.intake, apple: apple, logger: logger)
+        let firstOfOthers = FirstTime()
         let listener = PublicListener(
             address: place.listened,
             logger: logger,
             notification: { body in
                 switch try await intake.take(body) {
-                case .stored, .duplicate: .accepted
-                case .refused: .refused
-                case .notNow: .later
+                case .stored, .duplicate: return .accepted
+                case .refused(let problem):
+                    // Once: whoever holds something that Apple signed for another app can send it as often as they like.
+                    if problem == .audience, firstOfOthers.isNow() {
+                        logger.warning(
+                            "a notification that Apple signed is refused, since it is for a client id that is not configured; more are not told",
+                            metadata: ["configured": "\(apple.clientIDs.joined(separator: ", "))"]
+                        )
+                    }
+                    return .refused
+                case .notNow: return .later
                 }
             },
             started: { port in logger.notice("public listener started", metadata: ["port": "\(port)"]) }

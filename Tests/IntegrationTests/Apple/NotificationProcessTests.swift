@@ -123,8 +123,15 @@ struct NotificationProcessTests {
                 // It still serves, and the genuine one counts.
                 #expect(try await sender.post(body: genuine, to: url) == 200)
                 #expect(try await program.database.psql(kept) == "1")
+                let told = notification(.accountDeleted, anna)
+                let again = try await sender.post(told, to: url, forgery: .foreignAudience)
+                #expect(again == [400])
                 process.signal(SIGTERM)
-                #expect(try await process.result().status == 0)
+                let result = try await process.result()
+                #expect(result.status == 0)
+                // An operator who sets it up sees why nothing arrives; whoever sends such fills no log.
+                let lines = result.errors.split(separator: "\n").filter { $0.contains("that is not configured") }
+                #expect(lines.count == 1 && lines.first?.contains("com.example.web") == true, "\(lines)")
             }
         }
     }
