@@ -28,4 +28,21 @@ enum SPFSuggestion {
         let value = (["v=spf1"] + present).joined(separator: " ")
         return Finding.Publication(type: "TXT", name: name, value: value)
     }
+
+    /// What would make a policy an error for one of these senders; nil where it would be none.
+    static func problem(
+        with policy: String,
+        of domain: DomainName,
+        for senders: [IPAddress],
+        _ resolver: some Resolver,
+        by deadline: ContinuousClock.Instant
+    ) async -> SPFProblem? {
+        let evaluator = SPFEvaluator(AmendedPolicy(policy, of: domain, before: resolver))
+        for address in senders {
+            let query = SPFQuery(address: address, domain: domain, helo: domain)
+            let evaluation = await evaluator.evaluate(query, by: deadline)
+            if evaluation.result == .permerror { return evaluation.problem }
+        }
+        return nil
+    }
 }

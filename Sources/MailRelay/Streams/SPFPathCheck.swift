@@ -94,7 +94,8 @@ struct SPFPathCheck<Source: Resolver> {
             let query = SPFQuery(address: address, domain: domain, helo: domain)
             results.append((address, await evaluator.evaluate(query, by: deadline)))
         }
-        let verdict = conclude(results, tree, record)
+        let amendment = await amendment(of: record, for: results, by: deadline)
+        let verdict = conclude(results, tree, amendment)
         return senders.isOpen && verdict != .broken ? .unknown : verdict
     }
 
@@ -106,7 +107,7 @@ struct SPFPathCheck<Source: Resolver> {
     private mutating func conclude(
         _ results: [(address: IPAddress, evaluation: SPFEvaluation)],
         _ tree: SPFTree,
-        _ record: SPFRecord
+        _ amendment: (publish: Finding.Publication?, obstacle: String)
     ) -> PathVerdict {
         let passed = results.filter { $0.evaluation.result == .pass }
         let failed = results.filter { $0.evaluation.result != .pass }
@@ -139,9 +140,9 @@ struct SPFPathCheck<Source: Resolver> {
                     Finding(
                         .spfNotAuthorized,
                         at: domain,
-                        "none of the provider's addresses may send" + SPFRemarks.place(alias),
+                        "none of the provider's addresses may send" + SPFRemarks.place(alias) + amendment.obstacle,
                         seen: shown + examples,
-                        publish: suggestion(amending: record)
+                        publish: amendment.publish
                     )
                 )
             }
@@ -151,9 +152,10 @@ struct SPFPathCheck<Source: Resolver> {
             Finding(
                 .spfPartly,
                 at: domain,
-                "\(failed.count) of \(results.count) addresses tried may not send" + SPFRemarks.place(alias),
+                "\(failed.count) of \(results.count) addresses tried may not send" + SPFRemarks.place(alias)
+                    + amendment.obstacle,
                 seen: shown + examples,
-                publish: suggestion(amending: record)
+                publish: amendment.publish
             )
         )
         return .weak
@@ -202,5 +204,20 @@ struct SPFPathCheck<Source: Resolver> {
 
     private func suggestion(amending record: SPFRecord?) -> Finding.Publication? {
         alias == nil ? SPFSuggestion.publication(for: stream, amending: record) : nil
+    }
+
+    /// The policy to publish so that those who may not send may; where it would be an error for them, why it is none.
+    private func amendment(
+        of record: SPFRecord,
+        for results: [(address: IPAddress, evaluation: SPFEvaluation)],
+        by deadline: ContinuousClock.Instant
+    ) async -> (publish: Finding.Publication?, obstacle: String) {
+        let failed = results.filter { $0.evaluation.result != .pass }.map(\.address)
+        guard !failed.isEmpty, let publish = suggestion(amending: record) else { return (nil, "") }
+        let policy = publish.value
+        guard let problem = await SPFSuggestion.problem(with: policy, of: domain, for: failed, resolver, by: deadline)
+        else { return (publish, "") }
+        let advice = "take out what sends no more, or give this mail an envelope domain of its own"
+        return (nil, "; with the provider added the policy would be an error (\(problem)): \(advice)")
     }
 }

@@ -42,6 +42,26 @@ struct SPFPathTests {
         #expect(publish.name == "d.test" && publish.type == "TXT")
     }
 
+    @Test(
+        "a policy that the provider would make an error is not to be published, and it is said why",
+        arguments: [(9, true), (10, false)]
+    )
+    func suggestionTooLong(terms: Int, fits: Bool) async throws {
+        let includes = PublishedPolicies.many.split(separator: " ").prefix(terms).joined(separator: " ")
+        let own = "\nd.test TXT \"v=spf1 \(includes) -all\""
+        let zone = try TestZone(PublishedPolicies.provider + PublishedPolicies.manyZone + own)
+        let stream = try MailStream(
+            name: "t",
+            fromDomain: DomainName(dotted: "d.test"),
+            provider: MailStream.Provider(includes: [DomainName(dotted: "_spf.esp.test")])
+        )
+        let (verdict, findings) = await SPFPathCheck(stream, zone.resolver).run(by: .now.advanced(by: .seconds(20)))
+        #expect(verdict == .broken)
+        let found = try #require(findings.first { $0.code == .spfNotAuthorized })
+        #expect((found.publish != nil) == fits, "\(found)")
+        #expect(found.summary.contains("more than 10 terms") == !fits, "\(found.summary)")
+    }
+
     @Test("no record is to be published beside an alias, there or wanted; its target is named")
     func noRecordBesideAlias() async throws {
         let include = try DomainName(dotted: "_spf.esp.test")
