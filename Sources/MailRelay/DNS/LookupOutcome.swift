@@ -15,7 +15,8 @@ package enum LookupOutcome: Hashable, Sendable {
     case timeout
     /// The server refuses to answer this question.
     case refused
-    /// No name server could be reached: nothing listens there, or there is no way to it.
+    /// No name server could be reached: nothing listens there, or there is no way to it; or the answer was cut and
+    /// nothing listens for TCP, which the transport does not tell apart.
     case unreachable
     /// Something came back that is no answer to this question.
     case badReply(BadReply)
@@ -126,7 +127,7 @@ extension LookupOutcome: CustomStringConvertible {
         case .serverFailure(let failure): failure.description
         case .timeout: "no answer in time"
         case .refused: "the server refused"
-        case .unreachable: "no name server could be reached"
+        case .unreachable: "no name server could be reached, or none over TCP, by which large answers come"
         case .badReply(let reply): reply.description
         }
     }

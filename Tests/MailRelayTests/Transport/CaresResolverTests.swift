@@ -69,6 +69,7 @@ struct CaresResolverTests {
     func truncationWithoutTCP() async throws {
         let outcome = try await outcome(tcp: false) { [$0.reply { $0.flags |= 0x0200 }] }
         #expect(outcome == .unreachable)
+        #expect(outcome.description.contains("TCP"), "the server was reached, by UDP: \(outcome)")
     }
 
     @Test("silence is a timeout, told in bounded time")
