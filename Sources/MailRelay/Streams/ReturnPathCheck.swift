@@ -11,18 +11,15 @@ struct ReturnPathCheck<Source: Resolver> {
     func run(by deadline: ContinuousClock.Instant) async -> [Finding] {
         let domain = stream.envelopeDomain
         guard let expected = stream.provider.returnPathTarget else { return [] }
-        let outcome = await resolver.lookup(Question(domain, .cname), by: deadline)
-        var chain = outcome.chain
-        if case .records(let answer) = outcome {
-            chain += answer.records.compactMap { if case .cname(let name) = $0 { name } else { nil } }
-        }
-        guard !outcome.isTemporary, !chain.contains(expected) else { return [] }
+        // All aliases on the way count, as for a selector; the policy is asked for in any case.
+        let outcome = await resolver.lookup(Question(domain, .txt), by: deadline)
+        guard !outcome.isTemporary, !outcome.chain.contains(expected) else { return [] }
         return [
             Finding(
                 .envelopeTarget,
                 at: domain,
                 "the provider expects the envelope domain to be an alias of \(expected)",
-                seen: chain.map(\.description),
+                seen: outcome.chain.map(\.description),
                 publish: Finding.Publication(type: "CNAME", name: domain.description, value: expected.description)
             )
         ]

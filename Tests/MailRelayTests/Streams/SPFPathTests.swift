@@ -90,6 +90,27 @@ struct SPFPathTests {
     }
 
     @Test(
+        "the envelope domain is an alias of what the provider expects, by way of another or not",
+        arguments: [
+            ("d.test CNAME ret.esp.test", true), ("d.test CNAME m.test\nm.test CNAME ret.esp.test", true),
+            ("d.test CNAME m.test\nm.test CNAME gone.test", false), ("d.test TXT \"v=spf1 -all\"", false),
+            ("d.test TXT TIMEOUT", true),
+        ]
+    )
+    func returnPath(own: String, isExpected: Bool) async throws {
+        let zone = try TestZone("ret.esp.test TXT \"v=spf1 ip4:192.0.2.25 -all\"\n" + own)
+        let stream = try MailStream(
+            name: "t",
+            fromDomain: DomainName(dotted: "d.test"),
+            provider: MailStream.Provider(returnPathTarget: DomainName(dotted: "ret.esp.test"))
+        )
+        let (_, findings) = await SPFPathCheck(stream, zone.resolver).run(by: .now.advanced(by: .seconds(20)))
+        let finding = findings.first { $0.code == .envelopeTarget }
+        #expect((finding == nil) == isExpected, "\(findings)")
+        #expect(isExpected || finding?.publish?.value == "ret.esp.test")
+    }
+
+    @Test(
         "hints name the usual causes",
         arguments: [
             (#""v=spf1 include:_spf.esp.test" "ip4:198.51.100.1 -all""#, "joined without a space"),
