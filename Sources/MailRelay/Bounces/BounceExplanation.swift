@@ -76,10 +76,10 @@ extension BounceExplanation {
             code = .senderDomainNotFound
         } else if has("excessive volume") || has("too many messages") || has("rate limit") {
             code = .excessiveVolume
-        } else if has("[cs01]") || has("local policy") {
-            code = .localPolicy
-        } else if has("user not found") || has("user unknown") || has("no such user") {
+        } else if Self.unknownUser.contains(where: has) {
             code = .userNotFound
+        } else if has("[cs01]") || has("local policy") || has("spamhaus") || has("proofpoint") {
+            code = .localPolicy
         } else if has("mailbox full") || has("over quota") || reply.enhancedCode?.hasSuffix("2.2") == true {
             code = .mailboxFull
         } else {
@@ -87,6 +87,13 @@ extension BounceExplanation {
         }
         self.init(code)
     }
+
+    /// How Apple's servers say that there is no such address; those of icloud.com, where relay addresses may lie as well,
+    /// have words of their own.
+    private static let unknownUser = [
+        "user not found", "user unknown", "no such user", "user does not exist", "inactive email address",
+        "unknown or illegal alias", "recipient no longer on server",
+    ]
 
     private static func contains(_ text: String, _ part: String) -> Bool {
         let text = Array(text.utf8)
@@ -139,8 +146,8 @@ extension BounceExplanation {
             source = "reported by senders, second hand"
         case .senderDomainNotFound:
             cause = .configuration
-            meaning = "The envelope domain does not exist in DNS."
-            action = "Publish the envelope domain's records; see “relay check”."
+            meaning = "The envelope domain does not exist in DNS, or nothing there takes mail."
+            action = "Publish the envelope domain's records, a mail exchanger among them; see “relay check”."
             keepsRecipient = true
             source = "reported by senders"
         case .excessiveVolume:
@@ -152,9 +159,11 @@ extension BounceExplanation {
         case .localPolicy:
             cause = .load
             meaning = "Apple's servers refuse this sender for its reputation or its content."
-            action = "Look at complaint rates and content; send less for a while. Ask Apple's postmaster if it stays."
+            action =
+                "Look at complaint rates and content, and at a block list that the text names; send less for a while. "
+                + "Ask Apple's postmaster if it stays."
             keepsRecipient = true
-            source = "reported by senders (code CS01)"
+            source = "reported by senders (code CS01, Spamhaus, Proofpoint)"
         case .mailboxFull:
             cause = .recipient
             meaning = "The mailbox behind the relay address is full."

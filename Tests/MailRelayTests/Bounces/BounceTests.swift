@@ -14,6 +14,12 @@ struct BounceTests {
         ("450 4.1.8 <x@y.test>: Sender address rejected: Domain not found", .senderDomainNotFound, .configuration),
         ("421 4.7.1 Messages deferred due to excessive volume. Try again later", .excessiveVolume, .load),
         ("554 5.7.1 [CS01] Message rejected due to local policy.", .localPolicy, .load),
+        ("550 5.7.1 Mail from IP 192.0.2.1 was rejected due to listing in Spamhaus SBL.", .localPolicy, .load),
+        ("550 5.7.0 Blocked - see https://support.proofpoint.com/dnsbl-lookup.cgi?ip=192.0.2.1", .localPolicy, .load),
+        ("550 5.1.1 <x@icloud.com>: user does not exist", .userNotFound, .recipient),
+        ("550 5.1.1 <x@icloud.com>: inactive email address", .userNotFound, .recipient),
+        ("550 5.1.1 unknown or illegal alias: x@icloud.com", .userNotFound, .recipient),
+        ("550 5.1.6 recipient no longer on server: x@icloud.com", .userNotFound, .recipient),
         ("552 5.2.2 <x@privaterelay.appleid.com>: over quota", .mailboxFull, .recipient),
         ("550 5.9.9 what is this", .unrecognized, .unknown),
         // Addresses hold digits that are no codes; Apple's servers are in 17.0.0.0/8.
