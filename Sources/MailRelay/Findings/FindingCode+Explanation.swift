@@ -65,9 +65,11 @@ extension FindingCode {
         case .dmarcHistoric: "These tags were removed; receivers ignore them."
         case .dmarcReportsRefused: "The receiver of reports has not agreed to take them, so none are sent."
         case .dmarcSuffixList: "Receivers that still use the public suffix list may take another organisational domain."
-        case .mxNull: "The domain says that it takes no mail: bounces and replies are lost."
+        case .mxNull:
+            "The domain says that it takes no mail: bounces and replies are lost, and receivers may refuse what it sends."
         case .mxNullBesideOthers: "“No mail” beside real exchangers contradicts itself."
-        case .mxNone: "The domain takes no mail: bounces and replies are lost."
+        case .mxNone:
+            "The domain takes no mail: bounces and replies are lost, and receivers may refuse what it sends, as if it did not exist."
         case .mxImplicit: "Without an exchanger mail goes to the address of the name itself; say so by a record."
         case .mxAlias: "An exchanger must be a name with addresses, not an alias."
         case .mxAddress: "An exchanger must be a name, not an address."
@@ -78,7 +80,7 @@ extension FindingCode {
         case .nameMissing: "Receivers refuse mail from a domain that does not exist, whatever signs it."
         case .envelopeTarget: "The provider expects the envelope domain to be an alias of its own name."
         case .appleNotRegistered:
-            "Apple's relay drops mail from sources that are not registered, whatever SPF and DKIM say."
+            "Apple's relay drops mail from sources that are not registered, whatever SPF and DKIM say. That one is registered is known by --registered alone."
         case .appleNotStated:
             "Registration with Apple can be seen neither in DNS nor through an API: state it with the stream."
         case .checkCut: "There is more than the check looks at; what it did not try may be otherwise."
