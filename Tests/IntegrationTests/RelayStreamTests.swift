@@ -35,6 +35,9 @@ struct RelayStreamTests {
                     #expect(twice.status == 6 && twice.errors.contains("there is a stream news already"))
                 }
 
+                let anew = try await AccountctlProcess(add + ["--replace"] + json, environment: variables).result()
+                #expect(anew.status == 0 && anew.output.contains(#""done""#), "\(anew)")
+
                 let user = UUID().uuidString.lowercased()
                 try await database.psql(
                     "insert into auth.users (id, email) values ('\(user)', 'x1@privaterelay.appleid.com')"

@@ -23,10 +23,12 @@ package enum MailStreamStore {
 
     /// Adds a stream and has it checked at once; returns its id.
     ///
-    /// Throws ``MailStreamError`` when the name is taken or malformed.
+    /// With `replacing` a stream of that name is declared anew and keeps its verdict and history. Throws
+    /// ``MailStreamError`` when the name is taken otherwise, or malformed.
     package static func add(
         _ stream: MailStream,
         registrations: [MailStreamRecord.Registration]?,
+        replacing: Bool = false,
         on connection: isolated Connection
     ) throws -> Int64 {
         guard isName(stream.name) else { throw MailStreamError(code: .badName, name: stream.name) }
@@ -51,7 +53,19 @@ package enum MailStreamStore {
                 \(JSON(selectors)),
                 \(registrations.map { JSON($0) })
             )
-            on conflict (name) do nothing
+            on conflict (name) do update
+            set from_domain = excluded.from_domain,
+                envelope_domain = excluded.envelope_domain,
+                signing_domain = excluded.signing_domain,
+                provider_name = excluded.provider_name,
+                provider_includes = excluded.provider_includes,
+                provider_addresses = excluded.provider_addresses,
+                return_path_target = excluded.return_path_target,
+                selectors = excluded.selectors,
+                registrations = excluded.registrations,
+                changed_at = now(),
+                next_check_at = now()
+            where \(replacing)
             returning id
             """,
             as: Int64.self

@@ -16,9 +16,14 @@ struct RelayStreamAddCommand: AccountctlCommand {
         commandName: "add",
         abstract: "Declare a mail stream and have it checked.",
         discussion: """
+            What changes of a stream, such as a name that was registered with Apple since, is said with --replace: with all the rest,
+            since nothing of the former declaration is kept. The verdict stays until two checks agree on another.
+
             EXAMPLES
               accountctl relay stream add news example.com --envelope send.example.com --include _spf.esp.example \\
                 --selector s1=s1.esp.example --registered example.com --registered send.example.com
+              accountctl relay stream add news example.com --envelope send.example.com --include _spf.esp.example \\
+                --selector s2=s2.esp.example --registered example.com --registered send.example.com --replace
             """
     )
 
@@ -42,6 +47,9 @@ struct RelayStreamAddCommand: AccountctlCommand {
     )
     var by: String?
 
+    @Flag(name: .long, help: "Declare a stream of this name anew, if there is one; its verdict and history stay.")
+    var replace = false
+
     @Argument(help: "What to call it: a-z 0-9 _ -, without dots.")
     var name: String
 
@@ -60,10 +68,16 @@ struct RelayStreamAddCommand: AccountctlCommand {
         let registrations = registrations(declared, by: signature.name)
         // A dry run does it, and undoes it: the name may be taken.
         let isRehearsed = write.dryRun
+        let isReplacing = replace
         let id = try await context.withConnection { connection in
             try await connection.transaction(rehearsed: isRehearsed) { connection in
                 try signature.log("mail.add_stream", facts: ["stream": name], on: connection)
-                return try MailStreamStore.add(declared, registrations: registrations, on: connection)
+                return try MailStreamStore.add(
+                    declared,
+                    registrations: registrations,
+                    replacing: isReplacing,
+                    on: connection
+                )
             }
         }
         try context.output.show(
@@ -94,7 +108,12 @@ struct RelayStreamAddCommand: AccountctlCommand {
 extension MailStreamError: ReportableError {
     var report: ErrorReport {
         switch code {
-        case .nameTaken: ErrorReport(.blocked, description, hint: "See: accountctl relay stream show \(name)")
+        case .nameTaken:
+            ErrorReport(
+                .blocked,
+                description,
+                hint: "See: accountctl relay stream show \(name). --replace declares it anew."
+            )
         case .badName: ErrorReport(.usage, description)
         case .unreadable: ErrorReport(.failure, description)
         }
