@@ -15,6 +15,7 @@ struct RelayInputTests {
             (["check", "sh\u{1B}[31mop.test"], "which no such name has"),
             (["check", "shop.test", "--selector", "s1._domainkey.other.test"], "is not a selector of this domain"),
             (["check", "shop.test", "--selector", "s1=x"], "--selector: "),
+            (["check", "shop.test", "--selector", "s1=p="], "--selector: “” is no DKIM key"),
             (["check", "shop.test", "--envelope", "localhost"], "--envelope: "),
             (["check", "shop.test", "--signing", ""], "--signing: "),
             (["check", "shop.test", "--include", "a@b.test"], "--include: "),

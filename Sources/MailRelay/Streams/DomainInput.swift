@@ -54,6 +54,15 @@ package enum DomainInput {
         return selector
     }
 
+    /// A DKIM key: the base64 text of `p=`, without the white space in it.
+    ///
+    /// What is none would be advised to be published, and an empty one withdraws the key.
+    package static func key(_ text: String) throws(DomainInputError) -> String {
+        let record = DKIMKeyRecord(Array(DKIMKeyRecord.text(publishing: text).utf8))
+        guard record.key != nil else { throw DomainInputError(text, .noKey) }
+        return String(decoding: record.encodedKey, as: UTF8.self)
+    }
+
     private static func host(in text: String) -> String? {
         var rest = text[...]
         if let scheme = rest.range(of: "://") { rest = rest[scheme.upperBound...] }
@@ -103,6 +112,8 @@ package struct DomainInputError: Error, Sendable, Hashable, CustomStringConverti
         case neverRelay
         /// A full selector name that belongs to another domain.
         case selectorOfAnotherDomain(String)
+        /// Text that holds no public key.
+        case noKey
     }
 
     init(_ text: String, _ kind: Kind) {
@@ -126,6 +137,7 @@ package struct DomainInputError: Error, Sendable, Hashable, CustomStringConverti
         case .malformed(let error): "\(shown): \(error)"
         case .neverRelay: "\(shown) has ordinary mailboxes and is never a relay domain"
         case .selectorOfAnotherDomain(let rest): "\(shown) is not a selector of this domain (\(rest))"
+        case .noKey: "\(shown) is no DKIM key, the whole text behind its p= is wanted"
         }
     }
 }

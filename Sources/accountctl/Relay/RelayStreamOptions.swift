@@ -122,7 +122,12 @@ struct RelayStreamOptions: ParsableArguments {
             try DomainInput.selector(parts[0], domain: domain)
         }
         guard parts.count == 2 else { return MailStream.Selector(name) }
-        if parts[1].hasPrefix("p=") { return MailStream.Selector(name, key: String(parts[1].dropFirst(2))) }
+        if parts[1].hasPrefix("p=") {
+            let key = try told(of: "--selector") { () throws(DomainInputError) in
+                try DomainInput.key(String(parts[1].dropFirst(2)))
+            }
+            return MailStream.Selector(name, key: key)
+        }
         return MailStream.Selector(name, target: try Self.domain(parts[1], "--selector"))
     }
 }

@@ -135,7 +135,7 @@ struct RelayStreamShowCommand: AccountctlCommand {
             Sheet.Fact(
                 "selectors",
                 "Selectors",
-                names(stream.selectors.map { selector in selector.name + (selector.target.map { "=\($0)" } ?? "") })
+                names(stream.selectors.map(Self.selector))
             ),
             Sheet.Fact(
                 "registered",
@@ -144,6 +144,12 @@ struct RelayStreamShowCommand: AccountctlCommand {
             ),
             Sheet.Fact("created_at", "Declared at", .date(record.createdAt)),
         ]
+    }
+
+    /// A selector as it is declared.
+    private static func selector(_ selector: MailStream.Selector) -> String {
+        if let target = selector.target { return "\(selector.name)=\(target)" }
+        return selector.name + (selector.key.map { "=p=\($0)" } ?? "")
     }
 
     private static func standing(_ record: MailStreamRecord) -> [Sheet.Fact] {

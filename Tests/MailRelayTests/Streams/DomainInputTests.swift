@@ -44,6 +44,17 @@ struct DomainInputTests {
         #expect(throws: DomainInputError.self) { try DomainInput.selector("s 1", domain: domain) }
     }
 
+    @Test("a key is taken without its white space, and what is none is refused: published, it would withdraw the key")
+    func keys() throws {
+        let key = MadeUpKeys.rsa2048
+        let folded = key.prefix(64) + " \t" + key.dropFirst(64)
+        #expect(try DomainInput.key(String(folded)) == key)
+        #expect(try DomainInput.key(MadeUpKeys.ed25519) == MadeUpKeys.ed25519)
+        for text in ["", " ", "AAAA", String(key.dropLast(9)), "\"\(key)\"", "v=DKIM1; p=\(key)"] {
+            #expect(throws: DomainInputError.self, "\(text)") { try DomainInput.key(text) }
+        }
+    }
+
     @Test("relay addresses: Apple's claim first, the domain second, icloud.com never")
     func relay() throws {
         let domains = try RelayDomains()
