@@ -15,7 +15,8 @@ enum SPFSuggestion {
         }
         guard !terms.isEmpty else { return nil }
         guard let record else {
-            let value = (["v=spf1"] + terms + ["-all"]).joined(separator: " ")
+            // Who else sends for the domain is not known: "-all" would have their mail refused, which nothing has so far.
+            let value = (["v=spf1"] + terms + ["~all"]).joined(separator: " ")
             return Finding.Publication(type: "TXT", name: name, value: value)
         }
         var present = record.directives.map { record.shown($0) }

@@ -42,6 +42,19 @@ struct SPFPathTests {
         #expect(publish.name == "d.test" && publish.type == "TXT")
     }
 
+    @Test("a first policy has nobody refused who sends for the domain and was not stated")
+    func firstPolicy() async throws {
+        let zone = try TestZone(PublishedPolicies.provider + "d.test A 192.0.2.9")
+        let stream = try MailStream(
+            name: "t",
+            fromDomain: DomainName(dotted: "d.test"),
+            provider: MailStream.Provider(includes: [DomainName(dotted: "_spf.esp.test")])
+        )
+        let (_, findings) = await SPFPathCheck(stream, zone.resolver).run(by: .now.advanced(by: .seconds(20)))
+        let publish = try #require(findings.first { $0.code == .spfMissing }?.publish)
+        #expect(publish.value == "v=spf1 include:_spf.esp.test ~all")
+    }
+
     @Test(
         "a policy that the provider would make an error is not to be published, and it is said why",
         arguments: [(9, true), (10, false)]
