@@ -40,6 +40,8 @@ package enum MailCheckStore {
             let now = held.1
             let change = standing.observe(report.verdict, at: now)
             let next = standing.nextCheck(after: now, jitter: jitter)
+            // A stream that was declared anew since then is checked again at once.
+            let start = now.addingTimeInterval(-(took / .seconds(1)))
             try connection.execute(
                 """
                 update accountctl.mail_streams
@@ -49,7 +51,7 @@ package enum MailCheckStore {
                     reachable = \(standing.known?.reachable.rawValue),
                     confirmed_at = \(standing.confirmedAt),
                     checked_at = \(now),
-                    next_check_at = \(next)
+                    next_check_at = case when changed_at > \(start) then \(now) else \(next) end
                 where id = \(streamID)
                 """
             )

@@ -108,6 +108,20 @@ struct MailStreamTests {
             #expect(after.createdAt == before.createdAt && after.nextCheckAt < before.nextCheckAt)
             let checks = try await pool.withConnection { try MailCheckStore.latest(9, ofStream: id, on: $0) }
             #expect(checks.count == 2)
+
+            // A check that was under way has looked at the former declaration.
+            _ = try await pool.withConnection { connection in
+                try await MailCheckStore.record(
+                    Self.report(.ok, .ok),
+                    streamID: id,
+                    took: .seconds(3600),
+                    jitter: 0,
+                    on: connection
+                )
+            }
+            let last = try await pool.withConnection { try MailStreamStore.find(id: id, on: $0) }
+            let overtaken = try #require(last)
+            #expect(overtaken.nextCheckAt == overtaken.checkedAt)
         }
     }
 
