@@ -79,18 +79,18 @@ extension DMARCCheck.Result {
             $0.severity > .advice || $0.code == .dmarcSeveral || $0.code == .dmarcSyntax
         }
         guard !isSaid else { return [] }
-        return [
-            Finding(
-                .dmarcMissing,
-                at: stream.fromDomain,
-                "neither the From domain nor one above it has a DMARC record",
-                publish: Finding.Publication(
-                    type: "TXT",
-                    name: "_dmarc.\(stream.fromDomain)",
-                    value: "v=DMARC1; p=none; rua=mailto:dmarc@\(stream.fromDomain)"
-                )
-            )
-        ]
+        let summary = "neither the From domain nor one above it has a DMARC record"
+        // Beside an alias there can be no record: whoever keeps its target has to put it there.
+        if let alias = from.steps.first?.alias {
+            let place = "an alias leads from _dmarc.\(stream.fromDomain) to \(alias)"
+            return [Finding(.dmarcMissing, at: stream.fromDomain, "\(summary); \(place)")]
+        }
+        let publish = Finding.Publication(
+            type: "TXT",
+            name: "_dmarc.\(stream.fromDomain)",
+            value: "v=DMARC1; p=none; rua=mailto:dmarc@\(stream.fromDomain)"
+        )
+        return [Finding(.dmarcMissing, at: stream.fromDomain, summary, publish: publish)]
     }
 
     /// Why receivers would refuse nothing by the record.

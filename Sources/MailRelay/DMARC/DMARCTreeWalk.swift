@@ -11,6 +11,8 @@ struct DMARCTreeWalk: Sendable, Hashable {
         let domain: DomainName
         /// What was found there.
         let finding: Found
+        /// What the name with the `_dmarc` label is an alias of, if anything.
+        let alias: DomainName?
     }
 
     /// What stood at a name.
@@ -32,10 +34,10 @@ struct DMARCTreeWalk: Sendable, Hashable {
         self.start = start
         var steps: [Step] = []
         for domain in Self.names(above: start) {
-            let found = await Self.look(at: domain, resolver, by: deadline)
-            steps.append(Step(domain: domain, finding: found))
+            let step = await Self.look(at: domain, resolver, by: deadline)
+            steps.append(step)
             // A record that says where the organisation ends ends the walk.
-            if case .record(let record, _) = found, record.publicSuffix != .unstated { break }
+            if case .record(let record, _) = step.finding, record.publicSuffix != .unstated { break }
         }
         self.steps = steps
     }
@@ -55,9 +57,15 @@ struct DMARCTreeWalk: Sendable, Hashable {
         at domain: DomainName,
         _ resolver: some Resolver,
         by deadline: ContinuousClock.Instant
-    ) async -> Found {
-        guard let name = try? domain.prefixed(by: "_dmarc") else { return .nothing }
+    ) async -> Step {
+        guard let name = try? domain.prefixed(by: "_dmarc") else {
+            return Step(domain: domain, finding: .nothing, alias: nil)
+        }
         let outcome = await resolver.lookup(Question(name, .txt), by: deadline)
+        return Step(domain: domain, finding: found(in: outcome), alias: outcome.chain.last)
+    }
+
+    private static func found(in outcome: LookupOutcome) -> Found {
         guard case .records(let answer) = outcome else { return outcome.isTemporary ? .unknown(outcome) : .nothing }
         let records = answer.records.compactMap { record -> [UInt8]? in
             guard case .text(let strings) = record else { return nil }

@@ -41,6 +41,17 @@ struct DMARCRemarkTests {
         #expect(Set(report.findings.map(\.code)) == codes, "\(report.findings)")
     }
 
+    @Test("no record is to be published beside an alias that leads nowhere; its target is named")
+    func noRecordBesideAlias() async throws {
+        let zone = StreamTests.healthy.split(separator: "\n").filter { !$0.hasPrefix("_dmarc") }.joined(separator: "\n")
+        let none = try await StreamTests.report(zone)
+        let bare = try #require(none.findings.first { $0.code == .dmarcMissing })
+        #expect(bare.publish?.name == "_dmarc.app.test")
+        let dangling = try await StreamTests.report(zone + "\n_dmarc.app.test CNAME gone.esp.test")
+        let found = try #require(dangling.findings.first { $0.code == .dmarcMissing })
+        #expect(found.publish == nil && found.summary.contains("gone.esp.test"), "\(found)")
+    }
+
     @Test("what is skipped in a DMARC record is named, and the rest of it counts")
     func dmarcSkipped() async throws {
         let zone = StreamTests.healthy.replacing(
