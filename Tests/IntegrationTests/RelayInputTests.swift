@@ -26,6 +26,8 @@ struct RelayInputTests {
             (["check", "shop.test", "--resolver", "ns.shop.test"], "--resolver"),
             (["spf", "--ip", "192.0.2", "--from", "a@b.test", "--helo", "h.test"], "\"192.0.2\" is no IP address"),
             (["spf", "--ip", "192.0.2.1"], "--from"),
+            (["spf", "--ip", "192.0.2.1", "--from", "a@bücher.test", "--helo", "h.test"], "--from: write the domain"),
+            (["spf", "--ip", "192.0.2.1", "--from", "ä@b.test", "--helo", "bücher.test"], "--helo: write the domain"),
             (["can-send", "--stream", "news", "--user", "anna"], "is no user id"),
             (["stream", "add", "a.b", "shop.test"], "1 to 63 characters"),
             (["stream", "add", "news", "shop.test", "--registered", "shop.test", "--by", " "], "--by is empty"),

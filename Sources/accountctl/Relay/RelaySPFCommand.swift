@@ -48,6 +48,8 @@ struct RelaySPFCommand: AccountctlCommand {
         guard let address = IPAddress(ip) else {
             throw CommandError(.usage, "--ip: \"\(SafeText.line(ip))\" is no IP address")
         }
+        try Self.checkASCII("--from", from[(from.lastIndex(of: "@") ?? from.startIndex)...])
+        try Self.checkASCII("--helo", helo[...])
         let query = SPFQuery(address: address, mailFrom: from, helo: helo)
         let evaluation = try await context.withResolver(resolver) { resolver in
             await SPFEvaluator(CachingResolver(resolver), receiver: receiver, tracing: true)
@@ -59,6 +61,13 @@ struct RelaySPFCommand: AccountctlCommand {
         }
         try context.output.show(sheet(address, evaluation))
         return .ok
+    }
+
+    /// A name outside ASCII stands in DNS in another form: asked for as it is, it would be said to have no policy.
+    private static func checkASCII(_ option: String, _ domain: Substring) throws {
+        guard domain.utf8.allSatisfy({ $0 < 0x80 }) else {
+            throw CommandError(.usage, "\(option): write the domain in its ASCII form, which begins with xn--")
+        }
     }
 
     private func sheet(_ address: IPAddress, _ evaluation: SPFEvaluation) -> Sheet {
