@@ -23,6 +23,22 @@ struct ReadmeTests {
         }
     }
 
+    @Test("the code: every target, and none that there is not")
+    func targets() throws {
+        let told = try rows("| target | holds |").flatMap { row in row[0].matches(of: /`([^`]+)`/).map { String($0.1) }
+        }
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Repository.path("Sources"))
+        // The folder of the migrations is a target, too.
+        #expect(told.sorted() == (folders.filter { !$0.hasPrefix(".") } + ["SQLFiles"]).sorted())
+    }
+
+    @Test("the code: every file that it leads to")
+    func files() throws {
+        let paths = try readme().matches(of: /\]\((Sources\/[^)]+)\)/).map { String($0.1) }
+        #expect(paths.count > 2)
+        for path in paths { #expect(FileManager.default.fileExists(atPath: Repository.path(path)), "\(path)") }
+    }
+
     @Test("exit codes")
     func exitCodes() throws {
         #expect(try rows("| code | meaning |").map { $0[0] } == ExitStatus.allCases.map { String($0.rawValue) })
