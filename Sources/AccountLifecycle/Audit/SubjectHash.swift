@@ -46,10 +46,5 @@ package struct SubjectHash: Sendable, Hashable {
     }
 
     /// The hash in hexadecimal digits.
-    package var hexadecimal: String {
-        bytes.map { byte in
-            let digits = String(byte, radix: 16)
-            return byte < 16 ? "0" + digits : digits
-        }.joined()
-    }
+    package var hexadecimal: String { bytes.hexadecimal }
 }

@@ -1,4 +1,5 @@
 import Crypto
+import Sealing
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -87,7 +88,7 @@ package struct TarWriter: Sendable {
         try flush()
         let header = Self.header(entry.name, bytes: entry.bytes, modifiedAt: modifiedAt)
         try writeAll(header) { pwrite(descriptor, $0.baseAddress, $0.count, off_t(entry.header + $1)) }
-        return Entry(name: entry.name, bytes: entry.bytes, sha256: Self.hexadecimal(entry.hash.finalize()))
+        return Entry(name: entry.name, bytes: entry.bytes, sha256: entry.hash.finalize().hexadecimal)
     }
 
     /// Ends the archive.
@@ -154,10 +155,6 @@ package struct TarWriter: Sendable {
     private static func octal(_ value: Int, digits: Int) -> String {
         let text = String(value, radix: 8)
         return String(repeating: "0", count: max(0, digits - text.count)) + text
-    }
-
-    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 }
 

@@ -58,9 +58,7 @@ enum ErasureListFormat {
     static func end(_ count: Int) -> String { line([.end: .integer(count)]) }
 
     /// The canary by which another key of the same name is told from this one.
-    static func canary(of key: HashKey) -> String {
-        key.canary().map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
-    }
+    static func canary(of key: HashKey) -> String { key.canary().hexadecimal }
 
     private static func line(_ values: [Field: OutputValue]) -> String {
         JSONText.line(.object(Dictionary(uniqueKeysWithValues: values.map { ($0.rawValue, $1) }))) + "\n"
