@@ -81,13 +81,14 @@ package final class ProjectSandbox: Sendable {
             case secret = "external_apple_secret"
         }
 
+        private static func hash(_ secret: String) -> String {
+            SHA256.hash(data: Data(secret.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        }
+
         init(_ settings: Settings) {
             isOn = settings.isOn
             clientIDs = settings.clientIDs.joined(separator: ",")
-            secret = settings.secret.map { secret in
-                settings.showsSecret
-                    ? secret : SHA256.hash(data: Data(secret.utf8)).map { String($0, radix: 16) }.joined()
-            }
+            secret = settings.secret.map { settings.showsSecret ? $0 : Self.hash($0) }
         }
     }
 }
