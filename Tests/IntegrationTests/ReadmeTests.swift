@@ -25,8 +25,8 @@ struct ReadmeTests {
 
     @Test("the code: every target, and none that there is not")
     func targets() throws {
-        let told = try rows("| target | holds |").flatMap { row in row[0].matches(of: /`([^`]+)`/).map { String($0.1) }
-        }
+        let cells = try rows("| target | holds |").map { $0[0] }
+        let told = cells.flatMap { cell in cell.matches(of: /`([^`]+)`/).map { String($0.1) } }
         let folders = try FileManager.default.contentsOfDirectory(atPath: Repository.path("Sources"))
         // The folder of the migrations is a target, too.
         #expect(told.sorted() == (folders.filter { !$0.hasPrefix(".") } + ["SQLFiles"]).sorted())
