@@ -21,8 +21,12 @@ package struct OperatorLog: Sendable {
         package let reason: String?
         /// Ids of our own rows and counts, as JSON text.
         package let facts: String
+        /// The key and the hash that name the account it was done to.
+        let subjectKey: String?
+        let subjectHash: [UInt8]?
+
         /// The account it was done to.
-        package let subject: SubjectHash?
+        package var subject: SubjectHash? { SubjectHash(keyID: subjectKey, bytes: subjectHash) }
 
         /// Whether the line is about an account.
         package var hasSubject: Bool { subject != nil }
@@ -82,23 +86,7 @@ package struct OperatorLog: Sendable {
             from accountctl.operator_log
 
             """ + clauses,
-            as: (Int64, Date, String, String, String?, String?, String, String?, String, String?, [UInt8]?).self
+            into: Entry.init
         )
-        .map { row in
-            let (id, loggedAt, operatorName, databaseRole, machineUser, ticket, action, reason, facts, keyID, hash) =
-                row
-            return Entry(
-                id: id,
-                loggedAt: loggedAt,
-                operatorName: operatorName,
-                databaseRole: databaseRole,
-                machineUser: machineUser,
-                ticket: ticket,
-                action: action,
-                reason: reason,
-                facts: facts,
-                subject: SubjectHash(keyID: keyID, bytes: hash)
-            )
-        }
     }
 }

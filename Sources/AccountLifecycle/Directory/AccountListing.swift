@@ -40,8 +40,8 @@ package struct AccountListing: Sendable {
         package let email: String?
         package let createdAt: Date?
         package let lastSignInAt: Date?
-        /// The ban that holds now.
-        package let ban: AccountBan?
+        /// When the ban ends that holds now.
+        let bannedUntil: Date?
         package let deletedAt: Date?
         package let isAnonymous: Bool
         package let providers: [String]
@@ -49,6 +49,9 @@ package struct AccountListing: Sendable {
         let deletionState: DeletionState?
         /// Whether a legal hold forbids erasing it.
         package let isHeld: Bool
+
+        /// The ban that holds now.
+        package var ban: AccountBan? { AccountBan(until: bannedUntil) }
 
         /// The state, as a lookup tells it.
         package var state: AccountState {
@@ -122,26 +125,8 @@ package struct AccountListing: Sendable {
                 order by u.id
                 limit \(limit)
                 """,
-            as: (UUID, String?, Date?, Date?, Date?, Date?, Bool, [String], DeletionState?, Bool).self
+            into: Account.init
         )
-        .map { row in
-            let (
-                id, email, createdAt, lastSignInAt, bannedUntil, deletedAt, isAnonymous, providers, deletionState,
-                isHeld
-            ) = row
-            return Account(
-                id: id,
-                email: email,
-                createdAt: createdAt,
-                lastSignInAt: lastSignInAt,
-                ban: AccountBan(until: bannedUntil),
-                deletedAt: deletedAt,
-                isAnonymous: isAnonymous,
-                providers: providers,
-                deletionState: deletionState,
-                isHeld: isHeld
-            )
-        }
     }
 
     private var condition: Statement {

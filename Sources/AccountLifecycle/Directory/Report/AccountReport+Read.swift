@@ -83,30 +83,8 @@ extension AccountReport {
             from auth.users as u
             where id = \(id)
             """,
-            as: (
-                String?, Date?, String?, Date?, Date?, Date?, Date?, Date?, Bool, Bool, Int, Int
-            ).self
+            into: AuthUser.init
         )
-        .map { row in
-            let (
-                email, emailConfirmedAt, phone, phoneConfirmedAt, createdAt, lastSignInAt, bannedUntil, deletedAt,
-                isAnonymous, isSSO, sessions, factors
-            ) = row
-            return AuthUser(
-                email: email,
-                emailConfirmedAt: emailConfirmedAt,
-                phone: phone,
-                phoneConfirmedAt: phoneConfirmedAt,
-                createdAt: createdAt,
-                lastSignInAt: lastSignInAt,
-                ban: AccountBan(until: bannedUntil),
-                deletedAt: deletedAt,
-                isAnonymous: isAnonymous,
-                isSSO: isSSO,
-                sessions: sessions,
-                factors: factors
-            )
-        }
     }
 
     /// Apple's claim stands in one of two places, as a boolean or as text, depending on the age of the row.

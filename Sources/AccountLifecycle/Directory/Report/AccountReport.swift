@@ -16,13 +16,16 @@ package struct AccountReport: Sendable {
         package let phoneConfirmedAt: Date?
         package let createdAt: Date?
         package let lastSignInAt: Date?
-        /// The ban that holds now.
-        package let ban: AccountBan?
+        /// When the ban ends that holds now.
+        let bannedUntil: Date?
         package let deletedAt: Date?
         package let isAnonymous: Bool
         package let isSSO: Bool
         package let sessions: Int
         package let factors: Int
+
+        /// The ban that holds now.
+        package var ban: AccountBan? { AccountBan(until: bannedUntil) }
     }
 
     /// A way to sign in.
