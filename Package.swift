@@ -298,7 +298,7 @@ let package = Package(
         .testTarget(
             name: "SettingsTests",
             dependencies: [
-                "Settings", "AccountLifecycle", "Sealing", "SignInWithApple", "TestSupport",
+                "Settings", "AccountLifecycle", "Sealing", "SignInWithApple",
                 .product(name: "Crypto", package: "swift-crypto"),
             ]
         ),
@@ -327,8 +327,8 @@ let package = Package(
         .testTarget(
             name: "IntegrationTests",
             dependencies: [
-                "accountctl", "accountctl-sandbox", "Benchmarks", "Sandbox", "AccountLifecycle",
-                "MailRelay", "Postgres", "Settings", "Telemetry", "TestSupport",
+                "accountctl", "accountctl-sandbox", "Benchmarks", "Sandbox", "AccountLifecycle", "JobQueue",
+                "MailRelay", "Postgres", "Sealing", "Settings", "Telemetry", "Terminal", "TestSupport",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
