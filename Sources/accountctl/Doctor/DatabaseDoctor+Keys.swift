@@ -12,21 +12,16 @@ extension DatabaseDoctor {
         return findings
     }
 
+    private static let putBack = "Put the file back from where it is kept."
+
     private func sealingKeys(on connection: isolated Connection) throws -> [DoctorFinding] {
         guard settings.keys.sealingKeyFile != nil else { return [] }
         let keys: KeyRing
         do {
             keys = try WorkerServices.sealingKeys(settings)
         } catch {
-            let report = ErrorReport(error)
             return [
-                DoctorFinding(
-                    .error,
-                    "keys.sealing",
-                    report.message,
-                    why: "Nothing sealed can be opened.",
-                    todo: report.hint ?? "Put the file back from where it is kept."
-                )
+                .unusable("keys.sealing", error, why: "Nothing sealed can be opened.", todo: Self.putBack)
             ]
         }
         var findings: [DoctorFinding] = []
@@ -101,14 +96,12 @@ extension DatabaseDoctor {
         } catch let error as PostgresError {
             throw error
         } catch {
-            let report = ErrorReport(error)
             return [
-                DoctorFinding(
-                    .error,
+                .unusable(
                     "keys.hash",
-                    report.message,
+                    error,
                     why: "Erased accounts, and what was done to accounts, are not found by their id; no worker starts.",
-                    todo: report.hint ?? "Put the file back from where it is kept."
+                    todo: Self.putBack
                 )
             ]
         }

@@ -39,4 +39,10 @@ struct DoctorFinding: Sendable, Equatable {
     }
 
     static func ok(_ code: String, _ what: String) -> DoctorFinding { DoctorFinding(.ok, code, what) }
+
+    /// What is configured cannot be used: in the words of the error, with `todo` where it says nothing itself.
+    static func unusable(_ code: String, _ error: any Error, why: String, todo: String? = nil) -> DoctorFinding {
+        let report = ErrorReport(error)
+        return DoctorFinding(.error, code, report.message, why: why, todo: report.hint ?? todo)
+    }
 }

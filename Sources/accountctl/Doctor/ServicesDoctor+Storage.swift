@@ -10,10 +10,7 @@ extension ServicesDoctor {
             guard let configured = try parts.storageClient() else { return [] }
             client = configured
         } catch {
-            let report = ErrorReport(error)
-            return [
-                DoctorFinding(.error, "storage.key", report.message, why: "No file can be deleted.", todo: report.hint)
-            ]
+            return [.unusable("storage.key", error, why: "No file can be deleted.")]
         }
         switch try await client.buckets() {
         case .done(let buckets):

@@ -25,16 +25,7 @@ struct ServicesDoctor {
             guard let configured = try parts.appleClients() else { return [] }
             clients = configured
         } catch {
-            let report = ErrorReport(error)
-            return [
-                DoctorFinding(
-                    .error,
-                    "apple.credentials",
-                    report.message,
-                    why: "Nothing can be revoked.",
-                    todo: report.hint
-                )
-            ]
+            return [.unusable("apple.credentials", error, why: "Nothing can be revoked.")]
         }
         var findings: [DoctorFinding] = []
         for id in clients.clientIDs {
