@@ -101,7 +101,7 @@ struct WorkerServices {
         policy.uploadLife = settings.deletion.uploadLife
         policy.hourlyCeiling = settings.deletion.hourlyCeiling
         policy.maximumRows = settings.deletion.maximumRows
-        policy.buckets = Set(settings.deletion.buckets).union(["avatars"])
+        policy.buckets.formUnion(settings.deletion.buckets)
         policy.keptBuckets = Set(settings.deletion.keptBuckets)
         policy.avatarFolders = AvatarFolders(
             accounts: settings.deletion.avatarFolders,
