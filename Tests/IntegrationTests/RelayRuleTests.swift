@@ -144,7 +144,12 @@ struct RelayRuleTests {
             #expect(try await ids(["relay", "addresses", "--list"], stage) == relay)
             for (index, account) in Self.accounts.enumerated() {
                 let id = OperatorStage.id(index + 1)
-                #expect(try await (show(id, stage).relay.knownBy != nil) == account.isRelay, "\(account.what)")
+                let shown = try await show(id, stage)
+                #expect((shown.relay.knownBy != nil) == account.isRelay, "\(account.what)")
+                #expect(
+                    shown.apple.usesRelay == (account.provider == "apple" ? account.isRelay : nil),
+                    "\(account.what)"
+                )
                 let send = try await stage.run(["relay", "can-send", "--stream", "news", "--user", id, "--json"])
                 // Nobody is written to whose account is gone or has no address.
                 let isPlain = ["not a relay address", "no such account", "has no address"]
