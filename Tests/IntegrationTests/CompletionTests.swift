@@ -36,6 +36,8 @@ struct CompletionTests {
             ("accountctl --config a.conf deletions rehe", ["rehearse"]), ("accountctl --envi", ["--environment"]),
             ("accountctl --no-color --format nd", ["ndjson"]), ("accountctl migrate pl", ["plan"]),
             ("accountctl apple transfer pl", []),
+            ("accountctl user list --deletion-state wai", ["waiting_for_apple"]),
+            ("accountctl deletion list --apple not_r", ["not_revoked"]),
             ("accountctl deletion request --file /etc/host.con", ["/etc/host.conf"]),
             ("accountctl user export --output /etc/host.con", ["/etc/host.conf"]),
             ("accountctl deletion replay /etc/host.con", ["/etc/host.conf"]),

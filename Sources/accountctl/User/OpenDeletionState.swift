@@ -6,6 +6,7 @@ struct OpenDeletionState: ExpressibleByArgument {
     let state: DeletionState
 
     static let allValueStrings = DeletionState.allCases.filter { !$0.isFinal }.map(\.rawValue)
+    static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
 
     init?(argument: String) {
         guard let state = DeletionState(rawValue: argument), !state.isFinal else { return nil }
