@@ -2,21 +2,16 @@ import AccountLifecycle
 import ArgumentParser
 
 /// What became of a request's credentials at Apple, on the command line: of other steps other things become.
-enum AppleOutcome: String, CaseIterable, ExpressibleByArgument {
-    case revoked
-    case notHeld = "not_held"
-    case pending
-    case notRevoked = "not_revoked"
-    case grantUnknown = "grant_unknown"
+struct AppleOutcome: ExpressibleByArgument {
+    let outcome: StepOutcome
 
-    /// It as a request has it.
-    var outcome: StepOutcome {
-        switch self {
-        case .revoked: .revoked
-        case .notHeld: .notHeld
-        case .pending: .pending
-        case .notRevoked: .notRevoked
-        case .grantUnknown: .grantUnknown
-        }
+    private static let outcomes: [StepOutcome] = [.revoked, .notHeld, .pending, .notRevoked, .grantUnknown]
+
+    static let allValueStrings = outcomes.map(\.rawValue)
+    static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
+
+    init?(argument: String) {
+        guard let outcome = StepOutcome(rawValue: argument), Self.outcomes.contains(outcome) else { return nil }
+        self.outcome = outcome
     }
 }
