@@ -69,7 +69,7 @@ struct DeletionPauseCommand: AccountctlCommand {
         if consent.dryRun {
             let (wasPaused, isChanged) = try await context.withConnection { connection in
                 try await connection.transaction(rehearsed: true) { connection in
-                    let wasPaused = try DeletionDesk.generalBrake(on: connection).paused != nil
+                    let wasPaused = try StandingBrakes.read(on: connection).everything != nil
                     return (wasPaused, try await DeletionDesk.pauseAll(by: signature, on: connection).isChanged)
                 }
             }

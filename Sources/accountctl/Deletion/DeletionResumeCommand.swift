@@ -52,8 +52,10 @@ struct DeletionResumeCommand: AccountctlCommand {
             return try await context.carryOut(act, on: request, acting, consent)
         }
         let actor = try context.actor(acting)
-        let brake = try await context.withConnection { try DeletionDesk.generalBrake(on: $0) }
-        guard let paused = brake.paused else { return try await wake(in: context) }
+        let (pausedWhole, open) = try await context.withConnection { connection in
+            (try StandingBrakes.read(on: connection).everything, try DeletionDesk.openRequests(on: connection))
+        }
+        guard let paused = pausedWhole else { return try await wake(in: context) }
         if consent.dryRun {
             let (brakes, alone) = try await context.withConnection { connection in
                 (try StandingBrakes.read(on: connection).released, try DeletionDesk.pausedAlone(on: connection))
@@ -63,9 +65,9 @@ struct DeletionResumeCommand: AccountctlCommand {
             tell(brakes, paused: alone, in: context)
             return .ok
         }
-        let pause = "; paused by \(paused.by)" + (paused.reason.map { ": \($0)" } ?? "")
+        let pause = (paused.by.map { "; paused by \($0)" } ?? "") + (paused.reason.map { ": \($0)" } ?? "")
         try context.confirmIrreversible(
-            "Let every deletion go on, which erases accounts for good (\(Wording.count(brake.open, "open request"))\(pause))?",
+            "Let every deletion go on, which erases accounts for good (\(Wording.count(open, "open request"))\(pause))?",
             id: "all",
             consent
         )

@@ -115,22 +115,13 @@ extension DeletionDesk {
         )
     }
 
-    /// Who paused everything and why, nil where nobody did; and how many requests are open.
+    /// How many requests are open.
     ///
     /// - Throws: `PostgresError`.
-    package static func generalBrake(
-        on connection: isolated Connection
-    ) throws -> (paused: (by: String, reason: String?)?, open: Int) {
-        let (by, reason, open) = try connection.one(
-            """
-            select
-                case when paused_at is not null then coalesce(paused_by, '?') end,
-                paused_reason,
-                (select count(*) from accountctl.deletion_requests where finished_at is null)
-            from accountctl.deletion_brakes
-            """,
-            as: (String?, String?, Int).self
+    package static func openRequests(on connection: isolated Connection) throws -> Int {
+        try connection.one(
+            "select count(*) from accountctl.deletion_requests where finished_at is null",
+            as: Int.self
         )
-        return (by.map { ($0, reason) }, open)
     }
 }

@@ -16,10 +16,7 @@ package enum DeletionGauges {
         factory: any MetricsFactory = MetricsSystem.factory
     ) async throws {
         let (open, isPaused, late) = try await pool.withConnection { connection in
-            let isPaused = try connection.one(
-                "select exists (select from accountctl.deletion_brakes where paused_at is not null)",
-                as: Bool.self
-            )
+            let isPaused = try connection.one("select \(DeletionBrakes.isEverythingPaused)", as: Bool.self)
             let late = try LateRevocations.read(on: connection)
             return (try OpenRequests.byState(on: connection), isPaused, late)
         }

@@ -79,7 +79,7 @@ struct ReplayRun {
                 replay: replay,
                 held: try survey(replay, on: connection),
                 skips: skips,
-                isPaused: try DeletionDesk.generalBrake(on: connection).paused != nil,
+                isPaused: try StandingBrakes.read(on: connection).everything != nil,
                 isWorked: try JobQueue().workers(on: connection).contains { $0.status == .alive && !$0.kinds.isEmpty }
             )
         }
