@@ -8,12 +8,12 @@ package import Sealing
 #endif
 
 /// A deletion request in a list.
-package struct DeletionSummary: Sendable, Hashable {
+package struct DeletionSummary: Sendable {
     package let id: UUID
     /// The account; nil once it is forgotten.
     package let user: UUID?
     package let state: DeletionState
-    package let situation: Situation?
+    private let storedSituation: JSON<Situation>?
     /// Since when the situation lasts.
     package let situationSince: Date?
     /// The last step that was begun.
@@ -26,14 +26,21 @@ package struct DeletionSummary: Sendable, Hashable {
     package let legalDeadline: Date
     package let finishedAt: Date?
     package let failures: Int
-    /// What "verified" rests on; nil before.
-    package let proof: ErasureProof?
+    /// How the last search ended of one that is verified, and whether it left something in accepted columns.
+    private let searchOutcome: String?
+    private let isLeft: Bool
     /// Apple's outcome, once there is one.
     package let apple: StepOutcome?
     /// Whether it is paused by itself.
     package let isPaused: Bool
     /// Whether the account is under a legal hold.
     package let isHeld: Bool
+
+    /// Why it stands still.
+    package var situation: Situation? { storedSituation?.value }
+
+    /// What "verified" rests on; nil before.
+    package var proof: ErasureProof? { ErasureProof(searchOutcome, leaving: isLeft) }
 
     /// The requests in some states, the nearest legal deadline first; where `pausedOnly`, those that are paused one by
     /// one, and where any are given, those of these outcomes at Apple.
@@ -99,11 +106,10 @@ package struct DeletionSummary: Sendable, Hashable {
         try connection.query(
             """
             select
-                r.id, r.state, r.situation, r.situation_since, \(DeletionStep.begunLast), r.origin, r.requested_at,
-                r.run_after, r.locked_out_at, r.settle_after, r.legal_deadline, r.finished_at, r.failures,
-                r.apple_outcome, r.paused_at is not null,
-                exists (select from accountctl.holds as h where h.user_id = r.user_id), r.user_id, search.outcome,
-                coalesce(search.is_left, false)
+                r.id, r.user_id, r.state, r.situation, r.situation_since, \(DeletionStep.begunLast), r.origin,
+                r.requested_at, r.run_after, r.locked_out_at, r.settle_after, r.legal_deadline, r.finished_at, r.failures,
+                search.outcome, coalesce(search.is_left, false), r.apple_outcome, r.paused_at is not null,
+                exists (select from accountctl.holds as h where h.user_id = r.user_id)
             from accountctl.deletion_requests as r
             left join lateral (
                 select s.outcome, s.facts ? 'accepted' as is_left
@@ -116,50 +122,7 @@ package struct DeletionSummary: Sendable, Hashable {
             ) as search on true
             \(filter)
             """,
-            into: Row.init
-        ).map { row in
-            DeletionSummary(
-                id: row.id,
-                user: row.user,
-                state: row.state,
-                situation: row.situation?.value,
-                situationSince: row.situationSince,
-                step: row.step,
-                origin: row.origin,
-                requestedAt: row.requestedAt,
-                runAfter: row.runAfter,
-                lockedOutAt: row.lockedOutAt,
-                settleAfter: row.settleAfter,
-                legalDeadline: row.legalDeadline,
-                finishedAt: row.finishedAt,
-                failures: Int(row.failures),
-                proof: ErasureProof(row.searchOutcome, leaving: row.isLeft),
-                apple: row.apple,
-                isPaused: row.isPaused,
-                isHeld: row.isHeld
-            )
-        }
-    }
-
-    private struct Row {
-        let id: UUID
-        let state: DeletionState
-        let situation: JSON<Situation>?
-        let situationSince: Date?
-        let step: DeletionStep?
-        let origin: String
-        let requestedAt: Date
-        let runAfter: Date
-        let lockedOutAt: Date?
-        let settleAfter: Date?
-        let legalDeadline: Date
-        let finishedAt: Date?
-        let failures: Int32
-        let apple: StepOutcome?
-        let isPaused: Bool
-        let isHeld: Bool
-        let user: UUID?
-        let searchOutcome: String?
-        let isLeft: Bool
+            into: DeletionSummary.init
+        )
     }
 }
