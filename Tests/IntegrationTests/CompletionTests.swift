@@ -38,6 +38,7 @@ struct CompletionTests {
             ("accountctl apple transfer pl", []),
             ("accountctl user list --deletion-state wai", ["waiting_for_apple"]),
             ("accountctl deletion list --apple not_r", ["not_revoked"]),
+            ("accountctl apple events list --outcome wai", ["waiting"]),
             ("accountctl deletion request --file /etc/host.con", ["/etc/host.conf"]),
             ("accountctl user export --output /etc/host.con", ["/etc/host.conf"]),
             ("accountctl deletion replay /etc/host.con", ["/etc/host.conf"]),

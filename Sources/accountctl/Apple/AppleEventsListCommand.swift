@@ -35,7 +35,11 @@ struct AppleEventsListCommand: AccountctlCommand {
     @Option(name: .long, help: ArgumentHelp("Of this kind only; may be repeated.", valueName: "kind"))
     var kind: [String] = []
 
-    @Option(name: .long, help: ArgumentHelp("With this outcome only; may be repeated.", valueName: "outcome"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("With this outcome only; may be repeated.", valueName: "outcome"),
+        completion: .list(EventOutcomes.names)
+    )
     var outcome: [String] = []
 
     @Option(name: .long, help: "The most events shown.")
