@@ -53,11 +53,7 @@ struct RelayCanSendCommand: AccountctlCommand {
         let (record, found) = try await context.withConnection {
             connection -> (MailStreamRecord, RelayDirectory.CanSend) in
             guard let record = try MailStreamStore.find(named: stream, on: connection) else {
-                throw CommandError(
-                    .notFound,
-                    "there is no stream \"\(SafeText.line(stream))\"",
-                    hint: "See: accountctl relay stream list"
-                )
+                throw CommandError.noStream(stream)
             }
             return (record, try RelayDirectory.canSend(stream: stream, userID: userID, on: connection))
         }

@@ -36,7 +36,7 @@ struct RelayStreamRemoveCommand: AccountctlCommand {
         let exists = try await context.withConnection { connection in
             try MailStreamStore.find(named: name, on: connection) != nil
         }
-        guard exists else { throw CommandError(.notFound, "there is no stream \"\(SafeText.line(name))\"") }
+        guard exists else { throw CommandError.noStream(name) }
         var outcome = ActOutcome.wouldBeDone
         if !confirmation.dryRun {
             try context.confirmIrreversible(

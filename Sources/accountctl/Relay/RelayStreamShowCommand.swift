@@ -45,13 +45,7 @@ struct RelayStreamShowCommand: AccountctlCommand {
             guard let record = try MailStreamStore.find(named: name, on: connection) else { return nil }
             return (record, try MailCheckStore.latest(count, ofStream: record.id, on: connection))
         }
-        guard let (record, checks) = found else {
-            throw CommandError(
-                .notFound,
-                "there is no stream \"\(SafeText.line(name))\"",
-                hint: "See: accountctl relay stream list"
-            )
-        }
+        guard let (record, checks) = found else { throw CommandError.noStream(name) }
         try context.output.show(Self.sheet(record, checks))
         return .ok
     }
