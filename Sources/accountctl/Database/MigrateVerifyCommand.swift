@@ -54,13 +54,7 @@ struct MigrateVerifyCommand: AccountctlCommand {
                 plan.hasHistory ? try CatalogSnapshot.isUnfinished(on: connection) : false
             )
         }
-        guard plan.hasHistory else {
-            throw CommandError(
-                .failure,
-                "the schema is not installed in this database",
-                hint: "Install it: accountctl migrate up"
-            )
-        }
+        guard plan.hasHistory else { throw SchemaGap.absent() }
         tell(of: plan, isUnfinished: isUnfinished, in: context)
         let isSame = plan.conflicts.isEmpty
         try context.output.list(

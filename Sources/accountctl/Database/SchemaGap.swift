@@ -25,11 +25,7 @@ struct SchemaGap {
         }
         let said = error.diagnostics?.message.map { " (\($0))" } ?? ""
         guard plan.items.contains(where: { $0.applied != nil }) else {
-            return CommandError(
-                .failure,
-                "the schema is not installed in this database\(said)",
-                hint: "Install it: accountctl migrate up"
-            )
+            return Self.absent(said)
         }
         if let newer = plan.items.first(where: { $0.state == .unknown }) {
             let version = newer.applied?.version ?? "unknown"
@@ -40,6 +36,15 @@ struct SchemaGap {
             )
         }
         return Self.behind(plan, said)
+    }
+
+    /// That a database has nothing of ours.
+    static func absent(_ said: String = "") -> CommandError {
+        CommandError(
+            .failure,
+            "the schema is not installed in this database\(said)",
+            hint: "Install it: accountctl migrate up"
+        )
     }
 
     /// That a database lacks migrations of this program; nil when it has all, or when nothing tells which it has.

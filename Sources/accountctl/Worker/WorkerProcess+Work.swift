@@ -12,13 +12,7 @@ extension WorkerProcess {
         let isInstalled = try await pool.withConnection { connection in
             try AccountLifecycle.isInstalled(on: connection)
         }
-        guard isInstalled else {
-            throw CommandError(
-                .failure,
-                "the schema is not installed in this database",
-                hint: "Install it: accountctl migrate up"
-            )
-        }
+        guard isInstalled else { throw SchemaGap.absent() }
         // Without its tables some jobs would fail again and again, and nothing would say why.
         let plan = try await context.withMigrations { engine, connection in try engine.plan(on: connection) }
         if let behind = SchemaGap.behind(plan) { throw behind }
