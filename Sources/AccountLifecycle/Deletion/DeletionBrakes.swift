@@ -99,6 +99,16 @@ extension DeletionRun {
         return record.facts.now
     }
 
+    /// Looks again with the brake of everything held until the transaction ends: whoever pauses everything comes before
+    /// and is seen, or waits until what is decided here is committed.
+    ///
+    /// - Returns: When it looked, by the database's clock.
+    @discardableResult
+    func holdBrakesAndLookAgain(_ step: DeletionStep, on connection: isolated Connection) throws -> Date {
+        try connection.execute("select \(DeletionBrakes.holding)")
+        return try lookAgain(step, on: connection)
+    }
+
     /// Locks the request's row and the account's, where there is one, for the rest of the transaction, and looks again:
     /// nobody can pause or cancel the request, nor hold, delete or replace the account, before the transaction ends.
     ///

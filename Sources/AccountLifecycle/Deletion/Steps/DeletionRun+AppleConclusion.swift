@@ -12,7 +12,7 @@ extension DeletionRun {
     func concludeApple() async throws -> Bool {
         try await services.pool.withTransaction { connection in
             try journal.fence(connection)
-            try lookAgain(.revokeApple, on: connection)
+            try holdBrakesAndLookAgain(.revokeApple, on: connection)
             let reckoning = try reckonApple(on: connection)
             guard !reckoning.isOpen else { return false }
             try journal.record(.revokeApple, reckoning.outcome, StepFacts(counts: reckoning.counts), on: connection)

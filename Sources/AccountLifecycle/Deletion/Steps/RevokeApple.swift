@@ -72,7 +72,7 @@ extension DeletionRun {
             // is asked.
             let askedAt = try await services.pool.withTransaction { connection -> Date? in
                 try journal.fenceFlushing(connection)
-                let now = try lookAgain(.revokeApple, on: connection)
+                let now = try holdBrakesAndLookAgain(.revokeApple, on: connection)
                 guard try !credential.isAnothers(on: connection) else { return nil }
                 try journal.commit(to: .revokeApple, on: connection)
                 return now
@@ -149,7 +149,7 @@ extension DeletionRun {
     private func giveUp(_ credential: AppleCredential, because reason: String) async throws {
         try await services.pool.withTransaction { connection in
             try journal.fence(connection)
-            try lookAgain(.revokeApple, on: connection)
+            try holdBrakesAndLookAgain(.revokeApple, on: connection)
             try forget(credential, as: .notRevoked, on: connection)
         }
         services.logger(for: record.id).warning(
