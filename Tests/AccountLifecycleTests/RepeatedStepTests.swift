@@ -113,6 +113,33 @@ import Testing
         }
     }
 
+    /// A deploy ends the worker while a part is under way: of that nobody can tell, of those before it the receipt does.
+    @Test func partsOfATryThatWasCancelledAreCounted() async throws {
+        try await Stage.with { stage in
+            try await stage.sql("insert into storage.buckets (id, name) values ('scans', 'scans')")
+            let person = try await stage.signUp()
+            try await stage.upload("\(person.text)/me.png", by: person)
+            #expect(try await stage.upload("\(person.text)/id.png", by: nil, bucket: "scans"))
+            var policy = Stage.swift
+            policy.buckets = ["avatars", "scans"]
+            let request = try await stage.request(person)
+            let parts = Counter()
+            let drive = Task { [policy] in
+                try await stage.drive(request, policy) { point in
+                    guard point == .middle(.deleteAvatars) else { return }
+                    parts.add()
+                    if parts.value == 2 { withUnsafeCurrentTask { $0?.cancel() } }
+                }
+            }
+            await #expect(throws: CancellationError.self) { try await drive.value }
+            #expect(try await stage.count("select from storage.objects") == 0)
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            let step = try await stage.receiptSteps(request)["delete_avatars"]
+            #expect(step?.outcome == "ok")
+            #expect(step?.facts.counts?["objects"] == 1)
+        }
+    }
+
     /// A table of the app of which the first batches are gone when something else stops the step.
     @Test func batchesOfATryThatDidNotEndAreCounted() async throws {
         try await Stage.with { stage in

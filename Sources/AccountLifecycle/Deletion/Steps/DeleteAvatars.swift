@@ -10,29 +10,6 @@ extension DeletionRun {
     /// The API's success says little: it answers 200 with an empty list for keys that are not there, that it may not
     /// see, and for buckets that do not exist. What counts is that the rows are gone.
     func deleteAvatars() async throws -> StepResult {
-        var deleted = 0
-        let result: StepResult
-        do {
-            result = try await deleteAvatars(counting: &deleted)
-        } catch {
-            // The error that stopped the step is thrown, even if the count cannot be stored.
-            try? await remember(deleted)
-            throw error
-        }
-        switch result {
-        case .failed, .stopped: try await remember(deleted)
-        case .done, .recorded, .back: break
-        }
-        return result
-    }
-
-    /// Counts what was deleted by a try that did not come to its end: the next one finds it gone.
-    private func remember(_ deleted: Int) async throws {
-        guard deleted > 0 else { return }
-        try await services.pool.withConnection { try journal.add(["objects": deleted], to: .deleteAvatars, on: $0) }
-    }
-
-    private func deleteAvatars(counting deleted: inout Int) async throws -> StepResult {
         for _ in 0..<Self.rounds {
             let found = try await objectsToDelete()
             let objects = found.objects
@@ -40,7 +17,7 @@ extension DeletionRun {
                 if let listed = try await listedByStorage() { return .failed(listed) }
                 // What nobody decided about was named since the preflight, or let go by another: it stays, as what is
                 // shared does. Nobody is stopped half-way for it.
-                let counts = try await counts(deleted: deleted, staying: found.shared + found.undecided)
+                let counts = try await counts(staying: found.shared + found.undecided)
                 return .done(counts.values.allSatisfy { $0 == 0 } ? .nothingFound : .ok, StepFacts(counts: counts))
             }
             try await services.flushes.answer(for: ())
@@ -56,14 +33,10 @@ extension DeletionRun {
                     }
                     let asked = deletion.asked.sorted().map { StoredObject(bucket: bucket, key: $0) }
                     if trouble == nil { try await services.probe(.middle(.deleteAvatars)) }
-                    // After an error, too: the answer may have been lost, and all of it done.
-                    let left = try await services.pool.withConnection { connection in
-                        try AccountObjects.remaining(asked, on: connection)
-                    }
-                    deleted += asked.count - left.count
+                    let left = try await countDeleted(asked)
                     if let trouble { return .failed(trouble) }
-                    if !deletion.last.isEmpty, left.count == asked.count {
-                        let detail = "Storage reports success, and \(left.count) objects are still there"
+                    if !deletion.last.isEmpty, left == asked.count {
+                        let detail = "Storage reports success, and \(left) objects are still there"
                         return .failed(Situation(.storageUnusable, subject: bucket, detail: detail))
                     }
                 }
@@ -90,13 +63,28 @@ extension DeletionRun {
         return own.map(\.key)
     }
 
-    /// What was deleted, together with what was before, when the step was done already; and what stays.
-    private func counts(deleted: Int, staying: Int) async throws -> [String: Int] {
+    /// Counts those of some objects that are gone, after an error, too: the answer may have been lost, and all of it done.
+    ///
+    /// At once, since the next try finds them gone, and a worker that is ended writes nothing more.
+    ///
+    /// - Returns: How many are still there.
+    private func countDeleted(_ asked: [StoredObject]) async throws -> Int {
+        try await services.pool.withConnection { connection in
+            let left = try AccountObjects.remaining(asked, on: connection).count
+            if left < asked.count {
+                try journal.add(["objects": asked.count - left], to: .deleteAvatars, on: connection)
+            }
+            return left
+        }
+    }
+
+    /// What was deleted by this try and those before it; and what stays.
+    private func counts(staying: Int) async throws -> [String: Int] {
         try await services.pool.withConnection { connection in
             let before = try journal.counts(of: .deleteAvatars, on: connection)
             // Once the profile is gone nothing tells any more what stayed.
             let stayed = try accountExists(on: connection) ? 0 : before["shared"] ?? 0
-            var counts = ["objects": (before["objects"] ?? 0) + deleted]
+            var counts = ["objects": before["objects"] ?? 0]
             if max(staying, stayed) > 0 { counts["shared"] = max(staying, stayed) }
             return counts
         }
