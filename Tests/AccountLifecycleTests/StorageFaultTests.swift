@@ -186,6 +186,27 @@ import Testing
         }
     }
 
+    /// As residue it would be removed by hand, and its row without the bytes.
+    @Test func aBucketThatNobodyDecidedAboutBlocksTheLastSearchToo() async throws {
+        try await Stage.with { stage in
+            try await stage.sql("insert into storage.buckets (id, name) values ('invoices', 'invoices')")
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            // By an old token, where the account had nothing before.
+            try await stage.drive(request, once: .before(.verify)) {
+                _ = try await stage.upload("\(person.text)/1.pdf", by: nil, bucket: "invoices")
+            }
+            #expect(try await stage.state(request) == "blocked")
+            #expect(try await stage.situation(request)?.code == .undecidedBucket)
+            #expect(try await stage.situation(request)?.subject == "invoices")
+            var policy = Stage.swift
+            policy.buckets = ["avatars", "invoices"]
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            #expect(stage.sandbox.storage.files(bucket: "invoices").isEmpty)
+            #expect(try await stage.avatarCounts(request) == ["objects": 1])
+        }
+    }
+
     /// Their rows are not searched, and what is the account's there stays.
     @Test func theReceiptNamesTheBucketsThatAreKept() async throws {
         try await Stage.with { stage in

@@ -109,6 +109,12 @@ struct DeletionCommandTests {
                 #expect(shown.status == status, "\(state) \(situation ?? "")")
                 #expect(shown.output.contains(words), "\(state) \(situation ?? ""): \(shown.output)")
             }
+            let ofFiles = #"[{"column": "storage.objects.name", "identifiers": ["user_id"], "count": 1}]"#
+            try await site.database.psql(
+                "update accountctl.deletion_requests set situation = situation || '{\"findings\": \(ofFiles)}'"
+            )
+            let shown = try await site.deletion(["show", request, "--json", "ended_by"])
+            #expect(shown.output.contains("(files through Storage: SQL would leave their bytes)"), "\(shown.output)")
         }
     }
 }

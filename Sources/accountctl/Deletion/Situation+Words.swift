@@ -17,6 +17,8 @@ extension Situation {
             command("deletion proceed --without-apple", on: request)
             + "; or time: after apple.give_up it goes on by itself, once the account is locked out after some tries; "
             + "revoking is then tried apart from it"
+        let isOfFiles = findings?.contains { $0.column.hasPrefix("storage.") } ?? false
+        let byHand = isOfFiles ? " (files through Storage: SQL would leave their bytes)" : ""
         return switch code {
         // Everything is: a pause of this one is told by the request itself.
         case .paused: command("deletion resume --all")
@@ -41,7 +43,7 @@ extension Situation {
         case .codeUnderWay: "the answer of Apple, within seconds, or the end of the code, five minutes after it came in"
         case .otherAccount: "\(command("deletion cancel", on: request)): the account that was meant no longer exists"
         case .residue:
-            "removing what the named columns hold, which is looked for again within the hour, or at once by "
+            "removing what the named columns hold\(byHand), which is looked for again within the hour, or at once by "
                 + "\(retry); or \(command("deletion accept COLUMN --reason WHY"))"
         case .failing: "the next attempt; see the error with \(command("deletion show", on: request))"
         }

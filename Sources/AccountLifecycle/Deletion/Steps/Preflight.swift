@@ -129,14 +129,19 @@ extension DeletionRun {
     private func lookAtStorage() async throws -> Situation? {
         let found = try await services.objects.answer(for: user)
         let buckets = Set(found.objects.map(\.bucket))
-        let undecided = buckets.subtracting(services.policy.buckets).subtracting(services.policy.keptBuckets)
-        if let situation = Situation.undecided(undecided) ?? Situation.undecided(files: found.undecided) {
+        if let situation = undecidedBuckets(among: found) ?? Situation.undecided(files: found.undecided) {
             return situation
         }
         // Without objects, too, it is asked after the lock-out whether it lists any; where there is no Storage it is
         // not.
         guard services.storage.isConfigured || !buckets.isDisjoint(with: services.policy.buckets) else { return nil }
         return try await services.storage.trouble()
+    }
+
+    /// That nobody decided about buckets in which the account has objects; nil where there is none.
+    func undecidedBuckets(among found: AccountObjects.Found) -> Situation? {
+        let decided = services.policy.buckets.union(services.policy.keptBuckets)
+        return Situation.undecided(Set(found.objects.map(\.bucket)).subtracting(decided))
     }
 
     /// Whether Apple can be asked to revoke what is held; nobody without a credential waits, and nobody for ever.

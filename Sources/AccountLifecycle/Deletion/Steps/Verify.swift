@@ -44,6 +44,9 @@ extension DeletionRun {
         }
         let residue = findings.filter { !accepted.contains($0.column) }
         guard residue.isEmpty else {
+            if let undecided = try await undecidedBuckets(behind: residue) {
+                return .stopped(.blocked, undecided, lookAgainAfter: DeletionMachine.lookAgainAfter)
+            }
             let told = report.othersFiles[record.id].map { "besides, \($0) names of files that other accounts own" }
             let situation = Situation(.residue, detail: told, findings: residue)
             return .stopped(.residue, situation, lookAgainAfter: Self.lookAtResidueAfter)
@@ -63,6 +66,15 @@ extension DeletionRun {
         if record.sealedIdentifiers == nil || record.withoutIdentifiers { return .done(.notVerifiable, facts) }
         // A picture of the person may be among what another account names, too: nobody is to be told that all is gone.
         return .done(findings.isEmpty && shared == 0 ? .ok : .accepted, facts)
+    }
+
+    /// That all that is left are files in buckets of which nobody decided, which had none of the account's at the
+    /// preflight; nil where it is something else.
+    ///
+    /// As residue it would be removed by hand, and the rows without the bytes.
+    private func undecidedBuckets(behind residue: [Situation.Finding]) async throws -> Situation? {
+        guard residue.allSatisfy({ $0.column.hasPrefix("storage.") }) else { return nil }
+        return undecidedBuckets(among: try await services.objects.answer(for: user))
     }
 
     /// How many of the account's objects lie in each bucket that may keep them; nil where there is no such bucket.
