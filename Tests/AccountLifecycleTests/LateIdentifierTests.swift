@@ -69,6 +69,27 @@ import Testing
         }
     }
 
+    /// A soft deletion leaves hashes, and nobody can search for what they were made of.
+    ///
+    /// Before one that comes after the request everything is collected.
+    @Test(arguments: [true, false])
+    func whatASoftDeletionTookIsNotSaidToBeSearchedFor(_ isBefore: Bool) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp(apple: false)
+            if isBefore { try await stage.softDelete(person) }
+            let desk = stage.desk
+            let opening = try await stage.pool.withConnection {
+                try await desk.request(person.id, reason: "test", grace: .zero, on: $0)
+            }
+            guard case .opened(let request) = opening else { throw Unexpected(opening) }
+            try await DeletionUpkeep.run(with: stage.services())
+            if !isBefore { try await stage.softDelete(person) }
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let proof = isBefore ? "user_id_only" : "searched"
+            #expect(try await stage.proofs(of: request) == Array(repeating: proof, count: 3))
+        }
+    }
+
     /// What was lost with the key is not known again: what the account shows by now is not all of it.
     @Test func whatWasGivenUpWithItsKeyStaysGivenUp() async throws {
         try await Stage.with { stage in
@@ -161,6 +182,20 @@ import Testing
 }
 
 extension Stage {
+    /// As the auth server does.
+    fileprivate func softDelete(_ person: Person) async throws {
+        try await sql(
+            """
+            update auth.users
+            set deleted_at = clock_timestamp(), email = 'hash', raw_user_meta_data = '{}'
+            where id = \(person.id)
+            """
+        )
+        try await sql(
+            "update auth.identities set provider_id = 'hash', identity_data = '{}' where user_id = \(person.id)"
+        )
+    }
+
     /// Has every preflight be too old to lock anybody out.
     fileprivate func agePreflights() async throws {
         try await sql(

@@ -27,7 +27,7 @@ struct DeletionRecord: Sendable {
     let sealedIdentifiers: String?
     /// The key they are sealed with.
     let sealingKeyID: String?
-    /// Whether an operator decided to end without them, since their key is lost.
+    /// Whether some are lost for good: an operator gave them up with their key, or a soft deletion had taken them.
     let withoutIdentifiers: Bool
     var facts: DeletionFacts
 

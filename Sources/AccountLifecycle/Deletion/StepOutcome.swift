@@ -20,8 +20,8 @@ package enum StepOutcome: String, Sendable, Hashable, Codable, PostgresDecodable
     case grantUnknown = "grant_unknown"
     /// Nothing is left but what an operator accepted, and files of nobody that the account's profile named.
     case accepted
-    /// Identifiers were lost with their key, or with an account that somebody else deleted: only the user id could be
-    /// searched for, and what the account showed after the loss.
+    /// Identifiers were lost with their key, by a soft deletion, or with an account that somebody else deleted: only the
+    /// user id could be searched for, and what the account showed after the loss.
     case notVerifiable = "not_verifiable"
 }
 

@@ -61,8 +61,8 @@ extension DeletionRun {
             kept: try await keptObjects(),
             unreadable: report.unreadable.isEmpty ? nil : report.unreadable
         )
-        // Some were given up with their key, or the account was gone before they could be collected. An anonymous
-        // account has none but its id.
+        // Some were given up with their key, or the account was gone, or hashed by a soft deletion, before they could be
+        // collected. An anonymous account has none but its id.
         if record.sealedIdentifiers == nil || record.withoutIdentifiers { return .done(.notVerifiable, facts) }
         // A picture of the person may be among what another account names, too: nobody is to be told that all is gone.
         return .done(findings.isEmpty && shared == 0 ? .ok : .accepted, facts)
