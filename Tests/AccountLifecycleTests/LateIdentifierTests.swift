@@ -69,6 +69,27 @@ import Testing
         }
     }
 
+    /// Nothing tells of it any more: who reads the receipt is not to take it for searched.
+    @Test func theReceiptSaysThatFormerAddressesWereNotSearchedFor() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp(apple: false)
+            try await stage.sql("create table public.letters (old text)")
+            try await stage.sql("insert into public.letters values (\(person.email))")
+            try await stage.sql(
+                "update auth.users set email = 'new@example.com', raw_user_meta_data = '{}' where id = \(person.id)"
+            )
+            try await stage.sql("update auth.identities set identity_data = '{}' where user_id = \(person.id)")
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.count("select from public.letters") == 1)
+            let limits = try await stage.value(
+                "select document ->> 'outOfScope' from accountctl.deletion_receipts",
+                as: String.self
+            )
+            #expect(limits.contains("that the account gave up before its deletion was asked for"))
+        }
+    }
+
     /// A soft deletion leaves hashes, and nobody can search for what they were made of.
     ///
     /// Before one that comes after the request everything is collected.

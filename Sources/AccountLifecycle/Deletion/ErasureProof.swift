@@ -1,6 +1,6 @@
 /// What an erasure that is verified was searched for, and whether something stayed by decision.
 package enum ErasureProof: String, Sendable, Hashable {
-    /// Every identifier of the account, and none was found.
+    /// Every identifier that the account showed since its deletion was asked for, and none was found.
     case searched
     /// The user id, and of addresses, numbers and provider ids at most what the account showed last: others were not
     /// known any more.
