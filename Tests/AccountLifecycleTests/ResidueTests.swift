@@ -41,6 +41,31 @@ import Testing
         }
     }
 
+    /// Every erasure waits for it, and the server's own word does not say where.
+    @Test func theTableThatCannotBeSearchedIsNamed() async throws {
+        try await Stage.with { stage in
+            let function = { (body: String) -> Statement in
+                """
+                create or replace function public.is_kept() returns boolean language plpgsql immutable as
+                \(unsafeSQL: "$$ begin \(body); end $$")
+                """
+            }
+            try await stage.sql(function("return true"))
+            try await stage.sql("create table public.events (note text)")
+            try await stage.sql("create index on public.events (note) where public.is_kept()")
+            let request = try await stage.request(try await stage.signUp())
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.verify)))
+            try await stage.sql(function("raise exception 'no'"))
+            guard case .failed(_, let situation) = try await stage.drive(request) else {
+                Issue.record("went on")
+                return
+            }
+            #expect(situation.detail == "verify: public.events: SQLSTATE P0001")
+            try await stage.sql(function("return true"))
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
     /// What somebody writes into one column does not hide the name of another, which an operator has to type.
     @Test func controlCharactersInARowHideNoColumn() async throws {
         try await Stage.with { stage in

@@ -81,10 +81,14 @@ import Testing
         try await Stage.with { stage in
             let other = try await OtherRole(on: stage, making: Self.table("perform nextval('others.calls')"))
             let before = try await other.calls()
-            let error = try await PostgresError.expected {
+            var failed: FailedSearch?
+            do {
                 try await stage.pool.withConnection { try await Self.search(on: $0) }
+            } catch let error as FailedSearch {
+                failed = error
             }
-            #expect(error.sqlState == .readOnlyTransaction)
+            #expect(failed?.table == "others.rows")
+            #expect(failed?.cause.sqlState == .readOnlyTransaction)
             let after = try await other.calls()
             #expect(after == before)
             try await other.drop()

@@ -125,17 +125,9 @@ package struct DeletionDriver: Sendable {
             // The machine sees the brake in the facts and says how long to wait.
             return .decide
         } catch let error as PostgresError where error.connectionUsable {
-            // Told like any other failure; what has no word of the server is about our connections, and of all
-            // requests.
-            guard let state = error.sqlState else { throw error }
-            services.logger(for: record.id).warning("the database refused a step", metadata: ["error": "\(error)"])
-            // A lock may be kept from us for good: who has it is what ends that.
-            var holder: LockHolder?
-            if state == .lockNotAvailable, let statement = error.statement {
-                holder = try? await services.pool.withConnection { try LockHolder.find(behind: statement, on: $0) }
-            }
-            let detail = "\(step.rawValue): SQLSTATE \(state)" + (holder.map { ", \($0)" } ?? "")
-            result = .failed(Situation(.failing, detail: detail))
+            result = .failed(try await refusal(of: step, of: record, by: error))
+        } catch let error as FailedSearch {
+            result = .failed(try await refusal(of: step, of: record, by: error.cause, at: error.table))
         }
         try await services.probe(.done(step))
         if case .back = result { returns += 1 }
@@ -145,6 +137,29 @@ package struct DeletionDriver: Sendable {
             return try await settle(.failed(situation), of: step, of: record, state, journal)
         }
         return try await settle(result, of: step, of: record, state, journal)
+    }
+
+    /// What is told of a step that the database refused: like any other failure.
+    ///
+    /// - Throws: the error where it has no word of the server: then it is about our connections, and of all requests.
+    private func refusal(
+        of step: DeletionStep,
+        of record: DeletionRecord,
+        by error: PostgresError,
+        at table: String? = nil
+    ) async throws -> Situation {
+        guard let state = error.sqlState else { throw error }
+        var facts: Logger.Metadata = ["error": "\(error)"]
+        if let table { facts["table"] = "\(table)" }
+        services.logger(for: record.id).warning("the database refused a step", metadata: facts)
+        // A lock may be kept from us for good: who has it is what ends that.
+        var holder: LockHolder?
+        if state == .lockNotAvailable, let statement = error.statement {
+            holder = try? await services.pool.withConnection { try LockHolder.find(behind: statement, on: $0) }
+        }
+        let place = table.map { "\($0): " } ?? ""
+        let end = holder.map { ", \($0)" } ?? ""
+        return Situation(.failing, detail: "\(step.rawValue): \(place)SQLSTATE \(state)\(end)")
     }
 
     /// Records what came of a step.

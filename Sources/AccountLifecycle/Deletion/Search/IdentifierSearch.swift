@@ -40,7 +40,7 @@ struct IdentifierSearch: Sendable {
 
     /// Searches tables, each in a transaction of its own: what is held is held for one table.
     ///
-    /// - Throws: ``PostgresError``; `CancellationError` between tables.
+    /// - Throws: ``FailedSearch``; ``PostgresError`` where the connection is lost; `CancellationError`.
     func run(_ tables: [SearchCatalog.Table], on connection: isolated Connection) async throws -> SearchReport {
         var report = SearchReport()
         var tallies = SearchTallies()
@@ -48,12 +48,9 @@ struct IdentifierSearch: Sendable {
             try Task.checkCancellation()
             var found: Found?
             do {
-                found = try await search(table, on: connection)
-            } catch let error as PostgresError
-                where error.sqlState == .undefinedTable || error.sqlState == .undefinedColumn
-            {
-                guard let table = try await asItIsNow(table, error, on: connection) else { continue }
-                found = try await search(table, on: connection)
+                found = try await searchAsItIsNow(table, on: connection)
+            } catch let error as PostgresError where error.connectionUsable {
+                throw FailedSearch(table: "\(table.schema).\(table.name)", cause: error)
             }
             guard let found else { continue }
             tallies.add(found.tallies)
@@ -63,6 +60,22 @@ struct IdentifierSearch: Sendable {
         }
         report.findings = tallies.findings(of: targets)
         return report
+    }
+
+    /// Searches a table, also one that was renamed or altered since the catalog was read; nil where there is nothing to
+    /// search by now.
+    private func searchAsItIsNow(
+        _ table: SearchCatalog.Table,
+        on connection: isolated Connection
+    ) async throws -> Found? {
+        do {
+            return try await search(table, on: connection)
+        } catch let error as PostgresError
+            where error.sqlState == .undefinedTable || error.sqlState == .undefinedColumn
+        {
+            guard let table = try await asItIsNow(table, error, on: connection) else { return nil }
+            return try await search(table, on: connection)
+        }
     }
 
     /// A table that was renamed or altered since the catalog was read; nil for one that was dropped.
