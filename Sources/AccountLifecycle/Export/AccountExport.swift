@@ -45,13 +45,12 @@ package struct AccountExport: Sendable {
             let source = try ExportSource(user, folders: folders, on: connection)
             let tables = try source.tables.map { table in
                 ExportManifest.Table(
-                    table: table.name.description,
+                    table,
                     counting: try connection.one(
                         "select count(*), count(*) filter (where \(table.namesOthers)) from " + table.rows,
                         as: (Int, Int).self,
                         deadline: Self.patience
-                    ),
-                    leftOut: table.leftOut
+                    )
                 )
             }
             return source.manifest(tables, exportedAt: now)
@@ -164,11 +163,7 @@ package struct AccountExport: Sendable {
             rows += 1
             if namesOthers { namingOthers += 1 }
         }
-        var entry = ExportManifest.Table(
-            table: table.name.description,
-            counting: (rows, namingOthers),
-            leftOut: table.leftOut
-        )
+        var entry = ExportManifest.Table(table, counting: (rows, namingOthers))
         guard rows > 0 else { return entry }
         try archive.write("\n]\n".utf8)
         let written = try archive.end()

@@ -20,18 +20,22 @@ package struct ExportManifest: Sendable, Codable, Equatable {
         var sha256: String?
         /// Columns that hold secrets.
         package let leftOut: [String]
+        /// Columns of a type that has a cast to JSON of its owner's: the entry has their values as the type writes them.
+        package let asText: [String]
 
         enum CodingKeys: String, CodingKey {
             case table, rows, file, bytes, sha256
             case namesOthers = "names_others"
             case leftOut = "left_out"
+            case asText = "as_text"
         }
 
-        init(table: String, counting counts: (rows: Int, namingOthers: Int), leftOut: [String]) {
-            self.table = table
+        init(_ table: ExportSource.Table, counting counts: (rows: Int, namingOthers: Int)) {
+            self.table = table.name.description
             rows = counts.rows
             namesOthers = counts.namingOthers
-            self.leftOut = leftOut
+            leftOut = table.leftOut
+            asText = table.asText
         }
     }
 

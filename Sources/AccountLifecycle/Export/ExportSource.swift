@@ -18,6 +18,8 @@ struct ExportSource {
         /// Whether a row names another account as well.
         let namesOthers: Statement
         let leftOut: [String]
+        /// Columns of which the archive has the text.
+        let asText: [String]
 
         /// The entry's name: of several tables what is harmless of their names may be the same.
         var file: String { "tables/\(number)-" + ExportSource.harmless(name.description) + ".json" }
@@ -54,15 +56,17 @@ struct ExportSource {
         let columns = try Self.columns(of: plan.tables, on: connection)
         tables = plan.tables.enumerated().map { index, table in
             let isLeftOut = { ExportSecrets.holds($0, of: table) }
-            let kept = (columns[table] ?? []).filter { !isLeftOut($0.name) }.map(\.value)
+            let kept = (columns[table] ?? []).filter { !isLeftOut($0.name) }
+            let values = kept.map(\.value)
             return Table(
                 name: table,
                 number: index + 1,
                 rows: "\(identifier: table.schema).\(identifier: table.name) as t where "
                     + plan.condition(for: table, user: user),
-                columns: kept.dropFirst().reduce(kept.first ?? "") { $0 + ", " + $1 },
+                columns: values.dropFirst().reduce(values.first ?? "") { $0 + ", " + $1 },
                 namesOthers: plan.namesOthers(table, than: user),
-                leftOut: (columns[table] ?? []).map(\.name).filter(isLeftOut)
+                leftOut: (columns[table] ?? []).map(\.name).filter(isLeftOut),
+                asText: kept.filter(\.hasCast).map(\.name)
             )
         }
         profiles = catalog.profiles

@@ -21,6 +21,7 @@ struct UserExportCommand: AccountctlCommand {
             rows of the account; what names the account without a foreign key is not found. A row that names two accounts, such as a
             report of one about the other, is in the archive of both: they are counted by table, and somebody has to look whether
             they may be handed out. Secrets such as password hashes and tokens are left out, and the manifest names their columns.
+            Values of a type for which somebody made a cast to JSON come as text: the manifest names these columns, too (as_text).
 
             A file whose key has an empty segment, or one of . or .., comes without its bytes: gateways before Storage would take the
             key for another file's. The manifest says of every file without bytes why it has none.
