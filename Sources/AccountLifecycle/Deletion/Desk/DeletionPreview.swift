@@ -108,6 +108,8 @@ package struct DeletionPreview: Sendable {
                 folders: policy.avatarFolders,
                 on: connection
             )[user] ?? .init()
+        let going = found.objects.filter { policy.buckets.contains($0.bucket) }
+        blockers += try plan.blockers(ofDeleting: going, on: connection)
         return DeletionPreview(
             user: user,
             tables: try tables(of: plan, user, on: connection),

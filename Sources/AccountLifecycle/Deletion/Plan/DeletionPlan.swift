@@ -52,6 +52,8 @@ package struct DeletionPlan: Sendable, Hashable {
     let parts: [Part]
     /// Keys onto these tables that do not cascade.
     package let refusing: [ForeignKey]
+    /// Keys onto the files of Storage that do not let these go.
+    let ontoFiles: [ForeignKey]
     /// Keys that are followed without an index.
     package let unindexed: [ForeignKey]
     /// Triggers and rules that run on the way: where rows go, and where a key is set to NULL or a default.
@@ -84,6 +86,8 @@ package struct DeletionPlan: Sendable, Hashable {
             )
         }
         refusing = onward.filter(\.mayRefuse)
+        let files = TableName("storage", "objects")
+        ontoFiles = lost.contains(files) ? [] : catalog.foreignKeys.filter { $0.target == files && $0.mayRefuse }
         unindexed = onward.filter { !$0.isIndexed }
         triggers = catalog.triggersThatRun(onDeleteFrom: lost, onUpdateOf: changed)
         reachingOutside = triggers.filter(\.reachesOutside)
