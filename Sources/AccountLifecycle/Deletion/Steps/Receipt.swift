@@ -16,7 +16,7 @@ extension DeletionRun {
                     as: Bool.self
                 )
                 guard isOpen == true else { return .recorded }
-                try lookAgain(.receipt, on: connection)
+                try holdBrakesAndLookAgain(.receipt, on: connection)
                 try journal.record(.receipt, .ok, StepFacts(), on: connection)
                 let subject = services.vault.subject(user)
                 let document = try ReceiptDocument.read(record.id, subject: subject, on: connection)
