@@ -64,42 +64,6 @@ import Testing
         }
     }
 
-    /// The word comes when the worker has looked for the last time, and has not committed yet that it asks Apple.
-    @Test func aPauseOfEverythingWaitsForWhatIsAboutToAskApple() async throws {
-        try await Stage.with { stage in
-            let request = try await stage.request(try await stage.fullAccount())
-            let desk = DeletionDesk(Operator(name: "test", hashKey: stage.vault.hashKey), patience: .seconds(60))
-            let (begun, begin) = AsyncStream.makeStream(of: Void.self)
-            let (locked, lock) = AsyncStream.makeStream(of: Void.self)
-            let drive = Task {
-                defer { begin.finish() }
-                return try await stage.drive(request, once: .begun(.revokeApple)) {
-                    begin.finish()
-                    for await _ in locked {}
-                }
-            }
-            for await _ in begun {}
-            let pausing = try await stage.admin.withTransaction { other in
-                defer { lock.finish() }
-                try other.execute("select from accountctl.deletion_steps where step = 'revoke_apple' for update")
-                lock.finish()
-                try await other.waitUntilSomebodyIsBlocked()
-                let pausing = Task {
-                    _ = try await stage.pool.withConnection { try await desk.pauseAll(reason: "test", on: $0) }
-                    return try await stage.count(
-                        "select from accountctl.deletion_steps where step = 'revoke_apple' and facts is not null"
-                    )
-                }
-                try await stage.database.waitUntilBlocked(sessions: 2)
-                return pausing
-            }
-            #expect(try await pausing.value == 1, "the word was given before the step had committed itself")
-            _ = try await drive.value
-            #expect(try await stage.situation(request)?.code == .paused)
-            #expect(stage.sandbox.journal.count(.appleRevoke) == 1)
-        }
-    }
-
     /// Whoever signs in with the same Apple Account while the call waits for its turn.
     @Test func aCredentialWhoseIdentitySomebodyElseGotMeanwhileIsNotRevoked() async throws {
         try await Stage.with { stage in
