@@ -46,4 +46,23 @@ import Testing
             #expect(try await stage.count("select from public.scans where owner = \(other.id)") == 3)
         }
     }
+
+    /// They come after the preflight, and the server's word for them is not Storage's.
+    @Test func rowsThatKeepFilesAreNamedAfterTheLockOutToo() async throws {
+        try await Stage.with { stage in
+            try await stage.sql("create table public.scans (file uuid references storage.objects)")
+            let request = try await stage.request(try await stage.fullAccount())
+            try await stage.drive(request, once: .before(.deleteAvatars)) {
+                try await stage.sql("insert into public.scans select id from storage.objects")
+            }
+            #expect(try await stage.state(request) == "blocked")
+            let blocker = try #require(try await stage.situation(request)?.blockers?.first)
+            #expect(blocker.table == "public.scans")
+            #expect(blocker.code == .blockingRows)
+            #expect(stage.sandbox.storage.files(bucket: "avatars").count == 3)
+            try await stage.sql("delete from public.scans")
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.avatarCounts(request) == ["objects": 3])
+        }
+    }
 }

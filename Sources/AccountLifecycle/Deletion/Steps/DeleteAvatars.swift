@@ -34,6 +34,10 @@ extension DeletionRun {
                     let asked = deletion.asked.sorted().map { StoredObject(bucket: bucket, key: $0) }
                     if trouble == nil { try await services.probe(.middle(.deleteAvatars)) }
                     let left = try await countDeleted(asked)
+                    // Rows that came since the preflight: Storage calls its refusal an invalid request.
+                    if left > 0, let references = try await lookForReferences(to: asked) {
+                        return .stopped(.blocked, references, lookAgainAfter: DeletionMachine.lookAgainAfter)
+                    }
                     if let trouble { return .failed(trouble) }
                     if !deletion.last.isEmpty, left == asked.count {
                         let detail = "Storage reports success, and \(left) objects are still there"

@@ -140,7 +140,7 @@ extension DeletionRun {
     }
 
     /// What refers to files that are to go, and does not let them.
-    private func lookForReferences(to objects: [StoredObject]) async throws -> Situation? {
+    func lookForReferences(to objects: [StoredObject]) async throws -> Situation? {
         let going = objects.filter { services.policy.buckets.contains($0.bucket) }
         let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0) }
         guard !plan.ontoFiles.isEmpty, !going.isEmpty else { return nil }
