@@ -11,10 +11,17 @@ extension DeletionRun {
     /// see, and for buckets that do not exist. What counts is that the rows are gone.
     func deleteAvatars() async throws -> StepResult {
         for _ in 0..<Self.rounds {
-            let found = try await objectsToDelete()
-            let objects = found.objects
+            let found = try await services.objects.answer(for: user)
+            let objects = objectsToDelete(among: found)
             if objects.isEmpty {
                 if let listed = try await listedByStorage() { return .failed(listed) }
+                // Files in buckets that had none at the preflight do not keep the rows, but the erasure from its end: the
+                // last search sends the run back here.
+                if let undecided = undecidedBuckets(among: found),
+                    try await !services.pool.withConnection({ try accountExists(on: $0) })
+                {
+                    return .stopped(.blocked, undecided, lookAgainAfter: DeletionMachine.lookAgainAfter)
+                }
                 // What nobody decided about was named since the preflight, or let go by another: it stays, as what is
                 // shared does. Nobody is stopped half-way for it.
                 let counts = try await counts(staying: found.shared + found.undecided)
@@ -94,12 +101,9 @@ extension DeletionRun {
         }
     }
 
-    /// The account's objects in the buckets that are to be emptied, how many stay since somebody else's profile names
-    /// them, too, and how many nobody decided about.
-    func objectsToDelete() async throws -> AccountObjects.Found {
-        var found = try await services.objects.answer(for: user)
-        found.objects.removeAll { !services.policy.buckets.contains($0.bucket) }
-        return found
+    /// Those of the account's objects that lie in the buckets that are to be emptied.
+    func objectsToDelete(among found: AccountObjects.Found) -> [StoredObject] {
+        found.objects.filter { services.policy.buckets.contains($0.bucket) }
     }
 
     /// Whether Storage itself lists objects under the user's id that the database does not know of.

@@ -132,7 +132,7 @@ extension DeletionRun {
         if let situation = undecidedBuckets(among: found) ?? Situation.undecided(files: found.undecided) {
             return situation
         }
-        if let situation = try await lookForReferences(to: found.objects) { return situation }
+        if let situation = try await lookForReferences(to: objectsToDelete(among: found)) { return situation }
         // Without objects, too, it is asked after the lock-out whether it lists any; where there is no Storage it is
         // not.
         guard services.storage.isConfigured || !buckets.isDisjoint(with: services.policy.buckets) else { return nil }
@@ -141,13 +141,12 @@ extension DeletionRun {
 
     /// What refers to files that are to go, and does not let them.
     func lookForReferences(to objects: [StoredObject]) async throws -> Situation? {
-        let going = objects.filter { services.policy.buckets.contains($0.bucket) }
         let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0) }
-        guard !plan.ontoFiles.isEmpty, !going.isEmpty else { return nil }
+        guard !plan.ontoFiles.isEmpty, !objects.isEmpty else { return nil }
         let blockers = try await patiently { deadline in
             try await services.pool.withTransaction { connection in
                 try AccountRows.allow(deadline, on: connection)
-                return try plan.blockers(ofDeleting: going, deadline: deadline, on: connection)
+                return try plan.blockers(ofDeleting: objects, deadline: deadline, on: connection)
             }
         }
         if !blockers.isEmpty { services.catalogs.forget() }

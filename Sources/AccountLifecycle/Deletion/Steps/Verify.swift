@@ -25,7 +25,9 @@ extension DeletionRun {
         var (findings, report) = try await services.searches.answer(for: target)
         if !isLast { findings.removeAll { $0.column.hasPrefix("realtime.subscription.") } }
         // What arrived since, by an old token, is work for an earlier step, not residue.
-        if findings.contains(where: { $0.column.hasPrefix("storage.") }), try await !objectsToDelete().objects.isEmpty {
+        if findings.contains(where: { $0.column.hasPrefix("storage.") }),
+            try await !objectsToDelete(among: services.objects.answer(for: user)).isEmpty
+        {
             return .back(to: .deleteAvatars)
         }
         if findings.contains(where: { $0.column.hasPrefix("auth.") || $0.column.hasPrefix("storage.") }) {
@@ -44,9 +46,7 @@ extension DeletionRun {
         }
         let residue = findings.filter { !accepted.contains($0.column) }
         guard residue.isEmpty else {
-            if let undecided = try await undecidedBuckets(behind: residue) {
-                return .stopped(.blocked, undecided, lookAgainAfter: DeletionMachine.lookAgainAfter)
-            }
+            if try await areUndecidedFiles(residue) { return .back(to: .deleteAvatars) }
             let told = report.othersFiles[record.id].map { "besides, \($0) names of files that other accounts own" }
             let situation = Situation(.residue, detail: told, findings: residue)
             return .stopped(.residue, situation, lookAgainAfter: Self.lookAtResidueAfter)
@@ -68,13 +68,13 @@ extension DeletionRun {
         return .done(findings.isEmpty && shared == 0 ? .ok : .accepted, facts)
     }
 
-    /// That all that is left are files in buckets of which nobody decided, which had none of the account's at the
-    /// preflight; nil where it is something else.
+    /// Whether all that is left are files, some in buckets of which nobody decided, which had none at the preflight: the
+    /// step that deletes files tells of them.
     ///
-    /// As residue it would be removed by hand, and the rows without the bytes.
-    private func undecidedBuckets(behind residue: [Situation.Finding]) async throws -> Situation? {
-        guard residue.allSatisfy({ $0.column.hasPrefix("storage.") }) else { return nil }
-        return undecidedBuckets(among: try await services.objects.answer(for: user))
+    /// As residue they would be removed by hand, and the rows without the bytes.
+    private func areUndecidedFiles(_ residue: [Situation.Finding]) async throws -> Bool {
+        guard residue.allSatisfy({ $0.column.hasPrefix("storage.") }) else { return false }
+        return undecidedBuckets(among: try await services.objects.answer(for: user)) != nil
     }
 
     /// How many of the account's objects lie in each bucket that may keep them; nil where there is no such bucket.
