@@ -37,12 +37,14 @@ package struct HashKey: Sendable {
     ///   - purpose: A fixed name such as `erased-user`.
     /// - Returns: 32 bytes.
     package func hash(_ value: String, purpose: String) -> [UInt8] {
-        var code = HMAC<SHA256>(key: SymmetricKey(data: bytes.reveal()))
-        // The purpose is a name of our own without a zero byte: purpose and value cannot run into each other.
-        code.update(data: Array(purpose.utf8))
-        code.update(data: [0])
-        code.update(data: Array(value.utf8))
-        return Array(code.finalize())
+        var hash = hashing(purpose: purpose)
+        hash.add(value)
+        return hash.bytes
+    }
+
+    /// Begins a hash for a purpose over texts that come one after another: that of all of them as one text.
+    package func hashing(purpose: String) -> RunningHash {
+        RunningHash(key: SymmetricKey(data: bytes.reveal()), purpose: purpose)
     }
 
     /// A hash that tells whether the key is still the one that made the stored hashes.

@@ -113,10 +113,12 @@ struct ErasureListMeetsTests {
             let backup = try await TableBackup(of: database)
             _ = try await stage.run(["deletion", "cancel", OperatorStage.id(1)])
             // As if it had been let go on, and carried out.
-            let list = try await stage.run(["deletion", "export"]).output.split(separator: "\n").map { line in
-                line.contains(#""state":"grace""#)
-                    ? line.replacing(#""state":"grace""#, with: #""state":"verified""#)
-                        .replacing(#""finished_at":null"#, with: #""finished_at":"2026-11-20T12:00:00Z""#) : line
+            let list = try await stage.run(["deletion", "export"]).output.split(separator: "\n").map { line -> String in
+                // As in a list of old, which has no seal.
+                if line.hasPrefix(#"{"end""#) { return #"{"end":2}"# }
+                guard line.contains(#""state":"grace""#) else { return String(line) }
+                return String(line).replacing(#""state":"grace""#, with: #""state":"verified""#)
+                    .replacing(#""finished_at":null"#, with: #""finished_at":"2026-11-20T12:00:00Z""#)
             }
             let path = try stage.write(list.joined(separator: "\n"), to: "list")
             try await backup.restore(to: database)
@@ -144,6 +146,42 @@ struct ErasureListMeetsTests {
                 ["cancel": 0, "refused": 1, "open": 1, "stuck": 1, "outcome": "refused"],
                 in: result.output
             )
+        }
+    }
+
+    @Test("A list that was changed since it was written is refused, and one without its seal is warned of")
+    func changed() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(2)
+            let backup = try await TableBackup(of: stage.database)
+            for number in 1...2 {
+                let id = OperatorStage.id(number)
+                try await AccountctlProcess.must(["deletion", "request", id, "--confirm=\(id)"], stage.variables)
+                try await AccountctlProcess.must(["deletion", "cancel", id], stage.variables)
+            }
+            let list = try await stage.run(["deletion", "export"]).output
+            try await backup.restore(to: stage.database)
+            func replay(_ text: String) async throws -> AccountctlProcess.Result {
+                try await stage.run(["deletion", "replay", "-", "--dry-run", "--json"], input: text)
+            }
+            let lines = list.split(separator: "\n").map(String.init)
+            // They kept their accounts.
+            let forged = lines.map { $0.replacing(#""state":"cancelled""#, with: #""state":"verified""#) }
+            let shorter = [lines[0], lines[1], lines[3]]
+            for text in [forged, shorter] {
+                let refused = try await replay(text.joined(separator: "\n"))
+                #expect(refused.status == 5 && refused.errors.contains("its seal does not match"), "\(refused)")
+                #expect(refused.output.isEmpty)
+            }
+            let unsealed = try await replay((forged.dropLast() + [#"{"end":2}"#]).joined(separator: "\n"))
+            #expect(unsealed.status == 0 && unsealed.errors.contains("has no seal"), "\(unsealed)")
+            try PrintedFacts.expect(["erase": 2], in: unsealed.output)
+            // Some programs end lines in another way.
+            for text in [list, list.replacing("\n", with: "\r\n"), list + list] {
+                let whole = try await replay(text)
+                #expect(whole.status == 0 && !whole.errors.contains("seal"), "\(whole)")
+                try PrintedFacts.expect(["erase": 0, "listed": 2], in: whole.output)
+            }
         }
     }
 

@@ -15,6 +15,13 @@ import Testing
         #expect(HashKey(.random(id: try id("h1"))).hash("user", purpose: "erased") != hash)
     }
 
+    @Test func partsAreHashedAsOneText() throws {
+        let key = HashKey(.random(id: try id("h1")))
+        var parts = key.hashing(purpose: "p")
+        for part in ["one\n", "", "two\n"] { parts.add(part) }
+        #expect(parts.bytes == key.hash("one\ntwo\n", purpose: "p"))
+    }
+
     /// HMAC-SHA256 of `p`, zero, `v` under 32 zero bytes, computed with another implementation.
     @Test func agreesWithAnotherImplementation() throws {
         let zero = Secret("z:" + Base64.encode([UInt8](repeating: 0, count: 32)))

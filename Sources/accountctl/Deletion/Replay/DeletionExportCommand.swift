@@ -16,11 +16,12 @@ struct DeletionExportCommand: AccountctlCommand {
         commandName: "export",
         abstract: "Write the list of erasures: what deletion replay repeats after a backup was restored.",
         discussion: """
-            One JSON object a line: what the list is, then every deletion request, then that the list is whole. A request has request (its
-            id), state, subject (the keyed hash of its account's id) with hash_key, requested_at, run_after, finished_at, legal_deadline,
-            receipt (its number), paused and held. No user id and nothing else of a person is in it. Write it every day, and keep it where
-            a restore of the database does not reach, with a copy of keys.hash_file: without that key the list is of no use. Write each
-            to a file of its own, and none between a restore and its replay: it would say what the restored database says.
+            One JSON object a line: what the list is, then every deletion request, then that the list is whole, with a seal by the hash
+            key over all of it: deletion replay refuses a list that was changed. A request has request (its id), state, subject (the keyed
+            hash of its account's id) with hash_key, requested_at, run_after, finished_at, legal_deadline, receipt (its number), paused
+            and held. No user id and nothing else of a person is in it. Write it every day, and keep it where a restore of the database
+            does not reach, with a copy of keys.hash_file: without that key the list is of no use. Write each to a file of its own, and
+            none between a restore and its replay: it would say what the restored database says.
 
             With --since, what ended before is left out: no backup that is older can be restored any more. Requests that are open are
             always in it.
@@ -75,6 +76,7 @@ struct DeletionExportCommand: AccountctlCommand {
             let database = try DatabaseIdentity.read(on: connection)
             let life = try DatabaseLife(of: database, on: connection)
             let now = try connection.one("select clock_timestamp()", as: Date.self)
+            var seal = ErasureListFormat.seal(with: key)
             var text = ErasureListFormat.head(
                 of: database,
                 timeline: life.timeline,
@@ -82,15 +84,18 @@ struct DeletionExportCommand: AccountctlCommand {
                 since: since,
                 key: key
             )
+            seal.add(text)
             var count = 0
             try ListedErasure.forEach(since: since, key: key, on: connection) { listed in
-                text += ErasureListFormat.line(of: listed)
+                let line = ErasureListFormat.line(of: listed)
+                seal.add(line)
+                text += line
                 count += 1
                 guard text.utf8.count >= Self.large else { return }
                 try sink.write(text)
                 text = ""
             }
-            try sink.write(text + ErasureListFormat.end(count))
+            try sink.write(text + ErasureListFormat.end(count, sealed: seal))
         }
     }
 

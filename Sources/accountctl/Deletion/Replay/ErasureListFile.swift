@@ -15,6 +15,8 @@ struct ErasureListFile {
     private(set) var lives: Set<DatabaseLife> = []
     /// Whether the last line of each list is there.
     private(set) var isWhole = true
+    /// Whether each list has a seal that the key at hand can check: what is in it was written by who had the key.
+    private(set) var isSealed = true
 
     /// Reads a list whole.
     ///
@@ -22,19 +24,22 @@ struct ErasureListFile {
     ///   - path: a file, or `-` for standard input.
     ///   - key: the hash key at hand.
     ///   - skipsOtherKeys: leaves out what was hashed with others.
-    /// - Throws: ``CommandError`` that names every line which cannot be read, or the keys that are not at hand.
+    /// - Throws: ``CommandError`` that names every line which cannot be read, or the keys that are not at hand; also for
+    ///   a list that is not as it was sealed, since what it says is deleted for good.
     init(path: String, key: HashKey, skipsOtherKeys: Bool) throws {
         let name = path == "-" ? "standard input" : path
         var problems = LineProblems()
-        var part: (head: ErasureListLine.Head, count: Int)?
+        var part: (head: ErasureListLine.Head, count: Int, seal: RunningHash?)?
         var others: [String: Int] = [:]
+        var isAsSealed = true
         try InputLines.forEach(in: path, collecting: &problems) { text in
             if text.isEmpty { return }
             switch try ErasureListLine(text) {
             case .head(let head):
-                if part != nil { isWhole = false }
+                if part != nil { (isWhole, isSealed) = (false, false) }
                 try Self.check(head, key, path: name)
-                part = (head, 0)
+                part = (head, 0, head.hashKey == key.id.text ? ErasureListFormat.seal(with: key) : nil)
+                part?.seal?.add(text + "\n")
                 lives.insert(head.life)
                 list.add(moment: head.moment, isWhole: false)
             case .request(let listed):
@@ -42,14 +47,20 @@ struct ErasureListFile {
                     throw LineProblem("no line before it begins a list")
                 }
                 part?.count += 1
+                part?.seal?.add(text + "\n")
                 list.add(receipt: listed.receipt)
                 if listed.subject.keyID == key.id.text {
                     list.add(listed, at: head.moment)
                 } else {
                     others[listed.subject.keyID, default: 0] += 1
                 }
-            case .end(let count):
+            case .end(let count, let told):
                 guard let begun = part else { throw LineProblem("no line before it begins a list") }
+                if let told, let seal = begun.seal {
+                    if told != ErasureListFormat.hexadecimal(seal.bytes) { isAsSealed = false }
+                } else {
+                    isSealed = false
+                }
                 if begun.count == count {
                     list.add(moment: begun.head.moment, isWhole: true)
                 } else {
@@ -58,7 +69,7 @@ struct ErasureListFile {
                 part = nil
             }
         }
-        if part != nil { isWhole = false }
+        if part != nil { (isWhole, isSealed) = (false, false) }
         if let text = problems.text {
             throw CommandError(
                 .usage,
@@ -67,6 +78,13 @@ struct ErasureListFile {
             )
         }
         if lives.isEmpty { throw CommandError(.usage, "\(name) holds no list of erasures") }
+        if !isAsSealed {
+            throw CommandError(
+                .residue,
+                "\(name) was changed since accountctl deletion export wrote it: its seal does not match",
+                hint: "Nothing was done. Take another copy of the list, as it was written."
+            )
+        }
         if !others.isEmpty, !skipsOtherKeys { throw Self.other(others, than: key) }
         if let moment = list.writtenAfterRestore {
             throw CommandError(

@@ -9,7 +9,7 @@ import Terminal
     import Foundation
 #endif
 
-/// The lines of a list of erasures: what it is, a request each, and that it is whole.
+/// The lines of a list of erasures: what it is, a request each, and that it is whole and as it was written.
 enum ErasureListFormat {
     /// The version that is written and read.
     static let version = 1
@@ -25,7 +25,7 @@ enum ErasureListFormat {
         case finishedAt = "finished_at"
         case legalDeadline = "legal_deadline"
         case receipt, paused, held
-        case end
+        case end, seal
     }
 
     /// The first line.
@@ -54,8 +54,14 @@ enum ErasureListFormat {
         ])
     }
 
-    /// The last line: without it a list that was cut off would look like a whole one.
-    static func end(_ count: Int) -> String { line([.end: .integer(count)]) }
+    /// The last line: without it a list that was cut off would look like a whole one, and one that was rewritten like
+    /// one that was not.
+    static func end(_ count: Int, sealed seal: RunningHash) -> String {
+        line([.end: .integer(count), .seal: .text(seal.bytes.hexadecimal)])
+    }
+
+    /// Begins the seal of a list: a keyed hash over its lines, but for the last one, each with its end.
+    static func seal(with key: HashKey) -> RunningHash { key.hashing(purpose: "erasure-list") }
 
     /// The canary by which another key of the same name is told from this one.
     static func canary(of key: HashKey) -> String { key.canary().hexadecimal }

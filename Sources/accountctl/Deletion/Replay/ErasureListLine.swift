@@ -12,8 +12,8 @@ enum ErasureListLine: Decodable {
     /// What a list, or a part of one, begins with.
     case head(Head)
     case request(ListedErasure)
-    /// How many requests the list has.
-    case end(Int)
+    /// How many requests the list has, and its seal; lists of old have none.
+    case end(Int, seal: String?)
 
     /// Who wrote a list, and when.
     struct Head {
@@ -55,7 +55,10 @@ enum ErasureListLine: Decodable {
                 )
             )
         } else if fields.has(.end) {
-            self = .end(try fields.value(.end, Int.self))
+            self = .end(
+                try fields.value(.end, Int.self),
+                seal: try fields.has(.seal) ? fields.value(.seal, String.self) : nil
+            )
         } else {
             self = .request(try Self.listed(fields))
         }

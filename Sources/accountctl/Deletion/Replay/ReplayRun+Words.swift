@@ -14,6 +14,11 @@ extension ReplayRun {
         if !file.isWhole {
             context.messages.warning("the list was cut off: what stood behind its last line is not repeated")
         }
+        if !file.isSealed {
+            context.messages.warning(
+                "the list, or a part of it, has no seal that this hash key can check: whether somebody changed it, nobody can tell"
+            )
+        }
         let databases = Set(file.lives.map(\.database))
         if databases != [seen.database.description] {
             context.messages.warning(
