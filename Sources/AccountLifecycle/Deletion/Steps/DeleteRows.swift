@@ -8,7 +8,7 @@ extension DeletionRun {
     /// rows of the account are emptied before, in batches, deepest first, so that the transaction stays short.
     func deleteRows() async throws -> StepResult {
         let (plan, blockers, shared) = try await patiently { deadline in
-            try await services.pool.withTransaction { connection in
+            try await services.pool.reading { connection -> (DeletionPlan, [Blocker], Int) in
                 let plan = try services.catalogs.plan(on: connection)
                 try AccountRows.allow(deadline, on: connection)
                 let blockers = try BlockerSearch(plan, user: user)

@@ -18,7 +18,8 @@ extension DeletionRun {
             return stop
         }
         let database = try await patiently { deadline in
-            try await services.pool.withTransaction { connection in
+            // Reads tables of the app, whose owners may be others.
+            try await services.pool.reading { connection -> DatabaseView in
                 try lookAtDatabase(deadline, on: connection)
             }
         }

@@ -30,7 +30,7 @@ extension AccountReport {
         counting: (all: Duration, one: Duration) = (all: .seconds(2), one: .milliseconds(500)),
         on connection: isolated Connection
     ) async throws -> AccountReport? {
-        try await connection.transaction(isolation: .repeatableRead, readOnly: true) { connection in
+        try await connection.reading(isolation: .repeatableRead) { connection -> AccountReport? in
             guard let authUser = try authUser(match.id, on: connection) else { return nil }
             let (isInstalled, hasProfiles, hasStorage) = try connection.one(
                 """

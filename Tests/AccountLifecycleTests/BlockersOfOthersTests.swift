@@ -1,0 +1,41 @@
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+/// Whoever looks for what would stop a delete reads the app's tables, whose owners may be others.
+@Suite(.timeLimit(.minutes(5))) struct BlockersOfOthersTests {
+    /// The planner evaluates the condition of an index, whatever is asked of its table; a cascade asks as its owner.
+    @Test func whatThePlannerRunsWritesNothing() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let other = try await OtherRole(
+                on: stage,
+                making: """
+                    create function others.is_kept() returns boolean language plpgsql immutable as
+                    $$
+                    begin
+                        if current_user = session_user then perform nextval('others.calls'); end if;
+                        return true;
+                    exception
+                        when read_only_sql_transaction then return true;
+                    end
+                    $$;
+                    create table others.rows (user_id uuid);
+                    create index on others.rows (user_id) where others.is_kept();
+                    """
+            )
+            try await stage.database.psql("alter table others.rows add foreign key (user_id) references auth.users")
+            let request = try await stage.request(person)
+            let before = try await other.calls()
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let after = try await other.calls()
+            #expect(after == before)
+            // It does run, for whoever reads the table otherwise.
+            try await stage.database.psql("select from others.rows")
+            let read = try await other.calls()
+            #expect(read > after)
+            try await other.drop()
+        }
+    }
+}
