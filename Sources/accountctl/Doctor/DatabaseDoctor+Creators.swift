@@ -20,16 +20,7 @@ extension DatabaseDoctor {
             where a.privilege_type = 'CREATE'
               and (
                   a.grantee = 0::oid
-                  or exists (
-                      select
-                      from pg_catalog.pg_roles as l
-                      join pg_catalog.pg_database as d on d.datname = pg_catalog.current_database()
-                      where l.rolcanlogin
-                        and not l.rolsuper
-                        and pg_catalog.pg_has_role(l.oid, a.grantee, 'MEMBER')
-                        and not pg_catalog.pg_has_role(l.oid, current_user, 'MEMBER')
-                        and not pg_catalog.pg_has_role(l.oid, d.datdba, 'MEMBER')
-                  )
+                  or \(Self.isOthers("a.grantee"))
               )
             order by 1, 2
             """,

@@ -10,6 +10,7 @@ extension DatabaseDoctor {
         findings += plan.triggers.filter { $0.table.schema != "storage" }.map(Self.running)
         findings += plan.reachingOutside.filter { $0.table.schema != "storage" }.map(Self.reachingOutside)
         findings += plan.faults.map(Self.missing)
+        findings += try owners(plan, on: connection)
         return findings.isEmpty ? [.ok("deletion.plan", "nothing in the catalog stops a deletion")] : findings
     }
 

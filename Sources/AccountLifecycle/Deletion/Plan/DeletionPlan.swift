@@ -50,7 +50,9 @@ package struct DeletionPlan: Sendable, Hashable {
 
     /// Every table that loses rows, roots first.
     let parts: [Part]
-    /// Keys onto these tables that do not cascade.
+    /// Every table that loses rows, or has a key set to NULL or a default.
+    package let touched: [TableName]
+    /// Keys onto the tables that lose rows which do not cascade.
     package let refusing: [ForeignKey]
     /// Keys onto the files of Storage that do not let these go.
     let ontoFiles: [ForeignKey]
@@ -85,13 +87,14 @@ package struct DeletionPlan: Sendable, Hashable {
                 isDeletable: catalog.rights[table]?.mayDelete ?? false
             )
         }
+        touched = lost.union(changed).sorted()
         refusing = onward.filter(\.mayRefuse)
         let files = TableName("storage", "objects")
         ontoFiles = lost.contains(files) ? [] : catalog.foreignKeys.filter { $0.target == files && $0.mayRefuse }
         unindexed = onward.filter { !$0.isIndexed }
         triggers = catalog.triggersThatRun(onDeleteFrom: lost, onUpdateOf: changed)
         reachingOutside = triggers.filter(\.reachesOutside)
-        unidentified = lost.union(changed).filter { catalog.rights[$0]?.lacksIdentity ?? false }.sorted()
+        unidentified = touched.filter { catalog.rights[$0]?.lacksIdentity ?? false }
         // Our own tables refuse nothing.
         let checked = changed.filter { $0.schema != "accountctl" }.sorted()
         let unreached = CascadeReach.hasCycle(onward.filter { $0.rule == .cascade }) ? refusing : []

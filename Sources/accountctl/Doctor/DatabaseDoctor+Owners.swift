@@ -1,0 +1,67 @@
+import AccountLifecycle
+import Postgres
+import Terminal
+
+extension DatabaseDoctor {
+    /// Who else can have code run with our rights when an account is deleted: whoever owns a table that loses or changes
+    /// rows, to which they may add triggers, or the function of a trigger there.
+    ///
+    /// What runs after a delete runs as who deletes, also where a cascade deletes as the table's owner. The tables of
+    /// Supabase's own services are left out.
+    func owners(_ plan: DeletionPlan, on connection: isolated Connection) throws -> [DoctorFinding] {
+        let tables = plan.touched.filter { !["auth", "storage"].contains($0.schema) }
+        let rows = try connection.query(
+            // As in creators(on:), what is called is the server's own; unnest of several arrays is without a schema, too.
+            """
+            select pg_catalog.quote_ident(r.rolname::text), o.name
+            from (
+                select c.relowner as id, pg_catalog.format('%I.%I', n.nspname, c.relname) as name
+                from unnest(\(tables.map(\.schema)), \(tables.map(\.name))) as w (schema, name)
+                join pg_catalog.pg_namespace as n on n.nspname = w.schema
+                join pg_catalog.pg_class as c on c.relnamespace = n.oid and c.relname = w.name
+                union
+                select p.proowner, pg_catalog.format('%I.%I()', f.nspname, p.proname)
+                from unnest(\(tables.map(\.schema)), \(tables.map(\.name))) as w (schema, name)
+                join pg_catalog.pg_namespace as n on n.nspname = w.schema
+                join pg_catalog.pg_class as c on c.relnamespace = n.oid and c.relname = w.name
+                join pg_catalog.pg_trigger as g on g.tgrelid = c.oid
+                join pg_catalog.pg_proc as p on p.oid = g.tgfoid
+                join pg_catalog.pg_namespace as f on f.oid = p.pronamespace
+                where not g.tgisinternal
+                  and g.tgenabled <> 'D'
+                  and g.tgtype::int4 & 24 <> 0
+                  and not p.prosecdef
+            ) as o (id, name)
+            join pg_catalog.pg_roles as r on r.oid = o.id
+            where \(Self.isOthers("o.id"))
+            order by 1, 2
+            """,
+            as: (String, String).self
+        )
+        return Dictionary(grouping: rows, by: \.0).sorted { $0.key < $1.key }.map { role, rows in
+            DoctorFinding(
+                .warning,
+                "deletion.owners",
+                "\(role) owns what a deletion runs through: \(Wording.list(rows.map(\.1)))",
+                why: "Triggers there run with our rights, which are those over all of the database.",
+                todo: "Give it to our own role (alter … owner to …), unless \(role) is trusted with everything."
+            )
+        }
+    }
+
+    /// Whether somebody signs in who can act as a role, and neither as ours nor as the database's owner.
+    static func isOthers(_ role: Statement) -> Statement {
+        """
+        exists (
+            select
+            from pg_catalog.pg_roles as l
+            join pg_catalog.pg_database as d on d.datname = pg_catalog.current_database()
+            where l.rolcanlogin
+              and not l.rolsuper
+              and pg_catalog.pg_has_role(l.oid, \(role), 'MEMBER')
+              and not pg_catalog.pg_has_role(l.oid, current_user, 'MEMBER')
+              and not pg_catalog.pg_has_role(l.oid, d.datdba, 'MEMBER')
+        )
+        """
+    }
+}
