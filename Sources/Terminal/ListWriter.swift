@@ -137,8 +137,10 @@ private struct OutputBuffer {
 
 /// Values between separators.
 private enum SeparatedText {
-    /// What a spreadsheet takes for the start of a formula.
-    private static let formulaStarts: Set<Unicode.Scalar> = ["=", "+", "-", "@", "\t", "\r"]
+    /// What a spreadsheet takes for the start of a formula, some of them in full width, too.
+    private static let formulaStarts: Set<Unicode.Scalar> = [
+        "=", "+", "-", "@", "\t", "\r", "\n", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}",
+    ]
 
     /// Quoted when it has to be (RFC 4180).
     ///

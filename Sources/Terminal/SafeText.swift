@@ -14,7 +14,10 @@ package enum SafeText {
         var result = ""
         result.reserveCapacity(text.utf8.count)
         var marks = 0
+        // Nothing is joined to the start of a text.
+        var isBehindASCII = true
         for scalar in text.unicodeScalars {
+            defer { isBehindASCII = scalar.isASCII }
             if scalar.properties.generalCategory.isMark {
                 marks += 1
                 if marks > marksAllowed {
@@ -24,7 +27,7 @@ package enum SafeText {
             } else {
                 marks = 0
             }
-            if isHarmless(scalar) {
+            if isHarmless(scalar), !(isBehindASCII && isInvisible(scalar)) {
                 result.unicodeScalars.append(scalar)
             } else {
                 result += escape(scalar)
@@ -52,12 +55,22 @@ package enum SafeText {
         case .control, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
             false
         case .format:
-            // Zero-width joiner: part of ordinary emoji and of several scripts. Every other format character hides or
-            // reorders.
-            scalar == "\u{200D}"
+            // Every other format character hides or reorders.
+            scalar == joiner
         default:
-            true
+            // Fillers and the like are letters that nobody sees: two names with and without them would look the same.
+            scalar != emptyBraille
+                && (!scalar.properties.isDefaultIgnorableCodePoint || scalar.properties.isVariationSelector)
         }
+    }
+
+    /// Zero-width joiner: part of ordinary emoji and of several scripts.
+    private static let joiner: Unicode.Scalar = "\u{200D}"
+    private static let emptyBraille: Unicode.Scalar = "\u{2800}"
+
+    /// Whether it only says how what stands before it is shown: behind ASCII it says nothing, and is not seen.
+    private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == joiner || scalar.properties.isVariationSelector
     }
 
     private static func escape(_ scalar: Unicode.Scalar) -> String {

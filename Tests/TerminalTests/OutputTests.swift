@@ -135,6 +135,8 @@ struct OutputTests {
             Person(id: 2, name: "a\"\u{301},b", email: nil),
             Person(id: 3, name: "+491701234567", email: nil),
             Person(id: 4, name: "-2+3", email: nil),
+            Person(id: 5, name: "\u{FF1D}1+1", email: nil),
+            Person(id: 6, name: "\n=1+1", email: nil),
         ]
         #expect(
             try listed(.csv(fields: nil), people) == """
@@ -143,6 +145,9 @@ struct OutputTests {
                 2,"a""\u{301},b",,true
                 3,+491701234567,,false
                 4,'-2+3,,true
+                5,'\u{FF1D}1+1,,false
+                6,"'
+                =1+1",,true
 
                 """
         )

@@ -14,6 +14,12 @@ struct SafeTextTests {
             ("zero\u{200B}width", "zero\\u{200b}width"),
             ("Zoë 李 🎉", "Zoë 李 🎉"),
             ("👩‍👧", "👩‍👧"),
+            ("❤\u{FE0F}", "❤\u{FE0F}"),
+            ("anna\u{3164}", "anna\\u{3164}"),
+            ("anna\u{2800}", "anna\\u{2800}"),
+            ("an\u{200D}na", "an\\u{200d}na"),
+            ("anna\u{FE0F}", "anna\\u{fe0f}"),
+            ("\u{200D}anna", "\\u{200d}anna"),
         ]
     )
     func spelledOut(_ text: String, _ expected: String) {
