@@ -40,6 +40,28 @@ import Testing
         }
     }
 
+    /// What somebody wrote into their profile without end is not all sent.
+    @Test func aVeryLongAddressIsReadByItsStart() async throws {
+        try await Stage.with { stage in
+            let key = AccountObjects.key(in: "v.text")
+            let found = try await stage.admin.withConnection { connection in
+                try connection.query(
+                    """
+                    select left(\(key), 9), length(\(key))
+                    from (values
+                        (1, repeat('a', 1000000)),
+                        (2, 'https://x.test/storage/v1/object/public/avatars/b.png?t=' || repeat('a', 1000000))
+                    ) as v (place, text)
+                    order by v.place
+                    """,
+                    as: (String, Int32).self
+                )
+            }
+            #expect(found.map(\.0) == ["aaaaaaaaa", "b.png"])
+            #expect(found.map(\.1) == [4096, 5])
+        }
+    }
+
     /// Many keys end with the same name: what is before it is compared, too.
     @Test func profilesThatNameOthersAreNotSent() async throws {
         try await Stage.with { stage in

@@ -237,10 +237,14 @@ enum AccountObjects {
     }
 
     /// The key that a column holds, as such or at the end of a URL of the Storage API.
+    ///
+    /// Its person may write as much there as they like, and all of it would be in the worker's memory: the start has the
+    /// path even of a URL with a very long query.
     static func key(in column: String) -> Statement {
-        Statement(
+        let start = "pg_catalog.left(\(column), 4096)"
+        return Statement(
             unsafeSQL: """
-                regexp_replace(regexp_replace(\(column), '[?#].*$', ''), '^https?://.*/\(bucketOfProfiles)/', '')
+                regexp_replace(regexp_replace(\(start), '[?#].*$', ''), '^https?://.*/\(bucketOfProfiles)/', '')
                 """
         )
     }
