@@ -32,6 +32,19 @@ import Testing
         #expect(TLSRule.allowsPlaintextToOthers(parameters) == missing)
     }
 
+    @Test(
+        arguments: [
+            (["host": "db", "sslmode": "require"], true, .unverified), (["host": "db"], true, .unverified),
+            (["host": "db", "sslmode": "verify-full"], true, .verified),
+            (["host": "db", "sslmode": "verify-ca"], true, .verified),
+            (["host": "db", "sslmode": "disable"], false, .plaintext),
+            (["host": "localhost", "sslmode": "require"], true, .local), ([:], false, .local),
+        ] as [([String: String], Bool, Protection)]
+    )
+    func theWayToTheServerIsKept(parameters: [String: String], usesTLS: Bool, protection: Protection) {
+        #expect(Protection(parameters, usesTLS: usesTLS) == protection)
+    }
+
     @Test func aMalformedStringIsAnErrorThatQuotesNothing() async throws {
         let error = try await PostgresError.expected {
             try await Connection.with(ConnectionConfiguration(conninfo: "host=db passwort=secret"), logger: .silent) {

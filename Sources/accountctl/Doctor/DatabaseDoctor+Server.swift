@@ -32,6 +32,7 @@ extension DatabaseDoctor {
         let difference = abs(serverTime - now().timeIntervalSince1970)
         return [Self.version(connection.serverVersion, name)]
             + Self.writes(isStandby: isStandby, isReadOnly: isReadOnly)
+            + Self.way(connection.protection)
             + [Self.pooler(connection.route), Self.clock(off: difference)]
     }
 
@@ -62,6 +63,36 @@ extension DatabaseDoctor {
             )
         }
         return findings
+    }
+
+    /// Who else may be on the way to the server; without TLS nobody goes to another machine who did not say so.
+    static func way(_ protection: Protection?) -> [DoctorFinding] {
+        let code = "database.tls"
+        let todo = "Put sslmode=verify-full and sslrootcert=, with the certificate of the server, into database.url."
+        switch protection {
+        case .local?, nil: return []
+        case .verified?: return [.ok(code, "the server's certificate is checked")]
+        case .unverified?:
+            return [
+                DoctorFinding(
+                    .warning,
+                    code,
+                    "nothing has the server's certificate checked",
+                    why: "Somebody on the way may answer in its place, and have the password and all the data.",
+                    todo: todo
+                )
+            ]
+        case .plaintext?:
+            return [
+                DoctorFinding(
+                    .notice,
+                    code,
+                    "the connection goes to another machine without TLS",
+                    why: "Whoever is on the way reads and changes what they like.",
+                    todo: todo + " Leave it where nobody else is in that network."
+                )
+            ]
+        }
     }
 
     /// What lies between here and the server.
