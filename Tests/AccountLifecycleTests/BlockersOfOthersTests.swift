@@ -1,3 +1,4 @@
+import Postgres
 import TestSupport
 import Testing
 
@@ -26,8 +27,12 @@ import Testing
                     """
             )
             try await stage.database.psql("alter table others.rows add foreign key (user_id) references auth.users")
-            let request = try await stage.request(person)
             let before = try await other.calls()
+            let preview = try await stage.pool.withConnection { connection in
+                try await DeletionPreview.read(person.id, policy: Stage.swift, asksTriggers: false, on: connection)
+            }
+            #expect(preview?.blockers.isEmpty == true)
+            let request = try await stage.request(person)
             #expect(try await stage.drive(request) == .ended(.verified))
             let after = try await other.calls()
             #expect(after == before)

@@ -87,6 +87,21 @@ package struct DeletionPreview: Sendable {
         asksTriggers: Bool,
         on connection: isolated Connection
     ) async throws -> DeletionPreview? {
+        // A delete cannot be tried in a transaction that only reads.
+        guard !asksTriggers, !connection.isInTransaction else {
+            return try await look(at: user, policy: policy, asksTriggers: asksTriggers, on: connection)
+        }
+        return try await connection.reading { connection -> DeletionPreview? in
+            try await look(at: user, policy: policy, asksTriggers: false, on: connection)
+        }
+    }
+
+    private static func look(
+        at user: UUID,
+        policy: DeletionPolicy,
+        asksTriggers: Bool,
+        on connection: isolated Connection
+    ) async throws -> DeletionPreview? {
         guard let identifiers = try IdentifierCollection.read(of: user, on: connection) else { return nil }
         let plan = DeletionPlan(try DeletionCatalog.read(on: connection))
         let search = BlockerSearch(plan, user: user)
