@@ -57,7 +57,7 @@ struct ErasureListFile {
             case .end(let count, let told):
                 guard let begun = part else { throw LineProblem("no line before it begins a list") }
                 if let told, let seal = begun.seal {
-                    if told != ErasureListFormat.hexadecimal(seal.bytes) { isAsSealed = false }
+                    if told != seal.bytes.hexadecimal { isAsSealed = false }
                 } else {
                     isSealed = false
                 }
