@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import Sandbox
 import TestSupport
 import Testing
 
