@@ -1,3 +1,5 @@
+import LibPQ
+
 /// How the way to the server is kept from others.
 package enum Protection: Sendable, Equatable {
     /// It does not leave this machine.
