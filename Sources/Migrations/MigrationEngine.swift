@@ -156,18 +156,6 @@ package struct MigrationEngine: Sendable {
         return MigrationPlan(set: set, history: history, bundles: bundles)
     }
 
-    /// What a migration would meet half-way, when those before it are applied and stay.
-    private func refuse(_ plan: MigrationPlan, on connection: isolated Connection) async throws {
-        let items = try await AdoptionPlan.pending(Set(plan.pending.map(\.number)), nil, on: connection)
-        let reasons = items.filter(\.decision.isRefusal).compactMap(\.decision.reason)
-        guard let first = reasons.first else { return }
-        throw MigrationError(
-            .refused,
-            "nothing was changed: \(first)",
-            hint: "accountctl migrate plan names everything that is in the way."
-        )
-    }
-
     private func upUnderLock(_ asked: [String]?, on connection: isolated Connection) async throws -> Report {
         let found = try MigrationHistory.read(on: connection)
         let plan = try self.plan(asked, found)

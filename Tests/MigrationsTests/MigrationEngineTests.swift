@@ -125,6 +125,25 @@ struct MigrationEngineTests {
         }
     }
 
+    @Test("Another role than the one that the schema belongs to is refused before anything is tried")
+    func anotherRole() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let first = try Self.migration(1, "create table accountctl.t (i int);")
+            try await Self.up(Self.set(first), database)
+            let both = try Self.set(first, Self.migration(2, "create table accountctl.u (i int);"))
+            let engine = Self.engine(both, database)
+            let error = await #expect(throws: MigrationError.self) {
+                try await database.withConnection(asAdministrator: true) { _ = try await engine.up(on: $0) }
+            }
+            #expect(error?.code == .refused)
+            #expect(error?.message.contains("belongs to the role postgres, and this is supabase_admin") == true)
+            #expect(try await Self.up(both, database).applied == ["0002_step.sql"])
+            // Where there is nothing to apply it does not matter who looks.
+            let again = try await database.withConnection(asAdministrator: true) { try await engine.up(on: $0) }
+            #expect(again.applied.isEmpty)
+        }
+    }
+
     @Test("A server in read-only mode says so before anything is tried")
     func readOnly() async throws {
         try await TestDatabase.with(.empty) { database in

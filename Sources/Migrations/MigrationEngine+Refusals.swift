@@ -1,0 +1,39 @@
+package import Postgres
+
+extension MigrationEngine {
+    /// What a migration would meet half-way, when those before it are applied and stay.
+    func refuse(_ plan: MigrationPlan, on connection: isolated Connection) async throws {
+        if !plan.pending.isEmpty { try checkOwner(on: connection) }
+        let items = try await AdoptionPlan.pending(Set(plan.pending.map(\.number)), nil, on: connection)
+        let reasons = items.filter(\.decision.isRefusal).compactMap(\.decision.reason)
+        guard let first = reasons.first else { return }
+        throw MigrationError(
+            .refused,
+            "nothing was changed: \(first)",
+            hint: "accountctl migrate plan names everything that is in the way."
+        )
+    }
+
+    /// Refuses a role that the schema does not belong to: what a migration makes belongs to the role that runs it.
+    ///
+    /// Neither the workers nor the functions that the app calls could use it then, and no check would tell.
+    ///
+    /// - Throws: ``MigrationError`` `refused`; `PostgresError`.
+    package func checkOwner(on connection: isolated Connection) throws {
+        let other = try connection.first(
+            """
+            select pg_get_userbyid(relowner)::text, current_user::text
+            from pg_class
+            where oid = to_regclass('accountctl.migrations')
+              and pg_get_userbyid(relowner) <> current_user
+            """,
+            as: (String, String).self
+        )
+        guard let (owner, role) = other else { return }
+        throw MigrationError(
+            .refused,
+            "nothing was changed: the schema accountctl belongs to the role \(owner), and this is \(role)",
+            hint: "Connect as \(owner): what \(role) made could not be used by the workers and the app's functions."
+        )
+    }
+}
