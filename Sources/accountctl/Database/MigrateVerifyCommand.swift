@@ -12,8 +12,8 @@ struct MigrateVerifyCommand: AccountctlCommand {
         discussion: """
             Compares the checksums of the migrations, and tables, columns, constraints, indexes, functions, triggers, policies,
             row-level security and grants with what was recorded after the last migration. Columns that the app added to its
-            profiles do not count. Later migrations do not hide a change; one made on purpose is accepted with --accept. Nor does an
-            upgrade of the server change anything, though another major version may print what is there in other words.
+            profiles do not count. Later migrations do not hide a change; one made on purpose is accepted with --accept. An upgrade
+            of the server is none.
 
             EXIT CODES
               0 the same, as far as it was migrated; 1 the schema is not installed; 5 differences
