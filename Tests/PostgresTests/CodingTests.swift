@@ -51,6 +51,18 @@ import Testing
         }
     }
 
+    /// Beside a text they come in text format.
+    @Test func bytesAreReadWhateverFormTheDatabaseHasForThem() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.psql("alter database \(database.name) set bytea_output = 'escape'")
+            try await database.withConnection { connection in
+                let sent: [UInt8] = [0, 92, 255]
+                let (bytes, text) = try connection.one("select \(sent), 'beside'::text", as: ([UInt8], String).self)
+                #expect(bytes == sent && text == "beside")
+            }
+        }
+    }
+
     @Test func timesKeepMicrosecondsInfinityAndYearsBeforeChrist() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withConnection { connection in

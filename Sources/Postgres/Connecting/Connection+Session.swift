@@ -108,6 +108,8 @@ extension Connection {
         // A statement without a transaction is to see what a transaction of ours sees; a database may have another
         // default.
         settings.append(SessionSetting("default_transaction_isolation", "read committed"))
+        // Bytes in text format are read in this form only; the server does not report which one it has.
+        settings.append(SessionSetting("bytea_output", "hex"))
         // Times in text format are read in ISO style only.
         if handle?.parameterStatus("DateStyle")?.hasPrefix("ISO") == false {
             settings.append(SessionSetting("datestyle", "iso"))
