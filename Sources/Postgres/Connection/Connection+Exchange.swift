@@ -16,6 +16,7 @@ extension Connection {
         if isCancellable { try Task.checkCancellation() }
         try state.begin(phase)
         guard let handle else { throw PostgresError(.connectionLost, connectionUsable: false) }
+        if let deadline { longestDeadline = max(longestDeadline, deadline) }
         let limit = deadline ?? configuration.statementDeadline
         let now = ContinuousClock.now
         operation = Operation(

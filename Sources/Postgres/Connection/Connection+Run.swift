@@ -10,7 +10,8 @@ extension Connection {
         isCancellable: Bool = true
     ) throws -> QueryResult {
         try checkSendable(statement)
-        try raiseServerLimit(for: deadline)
+        // For COMMIT the server allows what it did for the statements before, and a cancelled task must not keep it back.
+        if isCancellable { try raiseServerLimit(for: deadline) }
         guard route.keepsSession else {
             return try operate(.busy, deadline: deadline, isCancellable: isCancellable) { handle in
                 try runUnprepared(statement, binaryResult, handle)

@@ -12,6 +12,9 @@ extension Connection {
     /// Read committed unless said otherwise, whatever the database's default is: who takes a lock has to see what was
     /// written before.
     ///
+    /// COMMIT, which makes the checks that were put off, has the usual deadline or the longest that a call in `body`
+    /// named.
+    ///
     /// - Throws: What `body` throws. ``PostgresError`` `commitInDoubt` when the connection broke during COMMIT, so that
     ///   nobody knows whether it happened: look at the data, never just repeat. An error that the server reports at
     ///   COMMIT, such as a deferred constraint's, is an ordinary one; so is `connectionLost` of a session that it had
@@ -30,6 +33,7 @@ extension Connection {
         var begin = "begin isolation level \(level.rawValue)"
         if readOnly { begin += " read only" }
         try run(Statement(unsafeSQL: begin), binaryResult: true, deadline: nil)
+        longestDeadline = .zero
         // SET is undone by a rollback, which is also how a COMMIT may end.
         let limit = serverLimit
         var isCommitted = false
@@ -57,6 +61,7 @@ extension Connection {
         let limit = serverLimit
         defer { serverLimit = limit }
         try run("begin isolation level read committed", binaryResult: true, deadline: nil)
+        longestDeadline = .zero
         do {
             let result = try body()
             try commit()
@@ -109,7 +114,8 @@ extension Connection {
             let result = try run(
                 Statement(unsafeSQL: "commit"),
                 binaryResult: true,
-                deadline: nil,
+                // It makes the checks that were put off: they may take as long as the statement that they are of.
+                deadline: configuration.statementDeadline.map { max($0, longestDeadline) },
                 isCancellable: false
             )
             // The server answers COMMIT of a failed transaction by rolling back, without an error.

@@ -40,6 +40,8 @@ package actor Connection {
     var openingEnds: ContinuousClock.Instant?
     /// The deadline for which the server's own limits are set; nil when they are not ours or there is none.
     var serverLimit: Duration?
+    /// The longest deadline that a call has named since the transaction began.
+    var longestDeadline = Duration.zero
     var prepared = PreparedStatements(capacity: 256)
     /// What the server said as it ended the session while nothing ran, which libpq takes for a notice.
     var lastWord: Diagnostics?
