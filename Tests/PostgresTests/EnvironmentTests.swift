@@ -36,6 +36,10 @@ import Testing
             #expect(
                 try await names(ConnectionConfiguration(conninfo: "service=accounts")) == ["template1", "postgres"]
             )
+            let unknown = try await PostgresError.expected {
+                try await names(ConnectionConfiguration(conninfo: "service=acounts"))
+            }
+            #expect(unknown.code == .configuration && !unknown.isTransient)
             // Our own fall-backs fill in what the service leaves open.
             setenv("PGSERVICE", "accounts", 1)
             for configuration in [ConnectionConfiguration(), ConnectionConfiguration(conninfo: "service=accounts")] {

@@ -173,7 +173,10 @@ extension Connection {
             diagnostics = Diagnostics([.sqlState: state, .message: said.first ?? reason])
         }
         let lacksTLS = diagnostics == nil && message.contains("server does not support SSL")
-        let isConfiguration = diagnostics == nil && handle.socket < 0 && message.hasPrefix("invalid ")
+        let isConfiguration =
+            diagnostics == nil && handle.socket < 0
+            && ["invalid ", "definition of service ", "service file ", "syntax error in service file "]
+                .contains { message.hasPrefix($0) }
         return PostgresError(
             lacksTLS ? .tlsRequired : isConfiguration ? .configuration : .connectionFailed,
             diagnostics: diagnostics,
