@@ -56,6 +56,14 @@ import Testing
         #expect(error.description.contains("passwort"))
     }
 
+    @Test(arguments: ["host=a.invalid,b.invalid port=1,2,3", "host=a.invalid,b.invalid hostaddr=127.0.0.1"])
+    func listsThatDoNotFitTogetherAreAMistake(conninfo: String) async throws {
+        let error = try await PostgresError.expected {
+            try await Connection.with(ConnectionConfiguration(conninfo: conninfo), logger: .silent) { _ in }
+        }
+        #expect(error.code == .configuration && !error.isTransient)
+    }
+
     @Test(arguments: ["anna:se/cret@127.0.0.1/app", "anna:se@cret@127.0.0.1/app", "anna:se%cret@127.0.0.1/app"])
     func aPasswordThatIsNotEscapedStaysOutOfTheError(place: String) async throws {
         let error = try await PostgresError.expected {

@@ -156,6 +156,11 @@ extension Connection {
         }
     }
 
+    /// How libpq begins what it says of a connection that no server was asked for: it is told wrongly where to find one.
+    private static let mistakes = [
+        "invalid ", "could not match ", "definition of service ", "service file ", "syntax error in service file ",
+    ]
+
     /// libpq's own words name hosts, ports, users and databases.
     ///
     /// Not a password: ``Conninfo`` refuses a string in which a part of one would be taken for any of them.
@@ -175,8 +180,7 @@ extension Connection {
         let lacksTLS = diagnostics == nil && message.contains("server does not support SSL")
         let isConfiguration =
             diagnostics == nil && handle.socket < 0
-            && ["invalid ", "definition of service ", "service file ", "syntax error in service file "]
-                .contains { message.hasPrefix($0) }
+            && Self.mistakes.contains { message.hasPrefix($0) }
         return PostgresError(
             lacksTLS ? .tlsRequired : isConfiguration ? .configuration : .connectionFailed,
             diagnostics: diagnostics,
