@@ -1,3 +1,4 @@
+import ObjectStorage
 package import Sealing
 
 /// Supabase Storage.
@@ -14,6 +15,9 @@ package struct StorageSettings: Sendable {
             .serviceURL,
             "The address of Storage: https://<project>.supabase.co/storage/v1"
         )
+        if let url, ProjectReference.ofStorage(url) != nil, !url.hasSuffix("/storage/v1") {
+            reader.report("storage.url", "on supabase.co the address of Storage ends in /storage/v1")
+        }
         serviceKey = reader.secret("storage.service_key", "The project's secret (service role) key.")
         timeout = reader.read(
             "storage.timeout",

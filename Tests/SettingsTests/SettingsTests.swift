@@ -229,8 +229,24 @@ struct SettingsTests {
         #expect(check("https://staging.supabase.co/storage/v1", url, [:]).isEmpty)
         #expect(check("https://files.example.com", url, [:]).isEmpty)
         #expect(check("https://production.supabase.co/storage/v1", "host=10.0.0.7 user=postgres", [:]).isEmpty)
-        let byVariable = check("https://production.supabase.co", "dbname=postgres", ["PGUSER": "postgres.staging"])
+        let other = "https://production.supabase.co/storage/v1"
+        let byVariable = check(other, "dbname=postgres", ["PGUSER": "postgres.staging"])
         #expect(byVariable.count == 1, "\(byVariable)")
+    }
+
+    @Test(
+        "A hosted project's address without the path of Storage is refused, where every call would be answered by 404",
+        arguments: [
+            ("https://p.supabase.co", false), ("https://p.supabase.co/storage", false),
+            ("https://p.supabase.co/storage/v1/object", false), ("https://p.supabase.co/storage/v1/", true),
+            ("https://p.storage.supabase.co/storage/v1", true), ("https://files.example.com", true),
+            ("http://127.0.0.1:5000", true),
+        ]
+    )
+    func storagePath(_ url: String, _ isRight: Bool) throws {
+        let file = inputs("[storage]\nurl = \(url)\nservice_key_file = k", files: ["k": "sb_secret_x"])
+        let problems = Settings.check(file).problems.map { "\($0.key): \($0.message)" }
+        #expect(problems == (isRight ? [] : ["storage.url: on supabase.co the address of Storage ends in /storage/v1"]))
     }
 
     @Test("A lease that a call could outlast is refused: no such call would ever start")

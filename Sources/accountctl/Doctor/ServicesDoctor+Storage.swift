@@ -32,7 +32,8 @@ extension ServicesDoctor {
                     "storage.reachable",
                     "\(delay)",
                     why: "Storage could not be asked from here now.",
-                    todo: "Try again; see whether this machine may call \(parts.settings.storage.url ?? "it")."
+                    todo: "See whether this machine may call \(parts.settings.storage.url ?? "it"), and whether that "
+                        + "is Storage's address, which ends in /storage/v1 on Supabase; then try again."
                 )
             ]
         }
