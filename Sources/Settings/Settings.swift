@@ -15,6 +15,8 @@ package struct Settings: Sendable {
     package let log: LogSettings
     /// Every key with the value in use and where it came from.
     package let declarations: [SettingsReader.Declaration]
+    /// The files that secrets were read from, by key; those of sealing and hash keys are ``keys``'.
+    package let secretFiles: [(key: String, path: String)]
 
     /// Reads and checks everything.
     ///
@@ -71,5 +73,6 @@ package struct Settings: Sendable {
         // Two calls: a client id that Apple rejected is tested before it is used again.
         worker.checkLease(against: ("apple.timeout", apple.timeout * 2), &reader)
         declarations = reader.declarations
+        secretFiles = reader.secretFiles
     }
 }

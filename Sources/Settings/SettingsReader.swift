@@ -27,6 +27,8 @@ package struct SettingsReader {
     /// The setting that standard input was read for.
     private var standardInput: String?
     private(set) var declarations: [Declaration] = []
+    /// The files that secrets were read from, by key.
+    private(set) var secretFiles: [(key: String, path: String)] = []
 
     init(inputs: SettingsInputs) {
         self.inputs = inputs
@@ -100,6 +102,7 @@ package struct SettingsReader {
         do {
             let text = try readFile(named.text).trimmingLineEnds()
             if text.isEmpty { report(key, named.source, "\(name) is empty", stopsNothing: !isNeeded) }
+            if named.text != "-" { secretFiles.append((key, named.text)) }
             return Secret(text)
         } catch let error as SecretFile.Failure {
             // Its description holds the path, which may be the secret itself.

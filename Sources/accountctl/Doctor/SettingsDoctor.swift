@@ -34,6 +34,7 @@ struct SettingsDoctor {
                 risk: "Whoever has the key can forge receipts, and tell whether a user id is in evidence and the log."
             ),
         ]
+        findings += settings.secretFiles.compactMap { openFile($0.key, $0.path) }
         if !settings.apple.isConfigured {
             findings.append(
                 DoctorFinding(
@@ -57,6 +58,18 @@ struct SettingsDoctor {
             )
         }
         return findings
+    }
+
+    /// A warning where others can read the file of a secret; what is wrong with the file otherwise the settings tell.
+    private func openFile(_ key: String, _ path: String) -> DoctorFinding? {
+        guard let contents = try? SecretFile.read(path), contents.isReadableByOthers else { return nil }
+        return DoctorFinding(
+            .warning,
+            key,
+            "\(path) can be read by others",
+            why: "Whoever has the secret can do with it what this program can.",
+            todo: "chmod 600 \(path)"
+        )
     }
 
     /// Whether the file of a key is there for us alone; `risk` says what comes of it otherwise.

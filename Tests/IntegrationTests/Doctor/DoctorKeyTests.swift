@@ -105,6 +105,16 @@ struct DoctorKeyTests {
             let (_, findings) = try await deployment.examine(["ACCOUNTCTL_KEYS_HASH_FILE": hash], everything: true)
             let readableHash = findings.first { $0.code == "keys.hash_file" }
             #expect(readableHash?.why?.contains("forge receipts") == true, "\(findings)")
+            // As much as the keys: with it every file of the project can be had.
+            let storage = try deployment.file("storage.key", "sb_secret_" + String(repeating: "x", count: 31))
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: storage)
+            let openSecret = try await deployment.find(
+                "storage.service_key_file",
+                "warning",
+                ["ACCOUNTCTL_STORAGE_URL": "http://127.0.0.1:1", "ACCOUNTCTL_STORAGE_SERVICE_KEY_FILE": storage],
+                everything: true
+            )
+            #expect(openSecret.contains(storage))
             let wrong = try await deployment.find(
                 "settings",
                 "error",
