@@ -74,13 +74,16 @@ struct LogLine {
 /// Text in log lines: no line breaks, nothing a terminal would act on, whoever wrote it.
 enum LogText {
     static func line(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: { !SafeText.isHarmless($0) }) else { return text }
-        return text.unicodeScalars.reduce(into: "") { result, scalar in
-            if !SafeText.isHarmless(scalar) {
-                result += "\\u{" + String(scalar.value, radix: 16) + "}"
-            } else {
+        var result = ""
+        var previous: Unicode.Scalar?
+        for scalar in text.unicodeScalars {
+            if SafeText.isHarmless(scalar, behind: previous) {
                 result.unicodeScalars.append(scalar)
+            } else {
+                result += "\\u{" + String(scalar.value, radix: 16) + "}"
             }
+            previous = scalar
         }
+        return result
     }
 }

@@ -67,14 +67,16 @@ package enum JSONText {
     /// as harmless as a table.
     package static func quote(_ value: String, to text: inout String) {
         text += "\""
+        var previous: Unicode.Scalar?
         for scalar in value.unicodeScalars {
+            defer { previous = scalar }
             switch scalar {
             case "\"": text += "\\\""
             case "\\": text += "\\\\"
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            case _ where !SafeText.isHarmless(scalar):
+            case _ where !SafeText.isHarmless(scalar, behind: previous):
                 for unit in scalar.utf16 {
                     let digits = String(unit, radix: 16)
                     text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits

@@ -14,10 +14,9 @@ package enum SafeText {
         var result = ""
         result.reserveCapacity(text.utf8.count)
         var marks = 0
-        // Nothing is joined to the start of a text.
-        var isBehindASCII = true
+        var previous: Unicode.Scalar?
         for scalar in text.unicodeScalars {
-            defer { isBehindASCII = scalar.isASCII }
+            defer { previous = scalar }
             if scalar.properties.generalCategory.isMark {
                 marks += 1
                 if marks > marksAllowed {
@@ -27,7 +26,7 @@ package enum SafeText {
             } else {
                 marks = 0
             }
-            if isHarmless(scalar), !(isBehindASCII && isInvisible(scalar)) {
+            if isHarmless(scalar, behind: previous) {
                 result.unicodeScalars.append(scalar)
             } else {
                 result += escape(scalar)
@@ -48,30 +47,24 @@ package enum SafeText {
 
     /// Whether a terminal shows the character as itself, and it neither hides, reorders nor ends anything.
     ///
-    /// The one list for tables, JSON and log lines.
-    package static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
+    /// The one list for tables, JSON and log lines. `previous` is what stands before it; nil at the start of a text.
+    package static func isHarmless(_ scalar: Unicode.Scalar, behind previous: Unicode.Scalar?) -> Bool {
         if scalar.value < 0x7F { return scalar.value >= 0x20 }
+        // It says how what stands before it is shown: behind ASCII it says nothing, and is not seen.
+        if scalar == joiner || scalar.properties.isVariationSelector { return previous.map { !$0.isASCII } ?? false }
         return switch scalar.properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
+        // Of format characters the others hide or reorder.
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned:
             false
-        case .format:
-            // Every other format character hides or reorders.
-            scalar == joiner
         default:
             // Fillers and the like are letters that nobody sees: two names with and without them would look the same.
-            scalar != emptyBraille
-                && (!scalar.properties.isDefaultIgnorableCodePoint || scalar.properties.isVariationSelector)
+            scalar != emptyBraille && !scalar.properties.isDefaultIgnorableCodePoint
         }
     }
 
     /// Zero-width joiner: part of ordinary emoji and of several scripts.
     private static let joiner: Unicode.Scalar = "\u{200D}"
     private static let emptyBraille: Unicode.Scalar = "\u{2800}"
-
-    /// Whether it only says how what stands before it is shown: behind ASCII it says nothing, and is not seen.
-    private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
-        scalar == joiner || scalar.properties.isVariationSelector
-    }
 
     private static func escape(_ scalar: Unicode.Scalar) -> String {
         switch scalar {

@@ -16,15 +16,19 @@ struct LogLineTests {
         ]
         var differing: [String] = []
         for scalar in (blocks.joined() + Array(0..<0x20)).compactMap(Unicode.Scalar.init) {
-            let isShown = SafeText.line(String(scalar)).unicodeScalars.contains(scalar)
-            var written = [logged(.text) { $0.info("\(scalar)") }, logged(.json) { $0.info("\(scalar)") }]
-            var json = ""
-            JSONText.quote(String(scalar), to: &json)
-            // It is the same text all the same.
-            #expect(try JSONDecoder().decode(String.self, from: Data(json.utf8)) == String(scalar))
-            written = written.map { String($0.dropLast()) } + [json]
-            for text in written where text.unicodeScalars.contains(scalar) != isShown {
-                differing.append(String(scalar.value, radix: 16))
+            // By itself, and behind what it may belong to.
+            for text in [String(scalar), "ä\(scalar)"] {
+                let isShown = SafeText.line(text).unicodeScalars.contains(scalar)
+                var written = [logged(.text) { $0.info("\(text)") }, logged(.json) { $0.info("\(text)") }]
+                var json = ""
+                JSONText.quote(text, to: &json)
+                // It is the same text all the same.
+                let decoded = try JSONDecoder().decode(String.self, from: Data(json.utf8))
+                #expect(decoded.unicodeScalars.elementsEqual(text.unicodeScalars))
+                written = written.map { String($0.dropLast()) } + [json]
+                for line in written where line.unicodeScalars.contains(scalar) != isShown {
+                    differing.append(String(scalar.value, radix: 16))
+                }
             }
         }
         #expect(differing.isEmpty)
