@@ -145,7 +145,7 @@ extension DeletionRun {
         let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0) }
         guard !plan.ontoFiles.isEmpty, !objects.isEmpty else { return nil }
         let blockers = try await patiently { deadline in
-            try await services.pool.withTransaction { connection in
+            try await services.pool.reading { connection -> [Blocker] in
                 try AccountRows.allow(deadline, on: connection)
                 return try plan.blockers(ofDeleting: objects, deadline: deadline, on: connection)
             }
