@@ -2,10 +2,10 @@ package import Postgres
 
 /// Revocations of ours that Apple should have told of, as it does of each, whoever revoked.
 package enum UnheardRevocations {
-    /// How many accounts were erased and revoked at Apple within thirty days, where nothing of Apple's came in that
-    /// time; zero where anything did.
+    /// How many accounts were locked out within thirty days, then revoked at Apple and erased, where nothing of Apple's
+    /// came in that time; zero where anything did.
     ///
-    /// Those of the last day may still be told of.
+    /// Apple tells soon after the lock-out, however long the erasure takes; of those of the last day it still may.
     ///
     /// - Throws: ``PostgresError``.
     package static func count(on connection: isolated Connection) throws -> Int {
@@ -14,7 +14,8 @@ package enum UnheardRevocations {
             select count(*)
             from accountctl.deletion_requests
             where apple_outcome = \(StepOutcome.revoked.rawValue)
-              and finished_at between now() - interval '30 days' and now() - interval '1 day'
+              and locked_out_at > now() - interval '30 days'
+              and finished_at < now() - interval '1 day'
               and not exists (
                   select
                   from accountctl.credential_events
