@@ -77,7 +77,7 @@ extension DatabaseDoctor {
                 DoctorFinding(
                     .warning,
                     code,
-                    "nothing has the server's certificate checked",
+                    "sslmode does not say that the server's certificate is to be checked",
                     why: "Somebody on the way may answer in its place, and have the password and all the data.",
                     todo: todo
                 )
