@@ -80,7 +80,8 @@ extension FindingCode {
         case .nameMissing: "Receivers refuse mail from a domain that does not exist, whatever signs it."
         case .envelopeTarget: "The provider expects the envelope domain to be an alias of its own name."
         case .appleNotRegistered:
-            "Apple's relay drops mail from sources that are not registered, whatever SPF and DKIM say. That one is registered is known by --registered alone, for a stream with relay stream add --replace."
+            "Apple's relay drops mail from sources that are not registered, whatever SPF and DKIM say. "
+                + "That one is registered is known by --registered alone, for a stream with relay stream add --replace."
         case .appleNotStated:
             "Registration with Apple can be seen neither in DNS nor through an API: state it with the stream."
         case .checkCut: "There is more than the check looks at; what it did not try may be otherwise."

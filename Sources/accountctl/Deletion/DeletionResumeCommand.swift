@@ -52,10 +52,10 @@ struct DeletionResumeCommand: AccountctlCommand {
             return try await context.carryOut(act, on: request, acting, consent)
         }
         let actor = try context.actor(acting)
-        let (pausedWhole, open) = try await context.withConnection { connection in
+        let (everything, open) = try await context.withConnection { connection in
             (try StandingBrakes.read(on: connection).everything, try DeletionDesk.openRequests(on: connection))
         }
-        guard let paused = pausedWhole else { return try await wake(in: context) }
+        guard let paused = everything else { return try await wake(in: context) }
         if consent.dryRun {
             let (brakes, alone) = try await context.withConnection { connection in
                 (try StandingBrakes.read(on: connection).released, try DeletionDesk.pausedAlone(on: connection))
