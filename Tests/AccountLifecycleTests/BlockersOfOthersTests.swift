@@ -22,11 +22,17 @@ import Testing
                         when read_only_sql_transaction then return true;
                     end
                     $$;
-                    create table others.rows (user_id uuid);
+                    create table others.rows (user_id uuid, file uuid);
                     create index on others.rows (user_id) where others.is_kept();
                     """
             )
-            try await stage.database.psql("alter table others.rows add foreign key (user_id) references auth.users")
+            try await stage.database.psql(
+                """
+                alter table others.rows
+                add foreign key (user_id) references auth.users,
+                add foreign key (file) references storage.objects
+                """
+            )
             let before = try await other.calls()
             let preview = try await stage.pool.withConnection { connection in
                 try await DeletionPreview.read(person.id, policy: Stage.swift, asksTriggers: false, on: connection)
