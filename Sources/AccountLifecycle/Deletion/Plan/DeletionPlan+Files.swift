@@ -10,6 +10,7 @@ extension DeletionPlan {
         on connection: isolated Connection
     ) throws -> [Blocker] {
         guard !objects.isEmpty else { return [] }
+        guard faultsOntoFiles.isEmpty else { return faultsOntoFiles }
         let files: Statement = """
             (bucket_id, name) in (
                 select k.bucket, k.key

@@ -56,6 +56,8 @@ package struct DeletionPlan: Sendable, Hashable {
     package let refusing: [ForeignKey]
     /// Keys onto the files of Storage that do not let these go.
     let ontoFiles: [ForeignKey]
+    /// Rights that are missing to see what refers by these.
+    let faultsOntoFiles: [Blocker]
     /// Keys that are followed without an index.
     package let unindexed: [ForeignKey]
     /// Triggers and rules that run on the way: where rows go, and where a key is set to NULL or a default.
@@ -91,6 +93,7 @@ package struct DeletionPlan: Sendable, Hashable {
         refusing = onward.filter(\.mayRefuse)
         let files = TableName("storage", "objects")
         ontoFiles = lost.contains(files) ? [] : catalog.foreignKeys.filter { $0.target == files && $0.mayRefuse }
+        faultsOntoFiles = Set(ontoFiles.map(\.table)).sorted().flatMap { catalog.faults(of: $0, isRoot: false) }
         unindexed = onward.filter { !$0.isIndexed }
         triggers = catalog.triggersThatRun(onDeleteFrom: lost, onUpdateOf: changed)
         reachingOutside = triggers.filter(\.reachesOutside)
