@@ -76,9 +76,12 @@ extension BounceExplanation {
             code = .senderDomainNotFound
         } else if has("excessive volume") || has("too many messages") || has("rate limit") {
             code = .excessiveVolume
+        } else if has("[cs01]") || has("local policy") || has("spamhaus") {
+            code = .localPolicy
         } else if Self.unknownUser.contains(where: has) {
             code = .userNotFound
-        } else if has("[cs01]") || has("local policy") || has("spamhaus") || has("proofpoint") {
+        } else if has("proofpoint") {
+            // Last, since a server of theirs may also be named where it is the user who is unknown.
             code = .localPolicy
         } else if has("mailbox full") || has("over quota") || reply.enhancedCode?.hasSuffix("2.2") == true {
             code = .mailboxFull

@@ -20,6 +20,8 @@ struct BounceTests {
         ("550 5.1.1 <x@icloud.com>: inactive email address", .userNotFound, .recipient),
         ("550 5.1.1 unknown or illegal alias: x@icloud.com", .userNotFound, .recipient),
         ("550 5.1.6 recipient no longer on server: x@icloud.com", .userNotFound, .recipient),
+        ("554 5.7.1 [CS01] rejected due to local policy, not: user unknown", .localPolicy, .load),
+        ("550 5.1.1 mx1.proofpoint.test said: user unknown", .userNotFound, .recipient),
         ("552 5.2.2 <x@privaterelay.appleid.com>: over quota", .mailboxFull, .recipient),
         ("550 5.9.9 what is this", .unrecognized, .unknown),
         // Addresses hold digits that are no codes; Apple's servers are in 17.0.0.0/8.
