@@ -67,7 +67,7 @@ extension ServicesDoctor {
             let ours = apple.identities.first { $0.clientID == secret.clientID }
             if let ours, let keyID = secret.keyID, keyID != ours.keyID {
                 return DoctorFinding(
-                    .warning,
+                    .notice,
                     "apple.web_secret",
                     "the web client secret of \(whose) is signed with the key \(keyID), and "
                         + "\(apple.section(of: ours.clientID)).key_id is \(ours.keyID)",
