@@ -143,12 +143,7 @@ import Testing
     @Test(arguments: Brake.allCases)
     func partsOfTheFilesStop(_ brake: Brake) async throws {
         try await Stage.with { stage in
-            try await stage.sql("insert into storage.buckets (id, name) values ('scans', 'scans')")
-            let person = try await stage.signUp()
-            try await stage.upload("\(person.text)/me.png", by: person)
-            #expect(try await stage.upload("\(person.text)/id.png", by: nil, bucket: "scans"))
-            var policy = Stage.swift
-            policy.buckets = ["avatars", "scans"]
+            let (person, policy) = try await stage.personWithTwoBuckets()
             let request = try await stage.request(person)
             try await stage.drive(request, policy, once: .middle(.deleteAvatars)) {
                 try await stage.pull(brake, on: person, request)

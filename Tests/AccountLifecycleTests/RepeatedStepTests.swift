@@ -116,15 +116,10 @@ import Testing
     /// A deploy ends the worker while a part is under way: of that nobody can tell, of those before it the receipt does.
     @Test func partsOfATryThatWasCancelledAreCounted() async throws {
         try await Stage.with { stage in
-            try await stage.sql("insert into storage.buckets (id, name) values ('scans', 'scans')")
-            let person = try await stage.signUp()
-            try await stage.upload("\(person.text)/me.png", by: person)
-            #expect(try await stage.upload("\(person.text)/id.png", by: nil, bucket: "scans"))
-            var policy = Stage.swift
-            policy.buckets = ["avatars", "scans"]
+            let (person, policy) = try await stage.personWithTwoBuckets()
             let request = try await stage.request(person)
             let parts = Counter()
-            let drive = Task { [policy] in
+            let drive = Task {
                 try await stage.drive(request, policy) { point in
                     guard point == .middle(.deleteAvatars) else { return }
                     parts.add()

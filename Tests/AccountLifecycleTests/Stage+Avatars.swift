@@ -2,6 +2,8 @@ import Foundation
 import Postgres
 import Testing
 
+@testable import AccountLifecycle
+
 extension Stage {
     func setAvatar(of person: Person, _ text: String) async throws {
         try await sql("update public.profiles set avatar_url = \(text) where id = \(person.id)")
@@ -13,6 +15,17 @@ extension Stage {
         #expect(try await upload(key, by: nil))
         for one in [people.0, people.1] { try await setAvatar(of: one, key) }
         return people
+    }
+
+    /// A person with a file in `avatars` and one in a second bucket, and a policy that empties both.
+    func personWithTwoBuckets() async throws -> (person: Person, policy: DeletionPolicy) {
+        try await sql("insert into storage.buckets (id, name) values ('scans', 'scans')")
+        let person = try await signUp()
+        try await upload("\(person.text)/me.png", by: person)
+        #expect(try await upload("\(person.text)/id.png", by: nil, bucket: "scans"))
+        var policy = Stage.swift
+        policy.buckets = ["avatars", "scans"]
+        return (person, policy)
     }
 
     /// What the step at the avatars has counted.

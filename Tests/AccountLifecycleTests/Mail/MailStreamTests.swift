@@ -74,57 +74,6 @@ struct MailStreamTests {
         }
     }
 
-    @Test("a stream that is declared anew keeps its verdict and history, and is checked at once")
-    func declaredAnew() async throws {
-        try await Self.withPool { pool, _ in
-            let id = try await Self.add(Self.stream, to: pool)
-            for _ in 0..<2 {
-                _ = try await pool.withConnection { connection in
-                    try await MailCheckStore.record(
-                        Self.report(.ok, .ok),
-                        streamID: id,
-                        took: .zero,
-                        jitter: 0,
-                        on: connection
-                    )
-                }
-            }
-            let former = try await pool.withConnection { try MailStreamStore.find(id: id, on: $0) }
-            let before = try #require(former)
-            var changed = Self.stream
-            changed.envelopeDomain = Self.name("mail.app.test")
-            changed.provider = MailStream.Provider()
-            changed.selectors = []
-            changed.registration = .notStated
-            let anew = changed
-            let same = try await pool.withTransaction { connection in
-                try MailStreamStore.add(anew, registrations: nil, replacing: true, on: connection)
-            }
-            #expect(same == id)
-            let found = try await pool.withConnection { try MailStreamStore.find(named: "news", on: $0) }
-            let after = try #require(found)
-            #expect(after.id == id && after.stream == anew && after.registrations == nil)
-            #expect(after.standing == before.standing && after.standing.known?.reachable == .yes)
-            #expect(after.createdAt == before.createdAt && after.nextCheckAt < before.nextCheckAt)
-            let checks = try await pool.withConnection { try MailCheckStore.latest(9, ofStream: id, on: $0) }
-            #expect(checks.count == 2)
-
-            // A check that was under way has looked at the former declaration.
-            _ = try await pool.withConnection { connection in
-                try await MailCheckStore.record(
-                    Self.report(.ok, .ok),
-                    streamID: id,
-                    took: .seconds(3600),
-                    jitter: 0,
-                    on: connection
-                )
-            }
-            let last = try await pool.withConnection { try MailStreamStore.find(id: id, on: $0) }
-            let overtaken = try #require(last)
-            #expect(overtaken.nextCheckAt == overtaken.checkedAt)
-        }
-    }
-
     static func report(_ spf: PathVerdict, _ dkim: PathVerdict, answer: String = "v=spf1 -all") -> StreamReport {
         StreamReport(
             stream: stream,
