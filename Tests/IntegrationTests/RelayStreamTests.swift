@@ -111,6 +111,11 @@ struct RelayStreamTests {
                 let removed = try await run("stream", "remove", "news", "--confirm=news", "--json", "outcome")
                 #expect(removed.status == 0 && removed.output.contains(#""done""#), "\(removed)")
                 #expect(try await run("stream", "show", "news").status == 3)
+
+                let selector = "k1=p=" + MailZone.rsaKey
+                _ = try await run("stream", "add", "keyed", "shop.test", "--selector", selector)
+                let declared = try await run("stream", "show", "keyed", "--json")
+                #expect(declared.output.contains(selector), "\(declared)")
             }
         }
     }
