@@ -20,8 +20,8 @@ struct OperatorHoldTests {
                 )
                 -- The step at Apple has committed itself.
                 insert into accountctl.deletion_steps (request_id, step, runs, started_at, facts)
-                select id, step, 1, now(), case step when 'revoke_apple' then '{}'::jsonb end
-                from request, unnest(array['lock_out', 'revoke_apple', 'delete_avatars']) as step;
+                select id, step, 1, now() + n * interval '1 second', case step when 'revoke_apple' then '{}'::jsonb end
+                from request, unnest(array['lock_out', 'revoke_apple', 'delete_avatars']) with ordinality as s (step, n);
                 """
             )
             let tooLate = try await stage.run(["user", "hold", late, "--reason", "court", "--yes"])

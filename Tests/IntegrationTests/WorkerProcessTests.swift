@@ -42,7 +42,11 @@ struct WorkerProcessTests {
         try await withKeys { keys in
             try await TestDatabase.with(.migrated) { database in
                 let variables = database.variables.merging(keys) { $1 }
-                let worker = try AccountctlProcess(["worker"], environment: variables)
+                // The tests may have been started by nohup themselves, which a child would inherit.
+                let inherited = signal(SIGHUP, SIG_DFL)
+                let started = Result { try AccountctlProcess(["worker"], environment: variables) }
+                signal(SIGHUP, inherited)
+                let worker = try started.get()
                 #expect(try await worker.waitForErrors(containing: "worker registered"))
                 worker.signal(SIGHUP)
                 let ended = try await worker.result()

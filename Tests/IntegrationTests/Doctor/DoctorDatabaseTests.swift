@@ -73,7 +73,7 @@ struct DoctorDatabaseTests {
                 """
                 create role \(role) login;
                 grant usage on schema auth, storage, accountctl to \(role);
-                grant all on all tables in schema auth, storage, accountctl to \(role);
+                grant select, insert, update, delete on all tables in schema auth, storage, accountctl to \(role);
                 """
             )
             let what = try await deployment.find("jobs.owner", "warning", ["PGUSER": role])
@@ -178,7 +178,7 @@ struct DoctorDatabaseTests {
 
     @Test(
         "which server it was not tested with",
-        arguments: [(149_999, "warning"), (150_000, "ok"), (160_000, "notice"), (180_000, "warning")]
+        arguments: [(149_999, "warning"), (150_000, "ok"), (160_000, "notice"), (170_000, "ok"), (180_000, "warning")]
     )
     func versions(_ number: Int, _ severity: String) {
         #expect(DatabaseDoctor.version(number, "1").severity.rawValue == severity)
