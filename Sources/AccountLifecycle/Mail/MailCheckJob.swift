@@ -146,7 +146,10 @@ package struct MailCheckJob: Sendable {
                 on: connection
             )
         }
-        guard let settled else { return .discard(reason: "the stream was removed") }
+        guard let settled else {
+            // The next attempt finds out which; what was declared anew was not enqueued while this job was there.
+            return .retry(after: .zero, reason: "the stream was removed or declared anew meanwhile")
+        }
         MailMetrics.checked(report, isChange: settled.change != nil, took: took)
         if let change = settled.change { Self.alert(change, of: record.stream.name, report, logger) }
         return .completed()

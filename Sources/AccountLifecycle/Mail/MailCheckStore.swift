@@ -15,8 +15,8 @@ package enum MailCheckStore {
     /// Stores a check and what it makes of its stream, and says whether it settled a new verdict.
     ///
     /// The stream's row is locked, so that two checks of one stream do not both count as the first of two. The time is
-    /// the database's, by which the next check is looked out for, unless another is given. Returns nil when the stream
-    /// is gone.
+    /// the database's, by which the next check is looked out for, unless another is given. Returns nil, and stores
+    /// nothing, when the stream is gone or was declared anew since: the check says nothing of what is declared now.
     static func record(
         _ report: StreamReport,
         streamID: Int64,
@@ -35,13 +35,13 @@ package enum MailCheckStore {
                 """,
                 as: (JSON<StreamStanding>, Date).self
             )
-            guard let held else { return nil }
+            guard let held, try MailStreamStore.find(id: streamID, on: connection)?.stream == report.stream else {
+                return nil
+            }
             var standing = held.0.value
             let now = held.1
             let change = standing.observe(report.verdict, at: now)
             let next = standing.nextCheck(after: now, jitter: jitter)
-            // A stream that was declared anew since then is checked again at once.
-            let start = now.addingTimeInterval(-(took / .seconds(1)))
             try connection.execute(
                 """
                 update accountctl.mail_streams
@@ -51,7 +51,7 @@ package enum MailCheckStore {
                     reachable = \(standing.known?.reachable.rawValue),
                     confirmed_at = \(standing.confirmedAt),
                     checked_at = \(now),
-                    next_check_at = case when changed_at > \(start) then \(now) else \(next) end
+                    next_check_at = \(next)
                 where id = \(streamID)
                 """
             )

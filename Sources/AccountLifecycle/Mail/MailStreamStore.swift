@@ -23,8 +23,9 @@ package enum MailStreamStore {
 
     /// Adds a stream and has it checked at once; returns its id.
     ///
-    /// With `replacing` a stream of that name is declared anew and keeps its verdict and history. Throws
-    /// ``MailStreamError`` when the name is taken otherwise, or malformed.
+    /// With `replacing` a stream of that name is declared anew and keeps its verdict and history, but not what one check
+    /// alone saw: another of what is declared now would agree with it. Throws ``MailStreamError`` when the name is taken
+    /// otherwise, or malformed.
     package static func add(
         _ stream: MailStream,
         registrations: [MailStreamRecord.Registration]?,
@@ -63,6 +64,7 @@ package enum MailStreamStore {
                 return_path_target = excluded.return_path_target,
                 selectors = excluded.selectors,
                 registrations = excluded.registrations,
+                standing = mail_streams.standing - 'pending',
                 changed_at = now(),
                 next_check_at = now()
             where \(replacing)

@@ -42,7 +42,7 @@ struct MailGaugesTests {
             #expect(lines(metrics) == [], "nothing is held of them yet")
 
             try await check(news, MailStreamTests.report(.broken, .broken), at: Date(), in: pool)
-            try await check(bills, MailStreamTests.report(.ok, .broken), at: Date() - 3600, in: pool)
+            try await check(bills, MailStreamTests.report(.ok, .broken, of: other), at: Date() - 3600, in: pool)
             try await gauges.publish(from: pool)
             for line in [
                 #"accountctl_mail_stream_reachable{stream="news"} 0"#,

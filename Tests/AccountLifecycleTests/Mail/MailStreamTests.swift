@@ -74,7 +74,12 @@ struct MailStreamTests {
         }
     }
 
-    static func report(_ spf: PathVerdict, _ dkim: PathVerdict, answer: String = "v=spf1 -all") -> StreamReport {
+    static func report(
+        _ spf: PathVerdict,
+        _ dkim: PathVerdict,
+        of stream: MailStream = MailStreamTests.stream,
+        answer: String = "v=spf1 -all"
+    ) -> StreamReport {
         StreamReport(
             stream: stream,
             verdict: StreamVerdict(spf: spf, dkim: dkim, envelopeRegistered: true, fromRegistered: true),

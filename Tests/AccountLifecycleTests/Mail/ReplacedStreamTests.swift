@@ -7,54 +7,83 @@ import Testing
 
 @Suite("A mail stream that is declared anew", .timeLimit(.minutes(5)))
 struct ReplacedStreamTests {
+    private static var anew: MailStream {
+        var stream = MailStreamTests.stream
+        stream.envelopeDomain = MailStreamTests.name("mail.app.test")
+        stream.provider = MailStream.Provider()
+        stream.selectors = []
+        stream.registration = .notStated
+        return stream
+    }
+
+    private func replace(in pool: Pool) async throws -> Int64 {
+        try await pool.withTransaction { connection in
+            try MailStreamStore.add(Self.anew, registrations: nil, replacing: true, on: connection)
+        }
+    }
+
+    private func record(_ report: StreamReport, _ id: Int64, in pool: Pool) async throws -> MailCheckStore.Settled? {
+        try await pool.withConnection { connection in
+            try await MailCheckStore.record(report, streamID: id, took: .zero, jitter: 0, on: connection)
+        }
+    }
+
+    private func find(_ id: Int64, in pool: Pool) async throws -> MailStreamRecord {
+        let found = try await pool.withConnection { try MailStreamStore.find(id: id, on: $0) }
+        return try #require(found)
+    }
+
+    private func checkCount(_ id: Int64, in pool: Pool) async throws -> Int {
+        try await pool.withConnection { try MailCheckStore.latest(9, ofStream: id, on: $0).count }
+    }
+
     @Test("it keeps its verdict and history, and is checked at once")
     func declaredAnew() async throws {
         try await MailStreamTests.withPool { pool, _ in
             let id = try await MailStreamTests.add(MailStreamTests.stream, to: pool)
-            for _ in 0..<2 {
-                _ = try await pool.withConnection { connection in
-                    try await MailCheckStore.record(
-                        MailStreamTests.report(.ok, .ok),
-                        streamID: id,
-                        took: .zero,
-                        jitter: 0,
-                        on: connection
-                    )
-                }
-            }
-            let former = try await pool.withConnection { try MailStreamStore.find(id: id, on: $0) }
-            let before = try #require(former)
-            var changed = MailStreamTests.stream
-            changed.envelopeDomain = MailStreamTests.name("mail.app.test")
-            changed.provider = MailStream.Provider()
-            changed.selectors = []
-            changed.registration = .notStated
-            let anew = changed
-            let same = try await pool.withTransaction { connection in
-                try MailStreamStore.add(anew, registrations: nil, replacing: true, on: connection)
-            }
-            #expect(same == id)
-            let found = try await pool.withConnection { try MailStreamStore.find(named: "news", on: $0) }
-            let after = try #require(found)
-            #expect(after.id == id && after.stream == anew && after.registrations == nil)
+            for _ in 0..<2 { _ = try await record(MailStreamTests.report(.ok, .ok), id, in: pool) }
+            let before = try await find(id, in: pool)
+            #expect(try await replace(in: pool) == id)
+            let after = try await find(id, in: pool)
+            #expect(after.stream == Self.anew && after.registrations == nil)
             #expect(after.standing == before.standing && after.standing.known?.reachable == .yes)
             #expect(after.createdAt == before.createdAt && after.nextCheckAt < before.nextCheckAt)
-            let checks = try await pool.withConnection { try MailCheckStore.latest(9, ofStream: id, on: $0) }
-            #expect(checks.count == 2)
+            #expect(try await checkCount(id, in: pool) == 2)
+        }
+    }
 
-            // A check that was under way has looked at the former declaration.
-            _ = try await pool.withConnection { connection in
-                try await MailCheckStore.record(
-                    MailStreamTests.report(.ok, .ok),
-                    streamID: id,
-                    took: .seconds(3600),
-                    jitter: 0,
-                    on: connection
-                )
+    @Test("what one check saw of the former declaration is no half of a new verdict")
+    func pendingVerdict() async throws {
+        try await MailStreamTests.withPool { pool, _ in
+            let id = try await MailStreamTests.add(MailStreamTests.stream, to: pool)
+            for _ in 0..<2 { _ = try await record(MailStreamTests.report(.ok, .ok), id, in: pool) }
+            _ = try await record(MailStreamTests.report(.broken, .broken), id, in: pool)
+            #expect(try await find(id, in: pool).standing.pending?.spf == .broken)
+            _ = try await replace(in: pool)
+            #expect(try await find(id, in: pool).standing.pending == nil)
+            let broken = MailStreamTests.report(.broken, .broken, of: Self.anew)
+            #expect(try await record(broken, id, in: pool)?.change == nil)
+            #expect(try await record(broken, id, in: pool)?.change?.to.reachable == .no)
+        }
+    }
+
+    @Test("a check that was under way has looked at the former declaration: it is made again, and not kept")
+    func overtakenCheck() async throws {
+        try await MailStreamTests.withPool { pool, _ in
+            let id = try await MailStreamTests.add(MailStreamTests.stream, to: pool)
+            let job = MailCheckJob(random: { 0 }) { body in
+                _ = try await replace(in: pool)
+                return try await body(StreamChecker(ZoneResolver([:])))
             }
-            let last = try await pool.withConnection { try MailStreamStore.find(id: id, on: $0) }
-            let overtaken = try #require(last)
-            #expect(overtaken.nextCheckAt == overtaken.checkedAt)
+            let arguments = MailCheckJob.Arguments(stream: id)
+            let first = try await job.run(arguments, pool: pool, logger: MailStreamTests.logger)
+            #expect(first == .retry(after: .zero, reason: "the stream was removed or declared anew meanwhile"))
+            #expect(try await checkCount(id, in: pool) == 0)
+            #expect(try await find(id, in: pool).checkedAt == nil)
+            // Declared with the same words once more, it is what was looked at.
+            let second = try await job.run(arguments, pool: pool, logger: MailStreamTests.logger)
+            #expect(second == .completed())
+            #expect(try await checkCount(id, in: pool) == 1)
         }
     }
 }
