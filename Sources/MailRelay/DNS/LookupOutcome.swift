@@ -11,7 +11,7 @@ package enum LookupOutcome: Hashable, Sendable {
     case nxDomain(Absence)
     /// The server says that it failed.
     case serverFailure(ServerFailure)
-    /// Nobody answered in time.
+    /// Nobody answered in time; or the answer was cut and TCP leads nowhere, which the transport does not tell apart.
     case timeout
     /// The server refuses to answer this question.
     case refused
@@ -125,7 +125,7 @@ extension LookupOutcome: CustomStringConvertible {
         case .noData: "the name exists but has no such record"
         case .nxDomain: "the name does not exist"
         case .serverFailure(let failure): failure.description
-        case .timeout: "no answer in time"
+        case .timeout: "no answer in time, or none over TCP, by which large answers come"
         case .refused: "the server refused"
         case .unreachable: "no name server could be reached, or none over TCP, by which large answers come"
         case .badReply(let reply): reply.description
