@@ -43,6 +43,8 @@ package struct BounceExplanation: Sendable, Hashable {
         case relayNotPermitted = "relay_not_permitted"
         /// The envelope domain does not exist.
         case senderDomainNotFound = "sender_domain_not_found"
+        /// The envelope domain has no such address.
+        case senderNotFound = "sender_not_found"
         /// Too much mail.
         case excessiveVolume = "excessive_volume"
         /// Apple's local policy: reputation.
@@ -55,57 +57,8 @@ package struct BounceExplanation: Sendable, Hashable {
 }
 
 extension BounceExplanation {
-    /// Reads a reply by its text first, since Apple uses the same code (5.1.1) for opposite causes.
-    package init(_ reply: BounceReply) {
-        let text = reply.text.lowercased()
-        func has(_ part: String) -> Bool { Self.contains(text, part) }
-        let code: Code
-        if has("unauthorized sender") {
-            code = .unauthorizedSender
-        } else if has("bad mailbox name") {
-            code = .badMailboxName
-        } else if has("[hme1]") || (has("spf and dkim") && has("fail")) {
-            code = .bothPathsFailed
-        } else if has("dmarc") {
-            code = .dmarcPolicy
-        } else if has("transformation error") {
-            code = .transformationError
-        } else if has("relay not permitted") {
-            code = .relayNotPermitted
-        } else if has("domain not found") || ["4.1.8", "5.1.8"].contains(reply.enhancedCode) {
-            code = .senderDomainNotFound
-        } else if has("excessive volume") || has("too many messages") || has("rate limit") {
-            code = .excessiveVolume
-        } else if has("[cs01]") || has("local policy") || has("spamhaus") {
-            code = .localPolicy
-        } else if Self.unknownUser.contains(where: has) {
-            code = .userNotFound
-        } else if has("proofpoint") {
-            // Last, since a server of theirs may also be named where it is the user who is unknown.
-            code = .localPolicy
-        } else if has("mailbox full") || has("over quota") || reply.enhancedCode?.hasSuffix("2.2") == true {
-            code = .mailboxFull
-        } else {
-            code = .unrecognized
-        }
-        self.init(code)
-    }
-
-    /// How Apple's servers say that there is no such address; those of icloud.com, where relay addresses may lie as well,
-    /// have words of their own.
-    private static let unknownUser = [
-        "user not found", "user unknown", "no such user", "user does not exist", "inactive email address",
-        "unknown or illegal alias", "recipient no longer on server",
-    ]
-
-    private static func contains(_ text: String, _ part: String) -> Bool {
-        let text = Array(text.utf8)
-        let part = Array(part.utf8)
-        guard text.count >= part.count else { return false }
-        return (0...(text.count - part.count)).contains { text[$0..<($0 + part.count)].elementsEqual(part) }
-    }
-
-    private init(_ code: Code) {
+    /// What is known of a text.
+    init(_ code: Code) {
         self.code = code
         switch code {
         case .unauthorizedSender, .badMailboxName:
@@ -153,6 +106,14 @@ extension BounceExplanation {
             action = "Publish the envelope domain's records, a mail exchanger among them; see “relay check”."
             keepsRecipient = true
             source = "reported by senders"
+        case .senderNotFound:
+            cause = .configuration
+            meaning =
+                "The envelope domain's own server says that the envelope address does not exist; the recipient is not meant."
+            action =
+                "Have the envelope domain take mail for that address, which bounces go to. Do not suppress the recipient."
+            keepsRecipient = true
+            source = "texts of Postfix and Exim"
         case .excessiveVolume:
             cause = .load
             meaning = "Too much mail at once, or over the limit of 100 mails a day and address."

@@ -38,7 +38,8 @@ package struct BounceReply: Sendable, Hashable {
                 guard word.utf8.count == 3, let number = Int(word), (400...599).contains(number) else { return nil }
                 return number
             }.first
-        self.enhancedCode = status ?? words.first { Self.isEnhancedCode($0) }.map(String.init)
+        // The server's own word first: Exim says 5.0.0 of everything.
+        self.enhancedCode = words.first { Self.isEnhancedCode($0) }.map(String.init) ?? status
     }
 
     private static func isEnhancedCode(_ word: Substring) -> Bool {

@@ -28,6 +28,23 @@ struct BounceTests {
         ("550 5.1.1 <a@b.test>: user not found (host mx.test[17.44.1.85] said)", .userNotFound, .recipient),
         ("550 5.1.1 <a@b.test>: user not found (host mx.test[17.5.1.8] said)", .userNotFound, .recipient),
         ("450 4.1.8 <x@y.test>: Sender address rejected", .senderDomainNotFound, .configuration),
+        // The envelope domain was asked about its own address: the user who is unknown is the sender.
+        (
+            "550 5.1.0 <x@y.test>: Sender address rejected: User unknown in local recipient table", .senderNotFound,
+            .configuration
+        ),
+        (
+            "550 5.1.7 <x@y.test>: Sender address rejected: undeliverable address: host mx.y.test[192.0.2.1] said: "
+                + "550 5.1.1 <x@y.test>: Recipient address rejected: User unknown in virtual mailbox table",
+            .senderNotFound, .configuration
+        ),
+        (
+            "550-Verification failed for <x@y.test> 550-No such user 550 Sender verify failed", .senderNotFound,
+            .configuration
+        ),
+        ("450 4.1.2 <x@y.test>: Recipient address rejected: Domain not found", .unrecognized, .unknown),
+        // Exim of our own, to which the mailer has not signed in.
+        ("550 relay not permitted", .unrecognized, .unknown),
     ]
 
     @Test("texts of Apple's servers", arguments: cases)
@@ -77,6 +94,18 @@ struct BounceTests {
         #expect(replies.first?.recipient == "abc@privaterelay.appleid.com")
         #expect(replies.first?.server == "smtp2.privaterelay.appleid.com")
         #expect(replies.first?.enhancedCode == "5.1.1")
+    }
+
+    @Test("what the server says goes before what the mailer makes of it")
+    func serversOwnCode() {
+        let message =
+            "Final-Recipient: rfc822; abc@privaterelay.appleid.com\nStatus: 5.0.0\n"
+            + "Diagnostic-Code: smtp; 550 5.7.1 Relay not permitted\n\n"
+            + "Final-Recipient: rfc822; def@privaterelay.appleid.com\nStatus: 5.7.1\n"
+            + "Diagnostic-Code: smtp; 550 Relay not permitted\n"
+        let replies = BounceReply.replies(in: message.utf8)
+        #expect(replies.map(\.enhancedCode) == ["5.7.1", "5.7.1"])
+        #expect(replies.map { BounceExplanation($0).code } == [.relayNotPermitted, .relayNotPermitted])
     }
 
     @Test("an indented line behind an empty one does not join two recipients")
