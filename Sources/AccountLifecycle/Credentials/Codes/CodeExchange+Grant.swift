@@ -23,16 +23,7 @@ extension CodeExchange {
             )
             guard isThere == true else { return try keep(grant, of: code, on: connection) }
             // Whoever passes somebody else's code must not get hold of, or revoke, that person's sign-in.
-            let isOwn = try connection.one(
-                """
-                select exists (
-                    select
-                    from auth.identities
-                    where provider = 'apple' and provider_id = \(grant.subject) and user_id = \(user)
-                )
-                """,
-                as: Bool.self
-            )
+            let isOwn = try connection.one("select \(Self.speaks(grant, for: user))", as: Bool.self)
             if isOwn {
                 try AppleCredential.store(
                     grant.refreshToken,
@@ -47,6 +38,32 @@ extension CodeExchange {
             try Self.wipe(id, state, on: connection)
             return .settled(state)
         }
+    }
+
+    /// Whether a grant speaks for an account: by its identity, or, unless somebody else has the sub, by what a team
+    /// transfer will call that.
+    ///
+    /// From the moment that the recipient's key is configured Apple names new subs, and the identities have the old ones
+    /// until the transfer is applied.
+    private static func speaks(_ grant: AppleGateway.Grant, for user: UUID) -> Statement {
+        """
+        (
+            exists (
+                select
+                from auth.identities
+                where provider = 'apple' and provider_id = \(grant.subject) and user_id = \(user)
+            )
+            or exists (
+                select
+                from accountctl.apple_transfers as t
+                where t.user_id = \(user)
+                  and t.client_id = \(grant.clientID)
+                  and t.new_sub = \(grant.subject)
+                  and t.state in (\(TransferState.exchanged.rawValue), \(TransferState.conflict.rawValue))
+            )
+            and not \(AppleCredential.isAnothers(anyOf: "array[\(grant.subject)]::text[]", than: "\(user)"))
+        )
+        """
     }
 
     /// Keeps a grant to be revoked without its account, which was deleted while Apple answered; the code went with it.

@@ -1,0 +1,35 @@
+import Postgres
+import Sandbox
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+/// Codes of people whose app has gone to another team, before the transfer is applied.
+@Suite(.timeLimit(.minutes(5))) struct TransferCodeTests {
+    @Test func aCodeOfWhomTheTransferWillCallSoIsTheAccounts() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let newSub = try stage.sandbox.apple.signIn(clientID: Stage.clientID, hidesEmail: true).sub
+            let early = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: newSub)
+            #expect(try await stage.exchange(early, of: person) == .settled(.wrongAccount))
+
+            try await stage.sql(
+                """
+                insert into accountctl.apple_transfers
+                    (user_id, client_id, target_team, old_sub, transfer_identifier, new_sub, state)
+                values (\(person.id), \(Stage.clientID), 'RECIPIENT1', \(person.sub), 'x', \(newSub), 'exchanged')
+                """
+            )
+            let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: newSub)
+            #expect(try await stage.exchange(code, of: person) == .settled(.exchanged))
+            let held = try await stage.value("select apple_sub from accountctl.apple_credentials", as: String.self)
+            #expect(held == newSub)
+
+            // Whoever signed in to the new team meanwhile has an account of that sub, and a sign-in of its own.
+            _ = try await stage.signUp("berta", sub: newSub)
+            let late = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: newSub)
+            #expect(try await stage.exchange(late, of: person) == .settled(.wrongAccount))
+        }
+    }
+}
