@@ -44,9 +44,11 @@ struct NotificationInbox: Sendable {
     }
 
     private let services: CredentialServices
+    private let intake: NotificationIntake
 
     init(_ services: CredentialServices) {
         self.services = services
+        intake = NotificationIntake(pool: services.pool, apple: services.apple, logger: services.logger)
     }
 
     /// Reads everything that waits.
@@ -81,7 +83,7 @@ struct NotificationInbox: Sendable {
 
     private func look(at row: Row, arrived: Date) async throws -> Look {
         do {
-            switch try await NotificationIntake(services).take(Array(row.body.utf8), arrived: arrived) {
+            switch try await intake.take(Array(row.body.utf8), arrived: arrived) {
             case .stored, .duplicate: return .takenIn
             case .refused(let problem): return .notBelieved(problem)
             case .notNow(let problem): return .failed(reason: problem.rawValue)

@@ -35,11 +35,6 @@ package struct NotificationIntake: Sendable {
         self.logger = logger
     }
 
-    /// Makes an intake.
-    init(_ services: CredentialServices) {
-        self.init(pool: services.pool, apple: services.apple, logger: services.logger)
-    }
-
     /// Takes the body of a request.
     ///
     /// - Parameters:
