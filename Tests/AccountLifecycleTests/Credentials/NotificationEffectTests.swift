@@ -122,6 +122,35 @@ import Testing
         }
     }
 
+    /// Its relay address went with it, of which Apple sends no event.
+    @Test(arguments: [false, true])
+    func nothingIsForwardedForADeletedAppleAccount(_ isOfAnother: Bool) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp(credential: false)
+            if isOfAnother {
+                try await stage.link("001.linked-too", to: anna, first: false)
+                try await stage.sql(
+                    """
+                    update auth.identities
+                    set identity_data = identity_data || jsonb_build_object('email', u.email)
+                    from auth.users as u
+                    where provider_id = '001.linked-too' and u.id = user_id
+                    """
+                )
+            }
+            let services = stage.services()
+            let told = try stage.told(.init(rawValue: "account-deleted"), about: anna.sub)
+            _ = try await NotificationIntake(services).take(told)
+            try await stage.work(services)
+            #expect(try await stage.outcomes() == ["account-deleted \(isOfAnother ? "other_sign_in" : "done")"])
+            let forwarding = try await stage.value(
+                "select forwarding from accountctl.relay_accounts where user_id = \(anna.id)",
+                as: String.self
+            )
+            #expect(forwarding == (isOfAnother ? "unknown" : "off"))
+        }
+    }
+
     @Test func whoeverCameBackIsNotHurt() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()

@@ -42,6 +42,9 @@ struct CredentialReactions {
         if reactions.contains(.markIdentity) {
             try mark(state, signedInAt: signedInAt, on: connection)
         }
+        if state == .accountDeleted, let subject = dead.subject {
+            try endForwarding(to: subject, on: connection)
+        }
         if reactions.contains(.requestDeletion) {
             let grace = policy.deletionGrace.map { $0.components.seconds }
             try connection.execute(
@@ -102,6 +105,27 @@ struct CredentialReactions {
                   m.state <> \(CredentialRules.Mark.accountDeleted.rawValue)
                   or m.state = excluded.state
                   or m.since < \(signedInAt)
+              )
+            """
+        )
+    }
+
+    /// Has the relay address of an Apple Account that was deleted count as one that is not forwarded: Apple tells of that
+    /// by no event of its own.
+    private func endForwarding(to subject: String, on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            select accountctl.note_relay_address(r.user_id, r.address, false, \(event.happenedAt))
+            from accountctl.relay_accounts as r
+            where r.user_id = \(user)
+              -- Unless it is, or may be, that of another Apple Account.
+              and not exists (
+                  select
+                  from auth.identities as i
+                  where i.user_id = r.user_id
+                    and i.provider = 'apple'
+                    and i.provider_id <> \(subject)
+                    and pg_catalog.lower(coalesce(nullif(i.identity_data ->> 'email', ''), r.address)) = r.address
               )
             """
         )
