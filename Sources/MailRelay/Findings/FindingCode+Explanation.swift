@@ -69,8 +69,11 @@ extension FindingCode {
             "The domain says that it takes no mail: bounces and replies are lost, and receivers may refuse what it sends."
         case .mxNullBesideOthers: "“No mail” beside real exchangers contradicts itself."
         case .mxNone:
-            "The domain takes no mail: bounces and replies are lost, and receivers may refuse what it sends, as if it did not exist."
-        case .mxImplicit: "Without an exchanger mail goes to the address of the name itself; say so by a record."
+            "The domain takes no mail: bounces and replies are lost, receivers may refuse what it sends, as if it did not exist, and "
+                + "some providers then change the envelope domain."
+        case .mxImplicit:
+            "Without an exchanger mail goes to the address of the name itself, and some providers then change the envelope domain; "
+                + "say by a record where it goes."
         case .mxAlias: "An exchanger must be a name with addresses, not an alias."
         case .mxAddress: "An exchanger must be a name, not an address."
         case .mxDead:
