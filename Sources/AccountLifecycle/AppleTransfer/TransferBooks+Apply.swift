@@ -110,9 +110,6 @@ extension TransferBooks {
         }
     }
 
-    /// The recorded reason where the account has several Apple identities and nobody knows which is to move.
-    private static let severalIdentities = "several_apple_identities"
-
     /// - Returns: False when somebody else has the new sub or address, or nobody knows which identity is to move.
     private func applyOne(_ id: Int64) async throws -> Bool {
         let conflict: String?
@@ -121,7 +118,7 @@ extension TransferBooks {
         } catch let error as PostgresError where error.sqlState == .uniqueViolation {
             // The person signed in to the new team before being moved, and has a second account by now: a person must
             // decide.
-            conflict = error.diagnostics?.constraint ?? "second_account"
+            conflict = error.diagnostics?.constraint ?? Conflict.Reason.secondAccount.rawValue
         }
         guard let conflict else { return true }
         _ = try await pool.withConnection { connection in
@@ -170,7 +167,7 @@ extension TransferBooks {
             """,
             as: (String, String?).self
         )
-        guard candidates.count <= 1 else { return severalIdentities }
+        guard candidates.count <= 1 else { return Conflict.Reason.severalIdentities.rawValue }
         if let (oldSub, oldEmail) = candidates.first {
             try moveIdentity(of: user, from: oldSub, to: sub, email, on: connection)
             try moveCredentials(of: user, from: oldSub, to: sub, on: connection)

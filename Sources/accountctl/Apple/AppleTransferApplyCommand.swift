@@ -11,7 +11,8 @@ struct AppleTransferApplyCommand: AccountctlCommand {
         discussion: """
             From then on the account is found by the new sub, and by the old one no more. Identities of other teams' apps stay. A
             conflict is left as it is: the person signed in to the new team before and has a second account, or the account has
-            several Apple identities and the sending team's is not known here. Each start looks at conflicts again.
+            several Apple identities and the sending team's is not known here. Each start looks at conflicts again: apple transfer
+            status names the accounts, and user show tells of each; have the one erased that is not to stay.
 
             EXIT CODES
               0 done, or nothing to apply, with a warning where users have no transfer identifier; 3 nothing is known of a transfer
@@ -55,7 +56,7 @@ struct AppleTransferApplyCommand: AccountctlCommand {
             if confirm.dryRun {
                 try context.output.show(TransferSheet.applying(foreseen, nil))
                 context.messages.note("Would move \(Wording.count(foreseen.done, "account")).")
-                return Self.end(foreseen, context)
+                return Self.end(foreseen, options, context)
             }
             try context.confirmIrreversible(
                 "This changes the Apple identity of \(Wording.count(foreseen.done, "account"))"
@@ -71,16 +72,21 @@ struct AppleTransferApplyCommand: AccountctlCommand {
             let run = try await books.apply { progress.update($0) }
             progress.finish(run.done + run.conflicts)
             try context.output.show(TransferSheet.applying(foreseen, run))
-            return Self.end(run, context)
+            return Self.end(run, options, context)
         }
     }
 
     /// How the command ends with what was done, or would be; warns of conflicts.
-    private static func end(_ run: TeamTransfer.Run, _ context: CommandContext) -> ExitStatus {
+    private static func end(
+        _ run: TeamTransfer.Run,
+        _ options: TransferOptions,
+        _ context: CommandContext
+    ) -> ExitStatus {
         guard run.conflicts > 0 else { return .ok }
         context.messages.warning(
             Wording.count(run.conflicts, "conflict stays", "conflicts stay")
-                + ": the person has a second account by now, or the account several Apple identities"
+                + ": the person has a second account by now, or the account several Apple identities; those that apply has met "
+                + "are named by accountctl apple transfer status \(options.clientID) --team \(options.team)"
         )
         return .blocked
     }

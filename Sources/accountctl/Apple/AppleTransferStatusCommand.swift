@@ -6,10 +6,12 @@ import Terminal
 struct AppleTransferStatusCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show how many users there are to move, and how far each is.",
+        abstract: "Show how many users there are to move, how far each is, and which need a decision.",
         discussion: """
             New users of the recipient's team need no transfer identifier. Those who came after its first exchange, or whom Apple calls
             by an identifier that is known here, are counted as newcomers; who came before that is among those without one.
+
+            Of the accounts with a conflict the first thousand are named, each with the account that has the new sub or address.
 
             EXAMPLES
               accountctl apple transfer status com.example.app --team ABCDE12345
@@ -19,7 +21,11 @@ struct AppleTransferStatusCommand: AccountctlCommand {
 
     static let outputFields = [
         "waiting", "newcomers", "seen", "generated", "exchanged", "applied", "refused", "conflict",
+        "conflict_accounts",
     ]
+
+    /// The most conflicts that are named.
+    private static let named = 1000
 
     @OptionGroup
     var options: TransferOptions
@@ -30,8 +36,9 @@ struct AppleTransferStatusCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         try context.requireClientID(options)
         let transfer = options.transfer
-        let status = try await context.withDatabase { pool in
-            try await TransferBooks(pool: pool, transfer: transfer).status()
+        let (status, conflicts) = try await context.withDatabase { pool in
+            let books = TransferBooks(pool: pool, transfer: transfer)
+            return (try await books.status(), try await books.conflicts(atMost: Self.named))
         }
         try context.output.show(
             Sheet([
@@ -55,7 +62,16 @@ struct AppleTransferStatusCommand: AccountctlCommand {
                             status.conflict > 0 ? .bad : .none
                         ),
                     ])
-                )
+                ),
+                .init(
+                    "conflict_accounts",
+                    title: "To decide about",
+                    .table(
+                        [TableColumn("Account"), TableColumn("Because of"), TableColumn("The other account")],
+                        rows: conflicts.map { [.uuid($0.user), .text($0.reason.rawValue), .uuid($0.other)] },
+                        names: ["user_id", "reason", "other_user_id"]
+                    )
+                ),
             ])
         )
         return .ok

@@ -187,6 +187,8 @@ import Testing
             #expect(try await books.apply() == conflict)
             #expect(try await identity(anna, stage).0 == anna.sub)
             #expect(try await books.status().conflict == 1)
+            let told = TransferBooks.Conflict(user: anna.id, reason: .secondAccount, other: other.id)
+            #expect(try await books.conflicts(atMost: 10) == [told])
         }
     }
 

@@ -260,6 +260,11 @@ struct TransferProcessTests {
                 #expect(applied.status == 6 && applied.output == counts, "\(applied)")
                 #expect(try await program.database.psql(state) == "conflict")
             }
+            // Whoever has to decide is told about whom.
+            let status = try await transfer(program, "status", "--json", "conflict_accounts")
+            for part in [anna.id.lowercased(), "several_apple_identities"] {
+                #expect(status.output.contains(part), "\(status)")
+            }
         }
     }
 
