@@ -10,8 +10,14 @@ struct AppleEndpoints: Sendable {
     let consentEnded: @Sendable (AppleState.Ended) -> Void
 
     /// Answers a request of Apple's API; with `carryOut` false it answers the same and changes nothing.
-    func answer(_ route: Route, _ request: ReceivedRequest, carryOut: Bool) throws -> Reply {
-        if route == .appleKeys { return try keys() }
+    func answer(_ route: AppleRoute, _ request: ReceivedRequest, carryOut: Bool) throws -> Reply {
+        switch route {
+        case .keys: try keys()
+        case .form(let route): try answer(route, request, carryOut: carryOut)
+        }
+    }
+
+    private func answer(_ route: AppleRoute.Form, _ request: ReceivedRequest, carryOut: Bool) throws -> Reply {
         do {
             guard
                 request.mediaType == nil && request.body.isEmpty
@@ -20,13 +26,13 @@ struct AppleEndpoints: Sendable {
             let form = try FormBody(request.body)
             let now = clock.now
             switch route {
-            case .appleToken:
+            case .token:
                 var reply = try Reply.json(try change(carryOut) { try $0.token(form, now: now) })
                 reply.headers[.cacheControl] = "no-store"
                 return reply
-            case .appleMigration:
+            case .migration:
                 return try .json(try change(carryOut) { try $0.migrate(form, bearer: request.bearer, now: now) })
-            default:
+            case .revoke:
                 let ended = try change(carryOut) { try $0.revoke(form, now: now) }
                 var reply = Reply(status: 200)
                 if carryOut, let ended { reply.afterwards = { consentEnded(ended) } }

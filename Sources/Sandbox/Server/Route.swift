@@ -1,6 +1,6 @@
 /// What a request asks for, told by its method and path.
 enum Route: Equatable {
-    case appleToken, appleRevoke, appleKeys, appleMigration
+    case apple(AppleRoute)
     /// A known path with a method that Apple does not take there.
     case wrongMethod
     case storage(StorageRoute)
@@ -11,10 +11,10 @@ enum Route: Equatable {
 
     init(method: String, path: String) {
         switch path {
-        case "/auth/token": self = method == "POST" ? .appleToken : .wrongMethod
-        case "/auth/revoke": self = method == "POST" ? .appleRevoke : .wrongMethod
-        case "/auth/usermigrationinfo": self = method == "POST" ? .appleMigration : .wrongMethod
-        case "/auth/keys": self = method == "GET" ? .appleKeys : .wrongMethod
+        case "/auth/token": self = method == "POST" ? .apple(.form(.token)) : .wrongMethod
+        case "/auth/revoke": self = method == "POST" ? .apple(.form(.revoke)) : .wrongMethod
+        case "/auth/usermigrationinfo": self = method == "POST" ? .apple(.form(.migration)) : .wrongMethod
+        case "/auth/keys": self = method == "GET" ? .apple(.keys) : .wrongMethod
         case _ where path.hasPrefix("/storage/v1/"):
             self = .storage(StorageRoute(method: method, path: path.dropFirst("/storage/v1/".count)))
         default:
@@ -30,10 +30,7 @@ enum Route: Equatable {
     /// The name under which faults and the journal know the route.
     var endpoint: Endpoint? {
         switch self {
-        case .appleToken: .appleToken
-        case .appleRevoke: .appleRevoke
-        case .appleKeys: .appleKeys
-        case .appleMigration: .appleMigration
+        case .apple(let route): route.endpoint
         case .storage(let route): route.endpoint
         case .projectAuth: .projectAuth
         case .wrongMethod, .control, .unknown: nil

@@ -68,27 +68,27 @@ struct SandboxResponder: HTTPResponder {
         switch route {
         case .control(let words): await control.answer(words, request)
         case .wrongMethod: Reply(status: 405)
-        default: .text("<html><body><h1>404 Not Found</h1></body></html>", status: 404, contentType: "text/html")
+        case .apple, .storage, .projectAuth, .unknown:
+            .text("<html><body><h1>404 Not Found</h1></body></html>", status: 404, contentType: "text/html")
         }
     }
 
     private func subject(of route: Route, _ request: ReceivedRequest) -> String? {
         switch route {
-        case .appleToken, .appleRevoke, .appleMigration: (try? FormBody(request.body))?["client_id"]
+        case .apple(.form): (try? FormBody(request.body))?["client_id"]
         case .storage(let route): route.bucket
         case .projectAuth(let reference): reference
-        default: nil
+        case .apple(.keys), .wrongMethod, .control, .unknown: nil
         }
     }
 
     private func serve(_ route: Route, _ request: ReceivedRequest, carryOut: Bool) async throws -> Reply {
-        if case .storage(let route) = route {
-            return try await storage.answer(route, request, carryOut: carryOut)
+        switch route {
+        case .apple(let route): try apple.answer(route, request, carryOut: carryOut)
+        case .storage(let route): try await storage.answer(route, request, carryOut: carryOut)
+        case .projectAuth(let reference): try project.answer(reference, request, carryOut: carryOut)
+        case .wrongMethod, .control, .unknown: try await withoutFaults(route, request)
         }
-        if case .projectAuth(let reference) = route {
-            return try project.answer(reference, request, carryOut: carryOut)
-        }
-        return try apple.answer(route, request, carryOut: carryOut)
     }
 
     // MARK: Faults
