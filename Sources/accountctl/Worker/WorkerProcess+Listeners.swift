@@ -6,6 +6,7 @@ import Postgres
 import ServiceLifecycle
 import Settings
 import SignInWithApple
+import Synchronization
 import Telemetry
 
 extension WorkerProcess {
@@ -62,7 +63,7 @@ extension WorkerProcess {
             )
         }
         let intake = NotificationIntake(pool: parts.pools.intake, apple: apple, logger: logger)
-        let firstOfOthers = FirstTime()
+        let hasToldOfOthers = Atomic(false)
         let listener = PublicListener(
             address: place.listened,
             logger: logger,
@@ -71,7 +72,7 @@ extension WorkerProcess {
                 case .stored, .duplicate: return .accepted
                 case .refused(let problem):
                     // Once: whoever holds something that Apple signed for another app can send it as often as they like.
-                    if problem == .audience, firstOfOthers.isNow() {
+                    if problem == .audience, !hasToldOfOthers.exchange(true, ordering: .relaxed) {
                         logger.warning(
                             "a notification that Apple signed is refused, since it is for a client id that is not configured; more are not told",
                             metadata: ["configured": "\(apple.clientIDs.joined(separator: ", "))"]
