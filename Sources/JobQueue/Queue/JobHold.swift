@@ -35,7 +35,7 @@ package final class JobHold: Sendable {
     /// When it is handed back, whatever is still to be done.
     private let endsAt: ContinuousClock.Instant
 
-    fileprivate init(
+    init(
         _ queue: JobQueue,
         _ queueName: String,
         _ holder: Holder,
@@ -158,92 +158,5 @@ package final class JobHold: Sendable {
                 )
             }
         }
-    }
-}
-
-extension JobQueue {
-    /// What came of taking a job by hand.
-    package enum Holding: Sendable {
-        case held(JobHold)
-        /// Nothing of its queue is begun.
-        case paused(QueueSetting)
-        /// A worker runs it, or somebody else holds it: their name; nil where that is not known just now.
-        case running(by: String?)
-        /// It is set aside, for a reason.
-        case parked(Int64, for: String?)
-        /// It was to be cancelled while it ran, and its process died: a worker ends it.
-        case cancelled(Int64)
-        /// No unfinished job has the key.
-        case absent
-    }
-
-    /// Takes the unfinished job of a unique key to work on it by hand, in the caller's transaction.
-    ///
-    /// - Parameters:
-    ///   - key: the unique key.
-    ///   - holder: who takes it.
-    ///   - connection: where; in a transaction with whatever made the job no worker can be faster.
-    /// - Returns: The job, to be kept by ``JobHold/keep(pool:logger:while:)``, or why it is not to be had.
-    /// - Throws: ``PostgresError``.
-    package func hold(
-        _ key: String,
-        as holder: JobHold.Holder,
-        on connection: isolated Connection
-    ) throws -> Holding {
-        let found = try connection.first(
-            """
-            select id, queue, state = 'parked', parked_for, state <> 'running' and cancel_requested_at is not null
-            from \(tables.jobs)
-            where unique_key = \(key)
-            """,
-            as: (Int64, String, Bool, String?, Bool).self
-        )
-        guard let (id, name, isParked, reason, isCancelled) = found else { return .absent }
-        if let pause = try pauses(of: [name], on: connection).first { return .paused(pause) }
-        if isParked { return .parked(id, for: reason) }
-        if isCancelled { return .cancelled(id) }
-        // A running job is not waited for: its worker may have the row locked for as long as a step takes. A scheduled
-        // one is given the present as its time, since it is available once it is handed back.
-        let free = try connection.first(
-            """
-            update \(tables.jobs)
-            set run_at = least(run_at, clock_timestamp())
-            where id = \(id)
-            and state in ('available', 'scheduled')
-            -- Its worker may have died since, and left it to be cancelled.
-            and cancel_requested_at is null
-            returning id
-            """,
-            as: Int64.self
-        )
-        guard let free else { return .running(by: try runner(of: id, on: connection)) }
-        let registration = Registration(
-            name: holder.name,
-            version: holder.version,
-            slots: 1,
-            lanes: [],
-            lifetime: holder.lifetime
-        )
-        // Read before the server hears of the holder, from when it counts the lease: ours never outlasts it.
-        let sentAt = ContinuousClock.now
-        let worker = try register(registration, on: connection).id
-        let lane = Lane(queue: "", kind: "", timeout: holder.longest)
-        let row = try connection.one(take("array[\(free)]::bigint[]", [lane], worker: worker), as: ClaimRow.self)
-        let job = ClaimedJob(row, of: worker).leased
-        return .held(JobHold(self, name, holder, job: job, sentAt: sentAt))
-    }
-
-    /// The name of who runs a job; nil where nobody does.
-    private func runner(of job: Int64, on connection: isolated Connection) throws -> String? {
-        try connection.first(
-            """
-            select w.name
-            from \(tables.jobs) j
-            join \(tables.workers) w on w.id = j.worker
-            where j.id = \(job)
-            and j.state = 'running'
-            """,
-            as: String.self
-        )
     }
 }
