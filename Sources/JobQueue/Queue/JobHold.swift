@@ -35,6 +35,7 @@ package final class JobHold: Sendable {
     /// When it is handed back, whatever is still to be done.
     private let endsAt: ContinuousClock.Instant
 
+    /// A job that was just taken; ``JobQueue/hold(_:as:on:)`` makes it.
     init(
         _ queue: JobQueue,
         _ queueName: String,
