@@ -9,7 +9,7 @@ import Testing
 /// After a failover that lost the end of the log, or a restore: numbers come again, and what was written may be gone.
 @Suite(.timeLimit(.minutes(5))) struct DatabaseLifeTests {
     private static let kind = JobKind<Note>("test.plain")
-    private static let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
+    private static let lanes = JobHarness.plainLanes
 
     private static let verdicts: [Verdict] = {
         let failure = Verdict.Failure(attempt: 1, error: "x")

@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test func oldJobsMoveUp() async throws {
-        let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
+        let lanes = JobHarness.plainLanes
         try await JobHarness.with { harness in
             try await harness.enqueue([
                 Self.plain.job(Note(), priority: 9), Self.plain.job(Note(), priority: 1), Self.plain.job(Note()),

@@ -9,7 +9,7 @@ import Testing
     /// Claims from one lane by hand, with the bounds that a worker has after the full scan of a second.
     private struct Claimer {
         let harness: JobHarness
-        let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
+        let lanes = JobHarness.plainLanes
         let worker: Int64
         var bounds = LimitedBounds(fullScanInterval: .seconds(3600))
 

@@ -8,7 +8,7 @@ import Testing
 /// Parked jobs go on without a statement that takes all of them, however many there are.
 @Suite(.timeLimit(.minutes(5))) struct ParkedJobsTests {
     private static let kind = JobKind<Note>("test.plain")
-    private static let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
+    private static let lanes = JobHarness.plainLanes
 
     private func park(
         _ count: Int,

@@ -6,7 +6,7 @@ import Testing
 /// A session that holds an old snapshot keeps every dead row in the way: claims must not walk over them.
 @Suite(.timeLimit(.minutes(5))) struct PinnedSnapshotTests {
     static let kind = JobKind<Note>("test.plain")
-    static let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
+    static let lanes = JobHarness.plainLanes
 
     /// The pages that a claim of ten touches.
     private func pages(

@@ -9,7 +9,7 @@ import Testing
 /// worker from all else for as long as a statement may take.
 @Suite(.timeLimit(.minutes(5))) struct PoolerLockTests {
     static let kind = JobKind<Note>("test.plain")
-    static let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
+    static let lanes = JobHarness.plainLanes
 
     /// Runs `body` over the pooler with two jobs under their leases, the first of which another session has locked;
     /// expects it to take about a second, and not the thirty of a statement.

@@ -7,7 +7,7 @@ import Testing
 /// Jobs that wait for room under the limit of their key: claims neither walk over those that were let on, nor over those
 /// that were set aside.
 @Suite(.timeLimit(.minutes(5))) struct WaitingKeysTests {
-    static let lanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
+    static let lanes = JobHarness.plainLanes
 
     private func register(_ harness: JobHarness, on connection: isolated Connection) throws -> Int64 {
         try harness.queue.addWorker(
