@@ -38,7 +38,7 @@ extension DeletionRun {
         // A hold placed since refers to the row that is now locked: it is there already or comes too late.
         let isHeld = try connection.one(
             "select exists (select from accountctl.holds where user_id = \(user))",
-            as: (Bool).self
+            as: Bool.self
         )
         if isHeld { return .stopped(.held, Situation(.legalHold), lookAgainAfter: DeletionMachine.lookAgainAfter) }
         if account != nil {
@@ -179,33 +179,12 @@ extension DeletionRun {
         // By a statement of its own, which sees what was committed while we waited.
         let isPaused = try connection.one(
             "select paused_at is not null from accountctl.deletion_brakes",
-            as: (Bool).self
+            as: Bool.self
         )
         if isPaused {
             return .stopped(.held, Situation(.paused), lookAgainAfter: DeletionMachine.lookAgainAfter)
         }
         return record.isCounted ? nil : try services.ceiling.lastStop(on: connection)
-    }
-}
-
-/// The ban of a lock-out, told from one that somebody else set by its end.
-enum LockOutBan {
-    /// How long it lasts from the lock-out on: finite, since Supabase's auth server cannot read an infinite one; in
-    /// hours, which are as long in every time zone.
-    static let length: Statement = "interval '87660 hours'"
-
-    /// Takes the ban of a cancelled request back; one that was lifted or replaced since is left as it is.
-    static func takeBack(of request: UUID, on connection: isolated Connection) throws {
-        try connection.execute(
-            """
-            update auth.users as u
-            set banned_until = r.banned_until_before
-            from accountctl.deletion_requests as r
-            where r.id = \(request)
-              and u.id = r.user_id
-              and u.banned_until = r.locked_out_at + \(length)
-            """
-        )
     }
 }
 

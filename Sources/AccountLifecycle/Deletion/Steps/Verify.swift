@@ -100,6 +100,6 @@ extension DeletionRun {
 
     /// Whether the auth user is there.
     func accountExists(on connection: isolated Connection) throws -> Bool {
-        try connection.one("select exists (select from auth.users where id = \(user))", as: (Bool).self)
+        try connection.one("select exists (select from auth.users where id = \(user))", as: Bool.self)
     }
 }
