@@ -77,6 +77,18 @@ struct ErasureListFile {
                 hint: "Nothing was done. A list of erasures is what accountctl deletion export writes."
             )
         }
+        try requireReplayable(name, isAsSealed: isAsSealed, others: skipsOtherKeys ? [:] : others, key)
+    }
+
+    /// Refuses a list that can be read and must not be replayed.
+    ///
+    /// - Throws: ``CommandError``.
+    private func requireReplayable(
+        _ name: String,
+        isAsSealed: Bool,
+        others: [String: Int],
+        _ key: HashKey
+    ) throws {
         if lives.isEmpty { throw CommandError(.usage, "\(name) holds no list of erasures") }
         if !isAsSealed {
             throw CommandError(
@@ -85,7 +97,7 @@ struct ErasureListFile {
                 hint: "Nothing was done. Take another copy of the list, as it was written."
             )
         }
-        if !others.isEmpty, !skipsOtherKeys { throw Self.other(others, than: key) }
+        if !others.isEmpty { throw Self.other(others, than: key) }
         if let moment = list.writtenAfterRestore {
             throw CommandError(
                 .usage,
