@@ -19,7 +19,7 @@ enum SPFRemarks {
                 )
             case .neutral:
                 findings.append(Finding(.spfNeutralAll, at: domain, "“?all” says nothing about strangers", seen: seen))
-            default: break
+            case .fail, .softfail, .none, .temperror, .permerror: break
             }
             let behind = record.directives[(all + 1)...].map { record.shown($0) }
             if !behind.isEmpty {
