@@ -1,6 +1,7 @@
 extension CatalogSnapshot {
     /// A difference between what was recorded and what is there.
     package struct Difference: Sendable, Equatable {
+        /// What has happened to the object since it was recorded.
         package enum Kind: String, Sendable, Equatable {
             case added, removed, changed
         }

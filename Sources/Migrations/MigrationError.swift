@@ -1,5 +1,6 @@
 /// Why migrations could not be applied.
 package struct MigrationError: Error, Sendable {
+    /// What stopped them, as a value to compare with.
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Name: String {
             case lockHeld, lockTimeout, conflict, transactionPooler, unknownPooler, readOnly, refused, failed

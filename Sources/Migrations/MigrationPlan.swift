@@ -10,6 +10,7 @@ package struct MigrationPlan: Sendable, Equatable {
         package let applied: AppliedMigration?
     }
 
+    /// Where a migration stands in this database.
     package enum State: String, Sendable, Equatable {
         case applied
         /// Will be applied by `up`.

@@ -8,6 +8,7 @@ package struct LogSettings: Sendable {
         case trace, debug, info, notice, warning, error, critical
     }
 
+    /// How a line of the log is written.
     package enum Format: String, CaseIterable, Sendable {
         /// JSON unless standard error is a terminal.
         case auto

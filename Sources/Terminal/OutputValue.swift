@@ -21,6 +21,7 @@ package indirect enum OutputValue: Sendable, Equatable {
     case list([OutputValue])
     case object([String: OutputValue])
 
+    // Each of these is null for what is not there.
     package static func text(_ value: String?) -> OutputValue { value.map { .text($0) } ?? .null }
     package static func integer(_ value: Int64?) -> OutputValue { value.map { .integer($0) } ?? .null }
     package static func integer(_ value: Int?) -> OutputValue { value.map { .integer(Int64($0)) } ?? .null }

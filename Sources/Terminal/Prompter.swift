@@ -70,6 +70,7 @@ package struct Prompter: Sendable {
 
 /// A question that was not answered with yes.
 package struct PromptRefusal: Error, Equatable, CustomStringConvertible {
+    /// Why there was no yes.
     package enum Code: Sendable, Equatable {
         /// The person said no.
         case declined

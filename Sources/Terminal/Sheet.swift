@@ -32,6 +32,7 @@ package struct Sheet: Sendable {
         }
     }
 
+    /// What a section shows.
     package enum Content: Sendable {
         /// Labelled values.
         case facts([Fact])

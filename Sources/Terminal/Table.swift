@@ -1,5 +1,6 @@
 /// A column of a table.
 package struct TableColumn: Sendable, Equatable {
+    /// On which side of the column its cells stand.
     package enum Alignment: Sendable { case left, right }
 
     var heading: String

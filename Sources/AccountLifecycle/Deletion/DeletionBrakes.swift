@@ -24,8 +24,9 @@ enum DeletionBrakes {
         exists (select from auth.users as u where u.id = r.user_id and u.created_at > r.requested_at)
         """
 
-    /// The accounts, of some, whose open request nothing stops, and whose rows are gone: a server that died may have
-    /// forgotten steps that the callers took.
+    /// Those of these accounts whose open request nothing stops and whose rows are gone.
+    ///
+    /// Read anew, though the callers took the steps themselves: a server that died may have forgotten them.
     static func released(_ users: [UUID], on connection: isolated Connection) throws -> [UUID] {
         try connection.query(
             """

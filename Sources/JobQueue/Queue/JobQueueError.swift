@@ -35,7 +35,7 @@ package struct JobQueueError: Error, Sendable {
         /// The worker ended without having written what became of its jobs: they run again when their leases end.
         package static let outcomesLost = Self(value: .outcomesLost)
 
-        /// The worker ended since handlers that do not stop held all of its slots.
+        /// The worker ended because handlers that do not stop held all of its slots.
         package static let handlersStuck = Self(value: .handlersStuck)
 
         package var description: String { value.rawValue }

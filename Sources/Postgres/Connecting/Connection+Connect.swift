@@ -156,7 +156,7 @@ extension Connection {
         }
     }
 
-    /// How libpq begins what it says of a connection that no server was asked for: it is told wrongly where to find one.
+    /// How libpq's messages about a wrong connection string or service file begin: no server was asked then.
     private static let mistakes = [
         "invalid ", "could not match ", "definition of service ", "service file ", "syntax error in service file ",
     ]

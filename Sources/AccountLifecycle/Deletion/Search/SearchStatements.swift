@@ -92,9 +92,10 @@ struct SearchStatements: Sendable {
 
     /// The value of a column as text; a NULL counts as empty, so that every row has as many separators.
     ///
-    /// As the type writes it, which takes a superuser to say. Never by a cast: whoever owns a type, also one of several
-    /// columns, may make one, whose function would run as we. Qualified, since `public.concat` of the type itself would
-    /// fit better. What is text already stays as it is: its length is told without unpacking it.
+    /// As the type's own output function writes it, which only a superuser can set. Never by a cast: the owner of a type,
+    /// also of a composite one, can define one, and its function would run with our rights. Qualified, since a
+    /// `public.concat` for the type itself would fit better. What is text already stays as it is: its length is told
+    /// without unpacking it.
     static func value(_ column: SearchCatalog.Column) -> String {
         let reference = reference(column)
         return column.isText ? "coalesce(\(reference)::text, '')" : "pg_catalog.concat(\(reference))"
