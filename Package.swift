@@ -3,17 +3,17 @@ import PackageDescription
 
 /// Linker flags of release builds that together cut start-up by a fifth.
 let fastStartFlags = [
-    // 50,000 symbols that nobody looks up, but the runtime reads through to find where it lies.
+    // Exports nothing: nobody looks these 50,000 symbols up, but the runtime reads through them to find its own image.
     "-Xlinker", "--no-export-dynamic",
-    // What the runtime uses of the C++ library comes along: the shared one has 4,000 symbols looked up. That one is asked for by name
-    // before any flag of ours, and therefore put aside.
+    // Links libstdc++ statically: of the shared one 4,000 symbols would be looked up at the start. The toolchain asks for the shared one
+    // before any flag of ours, so its name is led to an empty file.
     "-l:libstdc++.a", "-Xlinker", "--remap-inputs=*/libstdc++.so=/dev/null",
-    // The same of the compiler's own library, which asks the processor what it can do: in a virtual machine each question takes long.
+    // Links libgcc statically: the shared one asks the processor what it can do, and in a virtual machine each question takes long.
     "-Xclang-linker", "-static-libgcc",
-    // At a fixed address, as programs in Go are: nothing of its own tables is left to relocate, 300 pages that are not copied. Libraries,
-    // heap and stacks stay where chance puts them.
+    // Lies at a fixed address, as programs in Go do: none of its own tables is relocated, and 300 pages are not copied. Libraries, heap
+    // and stacks stay where chance puts them.
     "-Xclang-linker", "-no-pie",
-    // Asked for by name as well. CLibpqLoader loads it when it is used.
+    // Leaves libpq out, which the toolchain asks for as well: CLibpqLoader loads it when it is used.
     "-Xlinker", "--remap-inputs=*/libpq.so=/dev/null",
 ]
 
@@ -217,7 +217,7 @@ let package = Package(
             ]
         ),
 
-        // Tests
+        // Tests. An executable that they depend on and do not import is one that they start.
         .target(
             name: "TestSupport",
             dependencies: [
@@ -284,6 +284,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
+        // Benchmarks has the reader of the SPF suite: its figures are taken on the same cases.
         .testTarget(name: "MailRelayTests", dependencies: ["MailRelay", "Benchmarks", "TestSupport"]),
         .testTarget(name: "SealingTests", dependencies: ["Sealing"]),
         .testTarget(name: "WaitingTests", dependencies: ["Waiting", "TestSupport"]),
