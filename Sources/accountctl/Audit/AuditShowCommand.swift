@@ -59,21 +59,21 @@ struct AuditShowCommand: AccountctlCommand {
         }
         guard let entry else { throw CommandError(.notFound, "there is no line \(number) in the operators' log") }
         guard let subject else {
-            try context.output.show(sheet(entry, nil))
+            try context.output.show(sheet(entry, isAbout: nil))
             return .ok
         }
         if let named = entry.subject, let others = OtherHashKeys(named.keyID == subject.keyID ? [] : [named.keyID]) {
-            try context.output.show(sheet(entry, nil))
+            try context.output.show(sheet(entry, isAbout: nil))
             context.messages.warning(others.doubt)
             context.messages.note(others.hint)
             return .advice
         }
         let isAbout = subject == entry.subject
-        try context.output.show(sheet(entry, isAbout))
+        try context.output.show(sheet(entry, isAbout: isAbout))
         return isAbout ? .ok : .residue
     }
 
-    private func sheet(_ entry: OperatorLog.Entry, _ isAbout: Bool?) -> Sheet {
+    private func sheet(_ entry: OperatorLog.Entry, isAbout: Bool?) -> Sheet {
         Sheet([
             .init(
                 .facts([
