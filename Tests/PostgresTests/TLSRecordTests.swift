@@ -76,14 +76,12 @@ import Testing
     }
 
     private func wait(for condition: String, _ administrator: isolated Connection) async throws {
-        while try administrator.one(
-            """
+        let sessions: Statement = """
             select count(*) from pg_stat_activity
             where datname = current_database() and pid <> pg_backend_pid() and \(unsafeSQL: condition)
-            """,
-            as: Int.self
-        ) == 0 {
-            try await Task.sleep(for: .milliseconds(5))
+            """
+        try await eventually("a session has \(condition)", within: .seconds(120), every: .milliseconds(5)) {
+            try administrator.one(sessions, as: Int.self) > 0
         }
     }
 

@@ -213,8 +213,8 @@ import Testing
                         let session: Statement = "select from pg_stat_activity where pid = \(connection.backendPID)"
                         let letGo = Task {
                             try await database.withConnection(asAdministrator: true) { administrator in
-                                while try administrator.execute(session) > 0 {
-                                    try await Task.sleep(for: .milliseconds(5))
+                                try await eventually("the session ends", within: .seconds(120)) {
+                                    try administrator.execute(session) == 0
                                 }
                             }
                             proxy.behaviour = .forward
