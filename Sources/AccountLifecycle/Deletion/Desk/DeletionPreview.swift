@@ -174,7 +174,8 @@ package struct DeletionPreview: Sendable {
 
     private static func buckets(of found: AccountObjects.Found, _ policy: DeletionPolicy) -> [Bucket] {
         var counts = Dictionary(found.objects.map { ($0.bucket, 1) }, uniquingKeysWith: +)
-        if found.shared > 0 { counts[AccountObjects.bucketOfProfiles, default: 0] += 0 }
+        // Also where nothing of it goes: what stays there is told.
+        if found.shared > 0 { counts.merge([AccountObjects.bucketOfProfiles: 0]) { own, _ in own } }
         return counts.sorted { $0.key < $1.key }.map { name, count in
             Bucket(
                 name: name,

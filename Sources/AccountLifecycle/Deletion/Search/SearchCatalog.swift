@@ -178,8 +178,8 @@ package struct SearchCatalog: Sendable, Hashable {
                 u.declared,
                 case
                     when t.oid = 'bytea'::regtype then 'bytes'
-                    -- Arrays of a domain over arrays cast to no others, and for those of any domain its owner may make
-                    -- a cast, which would run as we.
+                    -- Arrays of a domain over arrays cast to no others, and for those of any domain its owner can define
+                    -- a cast, whose function would run with our rights.
                     when u.arrays > 1 or u.is_of_domains then 'text'
                     when t.oid = 'uuid'::regtype and u.arrays = 1 then 'uuid_array'
                     when t.oid = 'uuid'::regtype then 'uuid'
