@@ -20,8 +20,18 @@ import Testing
 
     /// Answers a heartbeat that was sent at that moment.
     private func answer(_ core: inout WorkerCore, at instant: ContinuousClock.Instant) -> Int {
-        let failed = core.wasAnswered(sentAt: instant, now: instant)
-        _ = core.book.answered(core.book.beat(now: instant), held: [], cancelled: [], lastLease: 0)
+        answer(&core, sentAt: instant, at: instant)
+    }
+
+    /// Answers, at that moment, a heartbeat that had to wait for a connection since it was sent.
+    private func answer(
+        _ core: inout WorkerCore,
+        sentAt: ContinuousClock.Instant,
+        at instant: ContinuousClock.Instant
+    ) -> Int {
+        let beat = core.book.beat(now: sentAt)
+        let failed = core.wasAnswered(now: instant)
+        _ = core.book.answered(beat, held: [], cancelled: [], lastLease: 0)
         return failed
     }
 
@@ -46,6 +56,33 @@ import Testing
         let failedSince = answer(&core, at: after(39))
         #expect(failedSince == 0)
         #expect(core.mayRescue(now: after(40)))
+    }
+
+    /// While the database was away a heartbeat waited for a connection, and none failed: the leases of others, whose last
+    /// ones were answered up to a quarter of a lease earlier, end about now.
+    @Test func soTheyHaveAfterAHeartbeatThatWaitedForTheDatabase() {
+        var core = core
+        let failed = answer(&core, sentAt: after(10), at: after(35))
+        #expect(failed == 0)
+        #expect(!core.mayRescue(now: after(36)))
+        // The next one follows at once, since the connection is there again.
+        let failedSince = answer(&core, at: after(36))
+        #expect(failedSince == 0)
+        #expect(!core.mayRescue(now: after(44)))
+        #expect(core.mayRescue(now: after(45)))
+    }
+
+    /// Nobody loses a lease in the moments between a failed heartbeat and the next: where that comes again and again, what
+    /// died is found all the same.
+    @Test func heartbeatsThatFailNowAndThenAreNoHindrance() {
+        var core = core
+        for second in stride(from: 5, through: 50, by: 5) {
+            core.failedBeats = 1
+            #expect(core.mayRescue(now: after(second)))
+            let failed = answer(&core, at: after(second))
+            #expect(failed == 1)
+            #expect(core.mayRescue(now: after(second)))
+        }
     }
 
     /// No heartbeat of it has failed: it did not run.

@@ -103,7 +103,7 @@ extension Worker {
             }
             let (stops, mayClaimMore, failedBefore) = core.withLock { core in
                 let couldClaim = core.book.mayClaim(now: .now)
-                let failedBefore = core.wasAnswered(sentAt: now, now: .now)
+                let failedBefore = core.wasAnswered(now: .now)
                 guard let answer else {
                     (core.worker, core.formerWorker) = (nil, worker)
                     return (core.book.disowned(sent), false, failedBefore)

@@ -19,9 +19,9 @@ import Synchronization
 /// - **Cancellation** (a second signal): it cancels all handlers, hands all jobs back and returns; a handler that does
 ///   not stop is left behind, unable to write.
 /// - **The database gone**: it goes on trying; when its leases cannot be trusted any longer its handlers are cancelled.
-///   Once the database is back, all workers have time to say that they live before any is taken for lost. Told to stop
-///   meanwhile, it ends all the same a few seconds after the grace, and throws when outcomes could not be written: their
-///   jobs run again when the leases end.
+///   Once the database is back, it takes no other worker for lost before that has had time to say that it lives. Told to
+///   stop meanwhile, it ends all the same a few seconds after the grace, and throws when outcomes could not be written:
+///   their jobs run again when the leases end.
 /// - **Handlers that do not stop** at their deadline lose their jobs and keep their slots; when they hold all of them
 ///   the worker ends and throws, so that whoever supervises the process starts it anew.
 package final class Worker: Sendable, Service {
