@@ -15,10 +15,10 @@ struct WorkerCommand: AccountctlCommand {
             nohup it ignores SIGHUP.
 
             EXIT CODES
-              0 stopped when told, or idle with --until-idle; 1 the schema is not installed; 2 a setting is wrong; 4 the database
-              refuses the login; 5 the schema is behind, or the keys are others than those that sealed and hashed here; 75 the
-              database could not be reached, also when outcomes of jobs could not be written, or another process has the address of
-              a listener; 130 stopped at once
+              0 stopped when told, or idle with --until-idle; 1 the schema is not installed, or what runs does not stop when its time is
+              over and leaves room for nothing else: start it anew; 2 a setting is wrong; 4 the database refuses the login; 5 the
+              schema is behind, or the keys are others than those that sealed and hashed here; 75 the database could not be reached,
+              also when outcomes of jobs could not be written, or another process has the address of a listener; 130 stopped at once
 
             EXAMPLES
               accountctl worker
