@@ -49,6 +49,8 @@ package struct WorkerConfiguration: Sendable {
 
     /// How long a job waits before it moves up one priority, though never to 0, so that a full queue does not starve
     /// the less urgent; nil for strict priorities.
+    ///
+    /// Jobs of one limit key have its room strictly by priority: those that are set aside for it do not move up.
     var ageing: Duration? = .seconds(600)
 
     /// How long finished jobs are kept, in whole days.
