@@ -10,8 +10,9 @@ extension DatabaseDoctor {
         let figures = try JobQueue().figures(on: connection)
         let late = try lateQueues(figures, isAnyoneAlive: alive > 0, on: connection)
         let owner = try JobQueue().ownerWhoVacuums(on: connection)
+        let unreadable = try JobQueue().unreadable(on: connection)
         let whole = [
-            Self.exhausted(figures), Self.strayRows(figures), Self.deadRows(figures),
+            Self.exhausted(figures), Self.unreadable(unreadable), Self.strayRows(figures), Self.deadRows(figures),
             owner.map { Self.foreignTable(of: SafeText.line($0)) },
         ]
         return [workers(alive, lastBeat: lastBeat)] + paused + late + whole.compactMap(\.self)
@@ -61,7 +62,23 @@ extension DatabaseDoctor {
             "jobs.exhausted",
             Wording.count(figures.exhausted, "job") + " failed through all usual attempts",
             why: "They are tried once a day only, and somebody waits for them.",
-            todo: "accountctl jobs list names them and their last errors."
+            todo: "accountctl jobs list --exhausted names them and their last errors."
+        )
+    }
+
+    /// Jobs that are set aside, and that no other figure tells of: they neither fail nor grow late.
+    private static func unreadable(_ kinds: [(kind: String, count: Int)]) -> DoctorFinding? {
+        let count = kinds.reduce(0) { $0 + $1.count }
+        guard count > 0 else { return nil }
+        let (verb, whose) = count == 1 ? ("is", "its") : ("are", "their")
+        return DoctorFinding(
+            .error,
+            "jobs.unreadable",
+            "\(Wording.count(count, "job")) \(verb) set aside, since no worker could read \(whose) arguments: "
+                + Wording.list(kinds.map { SafeText.line($0.kind) }),
+            why: "They wait for a release that can, and a deletion among them stands still, whatever its deadline.",
+            todo: "accountctl jobs list --state parked says what is wrong with each. Start the release that added "
+                + "it, or cancel what was added by mistake: a deletion gets another job within a minute."
         )
     }
 

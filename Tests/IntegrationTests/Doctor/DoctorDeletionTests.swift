@@ -104,6 +104,28 @@ struct DoctorDeletionTests {
         }
     }
 
+    @Test("a job that no worker could read, for which a deletion stands still")
+    func unreadableJobs() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.requestDeletion()
+            // As somebody added it who did not know what it needs.
+            try await deployment.database.psql(
+                "update accountctl.jobs set args = '{}', state = 'available' where kind = 'account.delete'"
+            )
+            let worked = try await AccountctlProcess.run("worker", "--until-idle", environment: deployment.variables)
+            #expect(worked.status == 0, "\(worked.errors)")
+            // One that waits for room under a limit goes on by itself.
+            try await deployment.database.psql(
+                """
+                insert into accountctl.jobs (queue, kind, limit_key, state, parked_for)
+                values ('mail', 'mail.check', 'key', 'parked', 'limit')
+                """
+            )
+            let what = try await deployment.find("jobs.unreadable", "error")
+            #expect(what == "1 job is set aside, since no worker could read its arguments: account.delete")
+        }
+    }
+
     @Test("that no worker is there, and jobs that wait too long for one")
     func workers() async throws {
         try await DoctorStage.with(working: false) { deployment in
