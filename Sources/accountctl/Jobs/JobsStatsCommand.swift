@@ -10,7 +10,8 @@ struct JobsStatsCommand: AccountctlCommand {
         abstract: "Show how much waits, runs and fails, and for how long.",
         discussion: """
             EXIT CODES
-              0 fine; 7 something needs a look: jobs beyond their usual attempts, or history outside its partitions
+              0 fine; 7 something needs a look: jobs beyond their usual attempts, jobs that no worker could read, or history outside its
+              partitions
 
             EXAMPLES
               accountctl jobs stats
@@ -21,25 +22,29 @@ struct JobsStatsCommand: AccountctlCommand {
     static let isSequential = true
 
     static let outputFields = [
-        "queues", "settings", "limits", "exhausted", "ended_last_minute", "oldest_snapshot_seconds", "oldest_xmin_age",
-        "dead_rows", "history_default_rows",
+        "queues", "settings", "limits", "exhausted", "unreadable", "ended_last_minute", "oldest_snapshot_seconds",
+        "oldest_xmin_age", "dead_rows", "history_default_rows",
     ]
 
     @OptionGroup
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let (figures, settings, limits) = try await context.withConnection { connection in
+        let (figures, settings, limits, unreadable) = try await context.withConnection { connection in
             let queue = JobQueue()
             return (
                 try queue.figures(on: connection), try queue.queueSettings(on: connection),
-                try queue.kindLimits(on: connection)
+                try queue.kindLimits(on: connection),
+                try queue.unreadable(on: connection).reduce(0) { $0 + $1.count }
             )
         }
         try context.output.show(
-            Sheet([Self.depths(figures), Self.section(settings), Self.section(limits), Self.totals(figures)])
+            Sheet([
+                Self.depths(figures), Self.section(settings), Self.section(limits),
+                Self.totals(figures, unreadable: unreadable),
+            ])
         )
-        return figures.exhausted > 0 || figures.defaultRows > 0 ? .advice : .ok
+        return figures.exhausted > 0 || unreadable > 0 || figures.defaultRows > 0 ? .advice : .ok
     }
 
     /// How much waits and runs in each queue.
@@ -62,7 +67,7 @@ struct JobsStatsCommand: AccountctlCommand {
     }
 
     /// What is counted over all queues.
-    private static func totals(_ figures: JobFigures) -> Sheet.Section {
+    private static func totals(_ figures: JobFigures, unreadable: Int) -> Sheet.Section {
         let ended = figures.lastMinute.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
         return .init(
             .facts([
@@ -72,6 +77,7 @@ struct JobsStatsCommand: AccountctlCommand {
                     .integer(figures.exhausted),
                     figures.exhausted > 0 ? .bad : .none
                 ),
+                .init("unreadable", "Parked as unreadable", .integer(unreadable), unreadable > 0 ? .bad : .none),
                 .init(
                     "ended_last_minute",
                     "Ended in the last minute",

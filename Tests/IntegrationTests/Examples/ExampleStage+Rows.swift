@@ -62,7 +62,7 @@ extension ExampleStage {
             (42, 'mail.check', 'mail', now() + interval '1 day', 'scheduled'),
             (43, 'mail.check', 'mail', now() + interval '1 day', 'scheduled');
         insert into accountctl.jobs (id, kind, queue, state, parked_for)
-        values (44, 'mail.check', 'mail', 'parked', 'undecodable');
+        values (44, 'mail.check', 'mail', 'parked', 'limit');
         -- Behind those: however many examples add some, none comes to bear their numbers.
         alter table accountctl.jobs alter column id restart with 1000;
         insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
