@@ -9,7 +9,20 @@ package enum AccountLifecycle {
     /// The newest form of arguments that is known of each of these kinds.
     package static let versions = kinds.mapValues(\.version)
 
-    private static let kinds: [String: (queue: String, version: Int16)] = Dictionary(
+    /// Why no worker of this release could read the arguments of a job; nil where one can, or where the kind is none of
+    /// ours.
+    package static func problem(withArgumentsOf job: NewJob) -> JobQueueError? {
+        kinds[job.kind]?.problem(job)
+    }
+
+    /// What is asked about a kind whose arguments have any form.
+    private struct KindFacts: Sendable {
+        let queue: String
+        let version: Int16
+        let problem: @Sendable (NewJob) -> JobQueueError?
+    }
+
+    private static let kinds: [String: KindFacts] = Dictionary(
         uniqueKeysWithValues: [
             facts(DeletionJobs.delete), facts(DeletionJobs.exchange), facts(DeletionJobs.revocations),
             facts(DeletionJobs.upkeep), facts(CredentialJobs.handle), facts(CredentialJobs.sweepEvents),
@@ -18,8 +31,9 @@ package enum AccountLifecycle {
         ]
     )
 
-    private static func facts(_ kind: JobKind<some Codable & Sendable>) -> (String, (queue: String, version: Int16)) {
-        (kind.name, (kind.queue, kind.version))
+    private static func facts(_ kind: JobKind<some Codable & Sendable>) -> (String, KindFacts) {
+        let facts = KindFacts(queue: kind.queue, version: kind.version) { kind.problem(withArgumentsOf: $0) }
+        return (kind.name, facts)
     }
 
     /// The jobs that workers add again and again; some only where what they look after is set.

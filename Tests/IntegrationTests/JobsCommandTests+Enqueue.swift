@@ -44,6 +44,21 @@ extension JobsCommandTests {
         }
     }
 
+    @Test("A job of a kind of ours is added with arguments that its workers can read, or not at all")
+    func readableArguments() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            let request = UUID().uuidString
+            let key = ["enqueue", "account.delete", "--unique-key", "account.delete:\(request.lowercased())"]
+            let bare = try await jobs(database, key)
+            #expect(bare.status == 2 && bare.errors.contains("arguments cannot be read: request is missing"), "\(bare)")
+            let wrong = try await jobs(database, key + ["--arguments", #"{"request": 7}"#])
+            #expect(wrong.status == 2 && wrong.errors.contains("--arguments cannot be read: request is"), "\(wrong)")
+            #expect(try await database.psql("select count(*) from accountctl.jobs") == "0")
+            let right = try await jobs(database, key + ["--arguments", #"{"request": "\#(request)"}"#])
+            #expect(right.status == 0, "\(right)")
+        }
+    }
+
     @Test("A job is found by its unique key, while it is unfinished and afterwards")
     func findsByKey() async throws {
         try await TestDatabase.with(.migrated) { database in
@@ -74,11 +89,11 @@ extension JobsCommandTests {
     func enqueuesLists() async throws {
         try await TestDatabase.with(.migrated) { database in
             let list = #"""
-                {"kind":"mail.check","unique_key":"z","arguments":{"n":1234567890123456789012345678901234567.5,"t":"\\u0000"},"priority":1}
+                {"kind":"mail.schedule","unique_key":"z","arguments":{"n":1234567890123456789012345678901234567.5,"t":"\\u0000"},"priority":1}
                 {"kind":"test.own","queue":"own","in":"1h","limit_key":"l","max_attempts":2,"arguments_version":3}
 
-                {"kind":"mail.check","unique_key":"a"}
-                {"kind":"mail.check","unique_key":"z"}
+                {"kind":"mail.schedule","unique_key":"a"}
+                {"kind":"mail.schedule","unique_key":"z"}
                 """#
             func enqueue(_ list: String, _ words: String...) async throws -> AccountctlProcess.Result {
                 try await AccountctlProcess(
@@ -100,10 +115,10 @@ extension JobsCommandTests {
                     """
                     select string_agg(concat_ws(' ', kind, queue, state, unique_key, args, priority), ',' order by unique_key)
                     from accountctl.jobs
-                    where kind = 'mail.check'
+                    where kind = 'mail.schedule'
                     """
                 )
-                    == #"mail.check mail available a {} 5,mail.check mail available z {"n": 1234567890123456789012345678901234567.5, "t": "\\u0000"} 1"#
+                    == #"mail.schedule mail available a {} 5,mail.schedule mail available z {"n": 1234567890123456789012345678901234567.5, "t": "\\u0000"} 1"#
             )
             #expect(
                 try await database.psql(
@@ -124,7 +139,7 @@ extension JobsCommandTests {
                     where action = 'jobs.enqueue'
                     """
                 )
-                    == "mail.check 2,test.own 1"
+                    == "mail.schedule 2,test.own 1"
             )
         }
     }
@@ -146,6 +161,7 @@ extension JobsCommandTests {
             ),
             (#"{"kind":"k","arguments_version":0}"#, "arguments_version must lie"),
             (#"{"kind":"mail.check","arguments_version":2}"#, "arguments_version must not exceed 1"),
+            (#"{"kind":"mail.check"}"#, "arguments cannot be read: stream is missing"),
             (#"{"kind":"k","priority":"1"}"#, "priority must be a whole number"),
             (#"{"kind":"k","priority":1.5}"#, "priority must be a whole number"),
             (#"{"kind":"k","max_attempts":40000}"#, "max_attempts must be a whole number of at most"),

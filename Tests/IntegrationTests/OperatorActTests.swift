@@ -52,7 +52,7 @@ struct OperatorActTests {
                 ("jobs.pause", ["jobs", "pause", "deletions", "--yes"], "deletions"),
                 ("jobs.resume", ["jobs", "resume", "deletions"], "deletions"),
                 ("jobs.limit", ["jobs", "limit", "mail", "--count", "5"], "mail: 5 in 60 s"),
-                ("jobs.enqueue", ["jobs", "enqueue", "mail.check"], "mail.check"),
+                ("jobs.enqueue", ["jobs", "enqueue", "mail.schedule"], "mail.schedule"),
                 ("jobs.snooze", ["jobs", "snooze", job, "--for", "2h"], job),
                 ("jobs.retry", ["jobs", "retry", job], job),
                 ("jobs.discard", ["jobs", "discard", job, "--yes"], job),

@@ -126,6 +126,17 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
         }
     }
 
+    /// Why this release cannot read the arguments of a job of the kind, as a refusal of the field; nil where it can.
+    package func problem(withArgumentsOf job: NewJob) -> JobQueueError? {
+        do {
+            _ = try decode(job.arguments, version: job.argumentsVersion)
+            return nil
+        } catch {
+            let reason = (error as? JobQueueError)?.message ?? "arguments cannot be read"
+            return JobQueueError(.invalidField, field: "arguments", reason)
+        }
+    }
+
     func check() throws(JobQueueError) {
         try JobField.checkName(name, field: "kind")
         try JobField.checkName(queue, field: "queue")

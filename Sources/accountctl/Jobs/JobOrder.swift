@@ -7,9 +7,10 @@ struct JobOrder: Sendable {
     /// How long it waits, by the server's clock; nil where its time is given, or is now.
     let wait: Duration?
 
-    /// Of a kind that is not ours any version of arguments may be known to others.
+    /// Of a kind that is not ours any version and form of arguments may be known to others.
     ///
-    /// - Throws: `JobQueueError` that names `argumentsVersion` where no worker of ours could read it.
+    /// - Throws: `JobQueueError` that names `argumentsVersion`, or `arguments`, where no worker of ours could read them:
+    ///   the job would be set aside, and its unique key keep the right one out.
     init(_ job: NewJob, wait: Duration?) throws(JobQueueError) {
         if let known = AccountLifecycle.versions[job.kind], job.argumentsVersion > known {
             throw JobQueueError(
@@ -18,6 +19,7 @@ struct JobOrder: Sendable {
                 "argumentsVersion must not exceed \(known), the newest that is known of \(job.kind)"
             )
         }
+        if let problem = AccountLifecycle.problem(withArgumentsOf: job) { throw problem }
         self.job = job
         self.wait = wait
     }
