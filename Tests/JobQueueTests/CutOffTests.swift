@@ -68,8 +68,8 @@ import Testing
         // The next one follows at once, since the connection is there again.
         let failedSince = answer(&core, at: after(36))
         #expect(failedSince == 0)
-        #expect(!core.mayRescue(now: after(44)))
-        #expect(core.mayRescue(now: after(45)))
+        #expect(!core.mayRescue(now: after(45)))
+        #expect(core.mayRescue(now: after(46)))
     }
 
     /// Nobody loses a lease in the moments between a failed heartbeat and the next: where that comes again and again, what

@@ -44,7 +44,7 @@ struct WorkerCore: Sendable {
     var serverClock: (time: Int64, at: Instant)?
     /// How many heartbeats in a row failed.
     var failedBeats = 0
-    /// When a heartbeat was answered so long after the one before that nothing could be claimed any more.
+    /// When a heartbeat was answered so long after the one before that half of the leases' time had gone by.
     var answeredAgainAt: Instant?
 
     init(_ configuration: WorkerConfiguration, reserve: Int, now: Instant) {
