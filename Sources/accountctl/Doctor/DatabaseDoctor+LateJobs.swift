@@ -19,22 +19,34 @@ extension DatabaseDoctor {
         guard isAnyoneAlive else { return late.map { Self.lateQueue($0.key, oldest: $0.value) } }
         let served = try JobQueue().servedQueues(on: connection)
         let kinds = try JobQueue().lateKinds(waiting: limit, on: connection)
+        let rated = try JobQueue().queueSettings(on: connection).filter { $0.rate != nil }.map(\.name)
+        let limited = try JobQueue().kindLimits(on: connection).filter(\.isSetByHand).map(\.kind)
         return late.flatMap { queue, oldest -> [DoctorFinding] in
             let waiting = kinds.filter { $0.queue == queue }
-            return served.contains(queue)
-                ? Self.servedQueue(queue, oldest: oldest, waiting)
-                : [Self.unservedQueue(queue, oldest: oldest, served, waiting)]
+            guard served.contains(queue) else { return [Self.unservedQueue(queue, oldest: oldest, served, waiting)] }
+            let limits =
+                (rated.contains(queue) ? [SafeText.line(queue)] : [])
+                + waiting.map(\.kind).filter { limited.contains($0) }.map { "--kind \(SafeText.line($0))" }
+            return Self.servedQueue(queue, oldest: oldest, waiting, under: limits)
         }
     }
 
-    /// A finding for each cause by which jobs of a queue wait; last the one that more workers would end.
-    private static func servedQueue(_ queue: String, oldest seconds: Double, _ kinds: [LateKind]) -> [DoctorFinding] {
+    /// A finding for each cause by which jobs of a queue wait; last the one that more workers would end, or the lifting
+    /// of a limit.
+    private static func servedQueue(
+        _ queue: String,
+        oldest seconds: Double,
+        _ kinds: [LateKind],
+        under limits: [String]
+    ) -> [DoctorFinding] {
         // They may have been taken since they were counted.
-        guard !kinds.isEmpty else { return [lateQueue(queue, oldest: seconds)] }
+        guard !kinds.isEmpty else { return [lateQueue(queue, oldest: seconds, under: limits)] }
         var causes: [LateCause] = []
         for cause in kinds.map({ LateCause($0) }) where !causes.contains(cause) { causes.append(cause) }
         let ordered = causes.filter { $0 != .behind } + causes.filter { $0 == .behind }
-        return ordered.map { cause in lateKinds(kinds.filter { LateCause($0) == cause }, for: cause, in: queue) }
+        return ordered.map { cause in
+            lateKinds(kinds.filter { LateCause($0) == cause }, for: cause, in: queue, under: limits)
+        }
     }
 
     private static func waiting(in queue: String, _ seconds: Double) -> String {
@@ -45,8 +57,19 @@ extension DatabaseDoctor {
         DoctorFinding(.warning, "jobs.age", what, why: why, todo: todo)
     }
 
-    private static func lateQueue(_ queue: String, oldest seconds: Double) -> DoctorFinding {
-        late(
+    /// `limits` are those that somebody set, as `accountctl jobs limit` names them.
+    private static func lateQueue(_ queue: String, oldest seconds: Double, under limits: [String] = []) -> DoctorFinding
+    {
+        guard limits.isEmpty else {
+            return late(
+                waiting(in: queue, seconds),
+                why:
+                    "Somebody limited what begins, as accountctl jobs stats shows, and work comes in faster than that.",
+                todo: "Start more workers where the limit is not full; lift it by: "
+                    + Wording.list(limits.map { "accountctl jobs limit \($0) --none" }, "or")
+            )
+        }
+        return late(
             waiting(in: queue, seconds),
             why: "Work comes in faster than it is done, or nobody does it.",
             todo: "Start more workers, or see what they do: accountctl jobs list"
@@ -68,7 +91,12 @@ extension DatabaseDoctor {
         )
     }
 
-    private static func lateKinds(_ kinds: [LateKind], for cause: LateCause, in queue: String) -> DoctorFinding {
+    private static func lateKinds(
+        _ kinds: [LateKind],
+        for cause: LateCause,
+        in queue: String,
+        under limits: [String]
+    ) -> DoctorFinding {
         let oldest = kinds.map(\.oldest).max() ?? 0
         let waits = waiting(in: queue, oldest)
         let names = kinds.map { SafeText.line($0.kind) }
@@ -100,7 +128,7 @@ extension DatabaseDoctor {
                 why: "Nobody takes such jobs, however many workers of this release there are.",
                 todo: "Cancel them, or start the release that knows the \(noun): \(list)"
             )
-        case .behind: lateQueue(queue, oldest: oldest)
+        case .behind: lateQueue(queue, oldest: oldest, under: limits)
         }
     }
 }

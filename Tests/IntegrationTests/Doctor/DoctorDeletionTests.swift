@@ -104,6 +104,30 @@ struct DoctorDeletionTests {
         }
     }
 
+    @Test("jobs that wait behind a limit that somebody set, which more workers may not end")
+    func limits() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.database.psql(
+                "select accountctl.enqueue_job('mail.schedule', queue => 'mail', run_at => now() - interval '1 hour')"
+            )
+            func advice(after words: String...) async throws -> String {
+                let result = try await AccountctlProcess(["jobs", "limit"] + words, environment: deployment.variables)
+                    .result()
+                #expect(result.status == 0, "\(words): \(result.errors)")
+                let findings = try await deployment.examine().findings.filter { $0.code == "jobs.age" }
+                #expect(findings.count == 1, "\(findings)")
+                return findings.first?.todo ?? ""
+            }
+            let lift = "lift it by: accountctl jobs limit"
+            let queue = try await advice(after: "mail", "--count", "1", "--per", "1d")
+            #expect(queue.hasSuffix("\(lift) mail --none"), "\(queue)")
+            let free = try await advice(after: "mail", "--none")
+            #expect(!free.contains("jobs limit"), "\(free)")
+            let kind = try await advice(after: "--kind", "mail.schedule", "--running", "1")
+            #expect(kind.hasSuffix("\(lift) --kind mail.schedule --none"), "\(kind)")
+        }
+    }
+
     @Test("a job that no worker could read, for which a deletion stands still")
     func unreadableJobs() async throws {
         try await DoctorStage.with { deployment in
