@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import TestSupport
 import Testing
 
 @testable import JobQueue
@@ -22,8 +23,13 @@ import Testing
                 NewJob(kind: "test.plain", queue: "default", argumentsVersion: 9),
             ])
             try await harness.enqueue(try (0..<10).map { _ in try kind.job(Note()) })
-            try await harness.worker(registry).runUntilIdle()
+            let lines = LogLines()
+            try await harness.worker(registry, logger: lines.logger).runUntilIdle()
             #expect(try await harness.effects() == 10)
+            // Nothing else does: it neither fails again nor ends.
+            let told = lines.all.filter { $0.contains("set aside") }
+            #expect(told.count == 1, "\(told)")
+            #expect(told.first?.contains("text is not String job=\(odd[0].id)") == true, "\(told)")
             #expect(try await harness.show(unknown)?.record.state == .available)
             for (job, reason) in zip(odd, ["undecodable", "newer"]) {
                 let record = try #require(try await harness.show(job.id)?.record)

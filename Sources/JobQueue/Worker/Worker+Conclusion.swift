@@ -97,6 +97,15 @@ extension Worker {
                         metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
                     )
                 }
+                // One for a newer release is soon taken by that, as a rule.
+                if case .park("undecodable", let failure) = finished.verdict, !isCancelled {
+                    logger.error(
+                        "a job was set aside and waits for somebody, or for another release",
+                        metadata: [
+                            "job": "\(finished.job.id)", "kind": "\(finished.job.kind)", "error": "\(failure.error)",
+                        ]
+                    )
+                }
             }
         }
         for (job, error) in written.mended {
