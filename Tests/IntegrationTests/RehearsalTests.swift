@@ -65,6 +65,16 @@ struct RehearsalTests {
             let changed = try await site.deletion(["receipt", number])
             #expect(changed.status == 5)
             #expect(changed.output.contains("changed"))
+            // Whoever rewrites it can have it name a key that nobody has.
+            try await site.database.psql(
+                """
+                update accountctl.deletion_receipts
+                set document = jsonb_set(document, '{subjectKey}', '"hash-0"'), subject_key_id = 'hash-0'
+                """
+            )
+            let unchecked = try await site.deletion(["receipt", number])
+            #expect(unchecked.status == 7 && unchecked.output.contains("unchecked"), "\(unchecked)")
+            #expect(unchecked.errors.contains(#"names the hash key "hash-0", and keys.hash_file holds "hash""#))
             try await site.database.psql("delete from accountctl.deletion_receipts")
             let removed = try await site.deletion(["receipt", account])
             #expect(removed.status == 5)

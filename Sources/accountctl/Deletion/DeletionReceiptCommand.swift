@@ -14,7 +14,8 @@ struct DeletionReceiptCommand: AccountctlCommand {
             as it was written is checked with the key that sealed it (keys.hash_file); nobody without that key can write one.
 
             EXIT CODES
-              0 shown and as it was written; 3 no such receipt; 5 it was changed, exchanged or removed
+              0 shown and as it was written; 3 no such receipt; 5 it was changed, exchanged or removed; 7 it names another key than the
+              one at hand, so nothing tells
 
             EXAMPLES
               accountctl deletion receipt 42
@@ -53,10 +54,23 @@ struct DeletionReceiptCommand: AccountctlCommand {
                 hint: "Where it stands: accountctl deletion show \(name)"
             )
         }
-        if let other { context.messages.warning("the seal cannot be checked: keys.hash_file: \(other)") }
         let verdict = try found.check(with: other == nil ? hashKey : nil)
         try context.output.show(Self.sheet(found, verdict))
-        return verdict == .changed ? .residue : .ok
+        switch verdict {
+        case .intact: return .ok
+        case .changed: return .residue
+        case .unchecked:
+            // Which key it names is for whoever writes to the database to say, also of one that they made up.
+            let why = other.map { "keys.hash_file: \($0)" } ?? Self.lacking(found, hashKey)
+            context.messages.warning("the seal cannot be checked: \(why)")
+            return .advice
+        }
+    }
+
+    /// Why a key, or none, does not check a receipt that names another.
+    private static func lacking(_ receipt: IssuedReceipt, _ key: HashKey?) -> String {
+        let named = "the receipt names the hash key \(SafeText.quoted(receipt.document.subjectKey))"
+        return named + (key.map { ", and keys.hash_file holds \"\($0.id)\"" } ?? ", and there is none at hand")
     }
 
     /// A key that would call every receipt changed.
