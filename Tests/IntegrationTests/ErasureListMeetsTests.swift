@@ -39,7 +39,10 @@ struct ErasureListMeetsTests {
             for (text, reopen) in [
                 (older + newer, 0), (newer + older, 0), (older + newer.prefix { $0 != "\n" }, 3),
             ] {
-                let dry = try await stage.run(["deletion", "replay", "-", "--dry-run", "--json"], input: text)
+                let dry = try await stage.run(
+                    ["deletion", "replay", "-", "--unsealed", "--dry-run", "--json"],
+                    input: text
+                )
                 try PrintedFacts.expect(["reopen": reopen], in: dry.output)
             }
             // Where the list is older than the backup, the database knows more.
@@ -135,7 +138,7 @@ struct ErasureListMeetsTests {
                 from begun
                 """
             )
-            let result = try await stage.run(["deletion", "replay", path, "--confirm=1", "--json"])
+            let result = try await stage.run(["deletion", "replay", path, "--unsealed", "--confirm=1", "--json"])
             #expect(result.status == 6, "\(result.errors)")
             #expect(
                 result.errors.contains("the step delete_avatars has begun, which cannot be undone"),
@@ -149,7 +152,7 @@ struct ErasureListMeetsTests {
         }
     }
 
-    @Test("A list that was changed since it was written is refused, and one without its seal is warned of")
+    @Test("A list that was changed since it was written is refused, and one without its seal unless it is taken so")
     func changed() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
@@ -161,8 +164,8 @@ struct ErasureListMeetsTests {
             }
             let list = try await stage.run(["deletion", "export"]).output
             try await backup.restore(to: stage.database)
-            func replay(_ text: String) async throws -> AccountctlProcess.Result {
-                try await stage.run(["deletion", "replay", "-", "--dry-run", "--json"], input: text)
+            func replay(_ text: String, _ words: [String] = []) async throws -> AccountctlProcess.Result {
+                try await stage.run(["deletion", "replay", "-", "--dry-run", "--json"] + words, input: text)
             }
             let lines = list.split(separator: "\n").map(String.init)
             // They kept their accounts.
@@ -173,9 +176,19 @@ struct ErasureListMeetsTests {
                 #expect(refused.status == 5 && refused.errors.contains("its seal does not match"), "\(refused)")
                 #expect(refused.output.isEmpty)
             }
-            let unsealed = try await replay((forged.dropLast() + [#"{"end":2}"#]).joined(separator: "\n"))
-            #expect(unsealed.status == 0 && unsealed.errors.contains("has no seal"), "\(unsealed)")
-            try PrintedFacts.expect(["erase": 2], in: unsealed.output)
+            let unsealed = (forged.dropLast() + [#"{"end":2}"#]).joined(separator: "\n")
+            // Its seal would be another key's, and its lines are of this one.
+            let ofAnother = forged.enumerated().map { number, line in
+                number == 0 ? line.replacing(#""hash_key":"hash""#, with: #""hash_key":"hash-0""#) : line
+            }.joined(separator: "\n")
+            for text in [unsealed, ofAnother] {
+                let refused = try await replay(text)
+                #expect(refused.status == 5 && refused.errors.contains("--unsealed"), "\(refused)")
+                #expect(refused.output.isEmpty)
+                let taken = try await replay(text, ["--unsealed"])
+                #expect(taken.status == 0 && taken.errors.contains("has no seal"), "\(taken)")
+                try PrintedFacts.expect(["erase": 2], in: taken.output)
+            }
             // Some programs end lines in another way.
             for text in [list, list.replacing("\n", with: "\r\n"), list + list] {
                 let whole = try await replay(text)

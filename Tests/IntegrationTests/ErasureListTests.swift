@@ -185,7 +185,8 @@ struct ErasureListTests {
                 #expect(result.status == status && result.errors.contains(words), "\(name): \(result.errors)")
             }
             #expect(try await database.psql(requests) == before)
-            let cut = try await replay(lines.prefix(2).joined(separator: "\n"), [:], ["--dry-run", "--json"])
+            let head = lines.prefix(2).joined(separator: "\n")
+            let cut = try await replay(head, [:], ["--unsealed", "--dry-run", "--json"])
             #expect(cut.errors.contains("the list was cut off"), "\(cut.errors)")
             try PrintedFacts.expect(["reopen": 1, "listed": 1], in: cut.output)
             // As a list of old, which has no seal.
@@ -197,7 +198,7 @@ struct ErasureListTests {
                 named.status == 2 && named.errors.contains(#"the list has 1 request with "hash-0""#),
                 "\(named.errors)"
             )
-            let rest = try await replay(mixed, [:], ["--skip-other-keys", "--dry-run", "--json"])
+            let rest = try await replay(mixed, [:], ["--skip-other-keys", "--unsealed", "--dry-run", "--json"])
             try PrintedFacts.expect(["reopen": 1, "listed": 1], in: rest.output)
             // Of several lists the newest line of a request counts, in whatever order they come.
             let twice = try await replay(list + list)

@@ -97,7 +97,7 @@ struct ReceiptNumberTests {
             let other = list.replacing(identity, with: "7000000000000000000.5")
             #expect(own.contains(identity))
             func replay(_ text: String, _ words: [String]) async throws -> AccountctlProcess.Result {
-                try await stage.run(["deletion", "replay", "-", "--json"] + words, input: text)
+                try await stage.run(["deletion", "replay", "-", "--unsealed", "--json"] + words, input: text)
             }
             let skips: [String: Any] = ["skip_from": 1, "skip_to": 140]
 

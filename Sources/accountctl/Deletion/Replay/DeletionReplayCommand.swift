@@ -16,8 +16,9 @@ struct DeletionReplayCommand: AccountctlCommand {
             list names are given to no other erasure: those from skip_from to skip_to are skipped, also where nothing is to be repeated.
 
             Several lists may follow one another, as from cat; of a request the newest line counts. A bad line is told with its number,
-            and nothing is done then, nor with a list that was changed since it was written, as its seal tells. One without a seal, such as
-            one that was cut off, is warned of. Done again, there is nothing left to do: what somebody decided about since stays so.
+            and nothing is done then, nor with a list that was changed since it was written, as its seal tells, or has no seal that the key
+            can check, such as one that was cut off: --unsealed takes that one, too. Done again, there is nothing left to do: what
+            somebody decided about since stays so.
 
             The sum of what is to be done has to be typed, or given with --confirm. Where deletions are not paused and a worker is alive,
             that is asked about first. Numbers alone are skipped unasked for a list of this database; for one of another, as after a dump
@@ -25,7 +26,7 @@ struct DeletionReplayCommand: AccountctlCommand {
 
             EXIT CODES
               0 done, or nothing to do; 2 a bad line, another hash key's, or declined; 5 not the hash key that wrote the list, or a list that
-              was changed since; 6 what was cancelled or stopped has begun here; 75 the database went away: the same command goes on
+              was changed since or has no seal; 6 what was cancelled or stopped has begun here; 75 the database went away: the same command goes on
 
             EXAMPLES
               accountctl deletion replay erasures.ndjson --dry-run
@@ -46,6 +47,12 @@ struct DeletionReplayCommand: AccountctlCommand {
     )
     var skipOtherKeys = false
 
+    @Flag(
+        name: .long,
+        help: "Take a list without a seal that the hash key can check, though somebody may have changed it."
+    )
+    var unsealed = false
+
     @Flag(name: [.customShort("y"), .long], help: "Go on although deletions are not paused and a worker is alive.")
     var yes = false
 
@@ -60,7 +67,12 @@ struct DeletionReplayCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let actor = try context.actor(acting)
-        let file = try ErasureListFile(path: file, key: actor.hashKey, skipsOtherKeys: skipOtherKeys)
+        let file = try ErasureListFile(
+            path: file,
+            key: actor.hashKey,
+            skipsOtherKeys: skipOtherKeys,
+            takesUnsealed: unsealed
+        )
         return try await context.withDatabase { pool in
             try await ReplayRun(
                 context: context,

@@ -24,9 +24,10 @@ struct ErasureListFile {
     ///   - path: a file, or `-` for standard input.
     ///   - key: the hash key at hand.
     ///   - skipsOtherKeys: leaves out what was hashed with others.
+    ///   - takesUnsealed: takes a list that has no seal which the key can check, too.
     /// - Throws: ``CommandError`` that names every line which cannot be read, or the keys that are not at hand; also for
     ///   a list that is not as it was sealed, since what it says is deleted for good.
-    init(path: String, key: HashKey, skipsOtherKeys: Bool) throws {
+    init(path: String, key: HashKey, skipsOtherKeys: Bool, takesUnsealed: Bool) throws {
         let name = path == "-" ? "standard input" : path
         var problems = LineProblems()
         var part: (head: ErasureListLine.Head, count: Int, seal: RunningHash?)?
@@ -77,7 +78,13 @@ struct ErasureListFile {
                 hint: "Nothing was done. A list of erasures is what accountctl deletion export writes."
             )
         }
-        try requireReplayable(name, isAsSealed: isAsSealed, others: skipsOtherKeys ? [:] : others, key)
+        try requireReplayable(
+            name,
+            isAsSealed: isAsSealed,
+            takesUnsealed: takesUnsealed,
+            others: skipsOtherKeys ? [:] : others,
+            key
+        )
     }
 
     /// Refuses a list that can be read and must not be replayed.
@@ -86,6 +93,7 @@ struct ErasureListFile {
     private func requireReplayable(
         _ name: String,
         isAsSealed: Bool,
+        takesUnsealed: Bool,
         others: [String: Int],
         _ key: HashKey
     ) throws {
@@ -98,6 +106,16 @@ struct ErasureListFile {
             )
         }
         if !others.isEmpty { throw Self.other(others, than: key) }
+        // Whoever can change a list can take its seal off, too.
+        if !isSealed, !takesUnsealed {
+            throw CommandError(
+                .residue,
+                "\(name), or a part of it, has no seal that the hash key \"\(key.id)\" can check: "
+                    + "whether somebody changed it, nobody can tell",
+                hint: "Nothing was done. A list that was cut off has none, nor has one of an older release: "
+                    + "where you are sure of it, give --unsealed."
+            )
+        }
         if let moment = list.writtenAfterRestore {
             throw CommandError(
                 .usage,
