@@ -37,6 +37,9 @@ import Testing
             (["host": "db", "sslmode": "require"], true, .unverified), (["host": "db"], true, .unverified),
             (["host": "db", "sslmode": "verify-full"], true, .verified),
             (["host": "db", "sslmode": "verify-ca"], true, .verified),
+            // A certificate that is at hand is looked at whatever the mode; one that is not, with these modes alone.
+            (["host": "db", "sslmode": "require", "sslrootcert": "/dev/null"], true, .verified),
+            (["host": "db", "sslmode": "require", "sslrootcert": "/nonexistent"], true, .unverified),
             (["host": "db", "sslmode": "disable"], false, .plaintext),
             (["host": "localhost", "sslmode": "require"], true, .local), ([:], false, .local),
         ] as [([String: String], Bool, Protection)]

@@ -1,3 +1,8 @@
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
 import LibPQ
 
 /// How the way to the server is kept from others.
@@ -20,8 +25,16 @@ package enum Protection: Sendable, Equatable {
         } else if !usesTLS {
             self = .plaintext
         } else {
-            self = ["verify-ca", "verify-full"].contains(parameters["sslmode"] ?? "") ? .verified : .unverified
+            let isAsked = ["verify-ca", "verify-full"].contains(parameters["sslmode"] ?? "")
+            self = isAsked || Self.namesCertificate(parameters) ? .verified : .unverified
         }
+    }
+
+    /// Whether a root certificate is named that is there: libpq then checks the server's by it, whatever the mode, as
+    /// verify-ca does.
+    private static func namesCertificate(_ parameters: [String: String]) -> Bool {
+        guard let path = parameters["sslrootcert"], !path.isEmpty else { return false }
+        return access(path, F_OK) == 0
     }
 }
 
