@@ -139,8 +139,11 @@ struct HashKeyTests {
                 (["user", "suspend", id, "--reason", "spam", "--dry-run"], 6, 1),
                 (["deletion", "request", id], 6, 1), (["deletion", "request", "--file", ids, "--dry-run"], 6, 1),
                 (["deletion", "pause", "--all", "--dry-run"], 0, 1), (["user", "find", id], 0, 0),
+                // A list that was hashed with the wrong key names nobody to whoever restores with the right one.
+                (["deletion", "export"], 6, 1),
                 (["user", "suspend", id, "--reason", "spam", "--yes"], 6, 1), (["deletion", "pause", "--all"], 0, 1),
                 (["user", "suspend", id, "--reason", "spam", "--yes"], 0, 0), (["user", "restore", id], 0, 0),
+                (["deletion", "export"], 0, 0),
             ]
             for (words, status, times) in acts {
                 let told = try await AccountctlProcess(words, environment: variables).result()

@@ -64,7 +64,8 @@ extension ListedErasure {
     ///   - key: hashes the accounts whose requests hold their id still.
     ///   - connection: a role that row-level security does not bind.
     ///   - body: takes a request.
-    /// - Throws: `HiddenAccounts`; ``OtherHashKey``; ``NamelessRequest``; `PostgresError`, and what `body` throws.
+    /// - Throws: `HiddenAccounts`; ``NewHashKey``; ``OtherHashKey``; ``NamelessRequest``; `PostgresError`, and what `body`
+    ///   throws.
     package static func forEach(
         since: Date?,
         key: HashKey,
@@ -72,7 +73,8 @@ extension ListedErasure {
         _ body: (ListedErasure) throws -> Void
     ) throws {
         try HiddenAccounts.refuse(on: connection)
-        try HashKeyCanary.check(key, on: connection)
+        // What is hashed with the wrong file is found by nobody who restores with the right one.
+        try HashKeyCanary.refuseNew(key, on: connection)
         var last: UUID?
         while true {
             let rows = try rows(after: last, since: since, key: key, on: connection)

@@ -26,6 +26,10 @@ struct DeletionExportCommand: AccountctlCommand {
             With --since, what ended before is left out: no backup that is older can be restored any more. Requests that are open are
             always in it.
 
+            EXIT CODES
+              0 written; 2 the file is there already; 4 this role does not see all requests; 5 not the hash key that was used here;
+              6 a hash key that is new beside others, which may be the wrong file
+
             EXAMPLES
               accountctl deletion export --output erasures-$(date +%F).ndjson
               accountctl deletion export --since 40d > erasures.ndjson
