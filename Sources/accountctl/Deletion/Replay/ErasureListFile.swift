@@ -112,8 +112,8 @@ struct ErasureListFile {
                 .residue,
                 "\(name), or a part of it, has no seal that the hash key \"\(key.id)\" can check: "
                     + "whether somebody changed it, nobody can tell",
-                hint: "Nothing was done. A list that was cut off has none, nor has one of an older release: "
-                    + "where you are sure of it, give --unsealed."
+                hint: "Nothing was done. One that was cut off has none, and that of another key is checked by a replay "
+                    + "with that key: where you are sure of the list, give --unsealed."
             )
         }
         if let moment = list.writtenAfterRestore {
