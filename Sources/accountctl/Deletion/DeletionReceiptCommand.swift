@@ -14,8 +14,8 @@ struct DeletionReceiptCommand: AccountctlCommand {
             as it was written is checked with the key that sealed it (keys.hash_file); nobody without that key can write one.
 
             EXIT CODES
-              0 shown and as it was written; 3 no such receipt; 5 it was changed, exchanged or removed; 7 it names another key than the
-              one at hand, so nothing tells
+              0 shown and as it was written; 3 no such receipt; 5 it was changed, exchanged or removed; 7 it names another key than the one
+              at hand, so nothing tells
 
             EXAMPLES
               accountctl deletion receipt 42

@@ -15,18 +15,19 @@ struct DeletionReplayCommand: AccountctlCommand {
             A pause of everything stays, and so do legal holds. The operators' log has a line for each. The numbers of receipts that the
             list names are given to no other erasure: those from skip_from to skip_to are skipped, also where nothing is to be repeated.
 
-            Several lists may follow one another, as from cat; of a request the newest line counts. A bad line is told with its number,
-            and nothing is done then, nor with a list that was changed since it was written, as its seal tells, or has no seal that the key
-            can check, such as one that was cut off: --unsealed takes that one, too. Done again, there is nothing left to do: what
-            somebody decided about since stays so.
+            Several lists may follow one another, as from cat; of a request the newest line counts. A bad line is told with its number, and
+            nothing is done then, nor with a list that was changed since it was written, as its seal tells, or has no seal that the key can
+            check, such as one that was cut off: --unsealed takes that one, too. Done again, there is nothing left to do: what somebody
+            decided about since stays so.
 
             The sum of what is to be done has to be typed, or given with --confirm. Where deletions are not paused and a worker is alive,
             that is asked about first. Numbers alone are skipped unasked for a list of this database; for one of another, as after a dump
             that was restored elsewhere, the last of them has to be typed.
 
             EXIT CODES
-              0 done, or nothing to do; 2 a bad line, another hash key's, or declined; 5 not the hash key that wrote the list, or a list that
-              was changed since or has no seal; 6 what was cancelled or stopped has begun here; 75 the database went away: the same command goes on
+              0 done, or nothing to do; 2 a bad line, another hash key's, or declined; 5 not the hash key that wrote the list, or a list
+              that was changed since or has no seal; 6 what was cancelled or stopped has begun here; 75 the database went away: the same
+              command goes on
 
             EXAMPLES
               accountctl deletion replay erasures.ndjson --dry-run
