@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 import Sealing
 import Synchronization
 import Waiting
@@ -69,6 +70,10 @@ package final class HTTPCaller: Sendable {
     ) async throws -> Result {
         var transport = HTTPClient.Configuration()
         transport.redirectConfiguration = .disallow
+        var protection = TLSConfiguration.makeClientConfiguration()
+        // The library's own least version is 1.0; these calls carry the keys to everything.
+        protection.minimumTLSVersion = .tlsv12
+        transport.tlsConfiguration = protection
         transport.timeout.connect = TimeAmount(configuration.connectTimeout)
         // Connecting again is the schedule's decision, which knows the deadline.
         transport.connectionPool.retryConnectionEstablishment = false

@@ -180,6 +180,38 @@ import Testing
         #expect(outcome == .unreachable(.tlsFailed))
     }
 
+    /// A server that takes an old version has to be offered it first.
+    @Test func versionsOfTLSBelow12AreNotOffered() async throws {
+        let (stream, heard) = AsyncStream.makeStream(of: [UInt8].self)
+        _ = try await askOverTLS { Babbler(heard) }
+        heard.finish()
+        var iterator = stream.makeAsyncIterator()
+        let first = await iterator.next()
+        let hello = try #require(first)
+        #expect(Self.versions(in: hello).sorted() == [0x0303, 0x0304])
+    }
+
+    /// The versions that a ClientHello offers (RFC 8446, 4.1.2 and 4.2.1); none where it is no whole one.
+    private static func versions(in hello: [UInt8]) -> [Int] {
+        func number(at place: Int) -> Int {
+            place + 1 < hello.count ? Int(hello[place]) * 256 + Int(hello[place + 1]) : 0
+        }
+        // Behind the heads of record and message, the old version and the random bytes: the session's id, the ciphers,
+        // the ways of compression.
+        var place = 5 + 4 + 2 + 32
+        place += 1 + number(at: place) / 256
+        place += 2 + number(at: place)
+        place += 1 + number(at: place) / 256
+        // The length of all extensions; then each with its number and its length.
+        place += 2
+        while place + 4 < hello.count {
+            let (kind, length) = (number(at: place), number(at: place + 2))
+            if kind == 43 { return stride(from: place + 5, to: place + 4 + length, by: 2).map { number(at: $0) } }
+            place += 4 + length
+        }
+        return []
+    }
+
     @Test func aCertificateThatNobodyVouchesFor() async throws {
         try await TestCertificate.with { files in
             let chain = try NIOSSLCertificate.fromPEMFile(files.certificate)
@@ -219,7 +251,15 @@ import Testing
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
+        private let heard: AsyncStream<[UInt8]>.Continuation?
+
+        /// - Parameter heard: gets what comes.
+        init(_ heard: AsyncStream<[UInt8]>.Continuation? = nil) {
+            self.heard = heard
+        }
+
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            heard?.yield(Array(unwrapInboundIn(data).readableBytesView))
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: "not tls at all\r\n")), promise: nil)
         }
     }
