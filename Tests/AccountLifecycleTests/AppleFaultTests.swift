@@ -119,6 +119,17 @@ import Testing
         }
     }
 
+    @Test func appleIsNotAskedForAnAccountWithoutAnIdentityOfIts() async throws {
+        try await Stage.with { stage in
+            let (person, other) = (try await stage.signUp(), try await stage.signUp("berta", apple: false))
+            let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
+            #expect(try await stage.exchange(code, of: other) == .settled(.wrongAccount))
+            #expect(stage.sandbox.journal.count(.appleToken) == 0)
+            // Nobody has used it up.
+            #expect(try await stage.exchange(code, of: person) == .settled(.exchanged))
+        }
+    }
+
     /// Its words are all that tells a code of another client from one of another redirect URI, and both from a late one.
     @Test func whatAppleSaysOfACodeItRefusesIsTold() async throws {
         try await Stage.with { stage in

@@ -12,7 +12,7 @@ package enum AuthorizationCodeState: String, Sendable, Hashable, CaseIterable, P
     case refused
     /// Its time was over before Apple was asked.
     case expired
-    /// Its grant speaks for somebody else than the account.
+    /// Its grant speaks for somebody else than the account, or would: the account has no identity of Apple.
     case wrongAccount = "wrong_account"
     /// Apple may have granted, and nobody can revoke it.
     case grantUnknown = "grant_unknown"

@@ -47,6 +47,9 @@ package struct CodeExchange: Sendable {
         guard let secret = code.secret else { return .settled(code.state) }
         guard code.state == .received else { return try await settle(id, .grantUnknown, fence) }
         guard code.life > .zero else { return try await settle(id, .expired, fence) }
+        // No grant can be the account's. Apple is not asked: it would be busy with codes of whoever signs up in another
+        // way, and a grant that it gave would live on with nobody who may revoke it.
+        guard !code.subjects.isEmpty else { return try await settle(id, .wrongAccount, fence) }
         try await services.probe(.beforeExchange)
         let exchange = try await services.apple.exchange(
             secret,
