@@ -10,9 +10,8 @@ let fastStartFlags = [
     "-l:libstdc++.a", "-Xlinker", "--remap-inputs=*/libstdc++.so=/dev/null",
     // Links libgcc statically: the shared one asks the processor what it can do, and in a virtual machine each question takes long.
     "-Xclang-linker", "-static-libgcc",
-    // Lies at a fixed address, as programs in Go do: none of its own tables is relocated, and 300 pages are not copied. Libraries, heap
-    // and stacks stay where chance puts them.
-    "-Xclang-linker", "-no-pie",
+    // Packs what is relocated at the start, 114,000 places, from 2.7 MB into 23 KB; glibc reads that since 2.36.
+    "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
     // Leaves libpq out, which the toolchain asks for as well: CLibpqLoader loads it when it is used.
     "-Xlinker", "--remap-inputs=*/libpq.so=/dev/null",
 ]
