@@ -36,18 +36,13 @@ enum AccountRows {
         deadline: Duration? = nil,
         on connection: isolated Connection
     ) throws -> Bool {
-        if let profiles = plan.profiles {
-            try connection.execute(
-                """
-                delete from \(identifier: profiles.table.schema).\(identifier: profiles.table.name)
-                where \(identifier: profiles.key) = \(user)
-                """,
-                deadline: deadline
-            )
-        }
         // The others go with their sessions.
         try connection.execute(AccountSessions.deletingOldTokens(of: [user]))
-        if try connection.execute("delete from auth.users where id = \(user)", deadline: deadline) == 1 { return true }
+        var isDeleted = false
+        for statement in plan.deleting(user) {
+            isDeleted = try connection.execute(statement, deadline: deadline) == 1
+        }
+        if isDeleted { return true }
         // A BEFORE trigger that returns NULL keeps the row without a word: that is not "already gone".
         let isKept = try connection.one(
             "select exists (select from auth.users where id = \(user))",

@@ -60,11 +60,11 @@ package struct BlockerSearch: Sendable {
         guard !plan.refusing.isEmpty else { return [] }
         let counts = plan.refusing.indices.map { index -> Statement in
             let key = plan.refusing[index]
-            // NO ACTION is checked at the end of the statement: rows that go along by another way do not matter. The
-            // account's own profile has gone by then in any case, in a statement of its own.
+            // NO ACTION lets rows go that are deleted together with what refers to them, by another way. The account's
+            // own profile has gone by then in any case.
             let others: Statement =
                 if key.rule == .noAction, plan.parts.contains(where: { $0.table == key.table }) {
-                    " and not coalesce(\(plan.condition(forRowsGoingWith: key, user: user)), false)"
+                    " and not coalesce(\(plan.condition(forRowsGoingFrom: key.table, user: user)), false)"
                 } else if let own = plan.ownRow(in: key.table, of: user) {
                     " and not (\(own))"
                 } else {

@@ -31,7 +31,7 @@ package struct DeletionPlan: Sendable, Hashable {
     package enum Question: Sendable, Hashable, CustomStringConvertible {
         case trigger(DeletionCatalog.Trigger)
         /// A key onto rows that no condition here reaches: those further around a cycle, and those of one partition
-        /// alone.
+        /// alone. And one of rows that go along, which we may not delete ourselves.
         case key(ForeignKey)
         /// The checks of rows whose key is set to NULL or a default.
         case checks(TableName)
@@ -54,6 +54,9 @@ package struct DeletionPlan: Sendable, Hashable {
     package let touched: [TableName]
     /// Keys onto the tables that lose rows which do not cascade.
     package let refusing: [ForeignKey]
+    /// Those of the tables whose rows go along, and refer to others that go by a key with NO ACTION: see
+    /// ``deleting(_:)``.
+    let tied: [Part]
     /// Keys onto the files of Storage that do not let these go.
     let ontoFiles: [ForeignKey]
     /// Rights that are missing to see what refers by these.
@@ -102,9 +105,13 @@ package struct DeletionPlan: Sendable, Hashable {
         let checked = changed.filter { $0.schema != "accountctl" }.sorted()
         let unreached = CascadeReach.hasCycle(onward.filter { $0.rule == .cascade }) ? refusing : []
         let ontoPartitions = catalog.keys(keys, ontoOtherPartitionsOf: lost)
+        let within = refusing.filter { $0.rule == .noAction && lost.contains($0.table) }
+        tied = parts.filter { part in part.isDeletable && within.contains { $0.table == part.table } }
+        let deletable = Set(tied.map(\.table))
+        let leftToCascades = within.filter { !deletable.contains($0.table) && !unreached.contains($0) }
         questions =
             triggers.map(Question.trigger) + unidentified.map(Question.identity) + checked.map(Question.checks)
-            + (unreached + ontoPartitions).map(Question.key)
+            + (unreached + leftToCascades + ontoPartitions).map(Question.key)
         faults = reach.tables.flatMap { catalog.faults(of: $0, isRoot: roots.contains($0)) }
     }
 
@@ -123,10 +130,9 @@ package struct DeletionPlan: Sendable, Hashable {
         return WaysToRows(rows: part.rows, conditions: ways.map { "\($0) and not (\(own))" })
     }
 
-    /// The condition that holds of those rows of a key's table that go in one statement with what the key refers to: a
-    /// profile is deleted before its account, and what hangs off the account alone is still there then.
-    func condition(forRowsGoingWith key: ForeignKey, user: UUID) -> Statement {
-        let ways = ways(to: key.table, user: user, without: key.target == profiles?.table ? [.users] : [])
+    /// The condition that holds of those rows of a table that go with the account.
+    func condition(forRowsGoingFrom table: TableName, user: UUID) -> Statement {
+        let ways = ways(to: table, user: user, without: [])
         guard let first = ways.first else { return "false" }
         return ways.dropFirst().reduce("(" + first) { $0 + " or " + $1 } + ")"
     }

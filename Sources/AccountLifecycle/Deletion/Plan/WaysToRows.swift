@@ -33,12 +33,16 @@ struct WaysToRows: Sendable {
     ///
     /// One of which several conditions hold takes the places of as many: there may be more while a share of the limit
     /// is gone, which is the limit by the number of conditions.
-    func deleting(upTo limit: Int) -> Statement {
+    func deleting(upTo limit: Int) -> Statement { deleting("\(selecting("tableoid, ctid")) limit \(limit)") }
+
+    /// Deletes all of the rows.
+    func deletingAll() -> Statement { deleting(selecting("tableoid, ctid")) }
+
+    private func deleting(_ found: Statement) -> Statement {
         """
         delete from \(rows)
         where (tableoid, ctid) in (
-            \(selecting("tableoid, ctid"))
-            limit \(limit)
+            \(found)
         )
         """
     }

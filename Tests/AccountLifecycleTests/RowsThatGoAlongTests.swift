@@ -1,0 +1,83 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import Sandbox
+import TestSupport
+import Testing
+
+/// Rows that go with the account by one key, and refer to it by another that does not cascade: the server checks that
+/// one before the cascades of cascades, and before those by keys that were declared later.
+@Suite(.timeLimit(.minutes(5))) struct RowsThatGoAlongTests {
+    /// Posts with comments, and documents; of a person one each, which nobody else's refer to.
+    private func makeTables(_ stage: Stage, for people: [Person]) async throws {
+        for statement in [
+            "create table public.posts (id int primary key, author uuid references auth.users on delete cascade)",
+            """
+            create table public.comments (
+                author uuid constraint comments_author_fkey references auth.users,
+                post int references public.posts on delete cascade
+            )
+            """,
+            """
+            create table public.documents (
+                created_by uuid references auth.users,
+                owner uuid references auth.users on delete cascade
+            )
+            """,
+        ] as [Statement] { try await stage.sql(statement) }
+        for (number, person) in people.enumerated() {
+            try await stage.sql("insert into public.posts values (\(number), \(person.id))")
+            try await stage.sql("insert into public.comments values (\(person.id), \(number))")
+            try await stage.sql("insert into public.documents values (\(person.id), \(person.id))")
+        }
+    }
+
+    private func grantDeletes(_ stage: Stage) async throws {
+        try await stage.sql("grant select, delete on public.posts, public.comments, public.documents to postgres")
+    }
+
+    @Test func theyGoInOneStatement() async throws {
+        try await Stage.with { stage in
+            let (person, other) = (try await stage.fullAccount(), try await stage.signUp("berta"))
+            try await makeTables(stage, for: [person, other])
+            try await grantDeletes(stage)
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            for table in ["posts", "comments", "documents"] {
+                #expect(try await stage.count("select from public.\(identifier: table)") == 1, "\(table)")
+            }
+            #expect(try await stage.count("select from public.documents where owner = \(other.id)") == 1)
+        }
+    }
+
+    /// What somebody else's post has of the account goes with nothing.
+    @Test func thoseThatStayRefuseAsBefore() async throws {
+        try await Stage.with { stage in
+            let (person, other) = (try await stage.fullAccount(), try await stage.signUp("berta"))
+            try await makeTables(stage, for: [person, other])
+            try await grantDeletes(stage)
+            try await stage.sql("insert into public.comments values (\(person.id), 1)")
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            let blockers = try await stage.situation(request)?.blockers
+            #expect(blockers?.map(\.name) == ["comments_author_fkey"])
+            #expect(blockers?.map(\.rows) == [1])
+        }
+    }
+
+    /// Left to the cascades they are refused, which only a trial tells.
+    @Test func whereWeMayNotDeleteThemThatIsFoundBeforeAnythingIsTouched() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            try await makeTables(stage, for: [person])
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            #expect(try await stage.state(request) == "blocked")
+            #expect(try await stage.situation(request)?.blockers?.map(\.name) == ["comments_author_fkey"])
+            #expect(try await stage.count("select from accountctl.deletion_requests where locked_out_at is null") == 1)
+            #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
+            try await grantDeletes(stage)
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+}
