@@ -66,4 +66,86 @@ import Testing
             #expect(try await stage.avatarCounts(request) == ["objects": 3])
         }
     }
+
+    /// Storage's delete takes attachments along, and would be refused for what refers to these.
+    @Test func rowsThatKeepWhatGoesWithFilesAreNamedBeforeAnythingIsTouched() async throws {
+        try await Stage.with { stage in
+            for statement in [
+                """
+                create table public.attachments (
+                    id uuid primary key,
+                    file uuid references storage.objects on delete cascade,
+                    preview_of uuid references public.attachments on delete cascade
+                )
+                """,
+                "create table public.scans (attachment uuid constraint scans_key references public.attachments)",
+            ] as [Statement] { try await stage.sql(statement) }
+            let (person, other) = (try await stage.fullAccount(), try await stage.fullAccount("berta"))
+            try await stage.sql("insert into public.attachments select id, id, null from storage.objects")
+            // Of no file itself: it goes with the attachment that it is a preview of.
+            let preview = UUID()
+            try await stage.sql(
+                """
+                insert into public.attachments
+                select \(preview), null, min(id::text)::uuid
+                from storage.objects
+                where owner = \(person.id)
+                """
+            )
+            try await stage.sql(
+                """
+                insert into public.scans
+                select id from storage.objects where owner = \(other.id)
+                union all
+                select \(preview)::uuid
+                """
+            )
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            #expect(try await stage.state(request) == "blocked")
+            let blockers = try #require(try await stage.situation(request)?.blockers)
+            #expect(blockers.map(\.name) == ["scans_key"])
+            #expect(blockers.map(\.rows) == [1])
+            #expect(try await stage.count("select from accountctl.deletion_requests where locked_out_at is null") == 1)
+            #expect(stage.sandbox.storage.files(bucket: "avatars").count == 6)
+            try await stage.sql("delete from public.scans where attachment = \(preview)")
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.count("select from public.attachments") == 3)
+        }
+    }
+
+    /// Replies among attachments: those that go with a file of the same call keep nothing.
+    @Test func rowsThatGoWithFilesThemselvesKeepNothing() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                """
+                create table public.attachments (
+                    id uuid primary key,
+                    file uuid references storage.objects on delete cascade,
+                    reply_to uuid constraint replies_key references public.attachments
+                )
+                """
+            )
+            let person = try await stage.fullAccount()
+            try await stage.sql(
+                """
+                insert into public.attachments
+                select id, id, (min(id::text) over ())::uuid
+                from storage.objects
+                """
+            )
+            // Has no file, and so stays where it is.
+            let reply = UUID()
+            try await stage.sql(
+                "insert into public.attachments select \(reply), null, min(id::text)::uuid from public.attachments"
+            )
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            let blockers = try #require(try await stage.situation(request)?.blockers)
+            #expect(blockers.map(\.name) == ["replies_key"])
+            #expect(blockers.map(\.rows) == [1])
+            try await stage.sql("delete from public.attachments where id = \(reply)")
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
 }

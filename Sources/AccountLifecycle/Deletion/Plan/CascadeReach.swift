@@ -1,5 +1,5 @@
 /// Which tables lose rows with those of some roots, by the keys that cascade.
-struct CascadeReach {
+struct CascadeReach: Sendable, Hashable {
     /// Roots first, then by distance.
     private(set) var tables: [TableName]
     /// The distance from the nearest root.
@@ -22,6 +22,19 @@ struct CascadeReach {
                 tables.append(key.table)
             }
         }
+    }
+
+    /// Whether a table loses rows.
+    func reaches(_ table: TableName) -> Bool { depths[table] != nil }
+
+    /// A table and those that its rows are reached from.
+    func tables(above table: TableName) -> Set<TableName> {
+        var above: Set<TableName> = [table]
+        var next = [table]
+        while let table = next.popLast() {
+            for key in keys[table] ?? [] where above.insert(key.target).inserted { next.append(key.target) }
+        }
+        return above
     }
 
     /// Whether keys lead back to a table that they come from.

@@ -57,7 +57,9 @@ package struct DeletionPlan: Sendable, Hashable {
     /// Those of the tables whose rows go along, and refer to others that go by a key with NO ACTION: see
     /// ``deleting(_:)``.
     let tied: [Part]
-    /// Keys onto the files of Storage that do not let these go.
+    /// The tables that lose rows with the files of Storage, and by which keys.
+    let goingWithFiles: CascadeReach
+    /// Keys onto files, and onto rows that go with them, which do not let these go.
     let ontoFiles: [ForeignKey]
     /// Rights that are missing to see what refers by these.
     let faultsOntoFiles: [Blocker]
@@ -94,9 +96,13 @@ package struct DeletionPlan: Sendable, Hashable {
         }
         touched = lost.union(changed).sorted()
         refusing = onward.filter(\.mayRefuse)
-        let files = TableName("storage", "objects")
-        ontoFiles = lost.contains(files) ? [] : catalog.foreignKeys.filter { $0.target == files && $0.mayRefuse }
-        faultsOntoFiles = Set(ontoFiles.map(\.table)).sorted().flatMap { catalog.faults(of: $0, isRoot: false) }
+        let withFiles = CascadeReach(from: [.files], by: catalog.foreignKeys)
+        goingWithFiles = withFiles
+        ontoFiles =
+            lost.contains(.files) ? [] : catalog.foreignKeys.filter { withFiles.reaches($0.target) && $0.mayRefuse }
+        faultsOntoFiles = Set(ontoFiles.flatMap { withFiles.tables(above: $0.target).union([$0.table]) })
+            .subtracting([.files]).sorted()
+            .flatMap { catalog.faults(of: $0, isRoot: false) }
         unindexed = onward.filter { !$0.isIndexed }
         triggers = catalog.triggersThatRun(onDeleteFrom: lost, onUpdateOf: changed)
         reachingOutside = triggers.filter(\.reachesOutside)
@@ -113,64 +119,6 @@ package struct DeletionPlan: Sendable, Hashable {
             triggers.map(Question.trigger) + unidentified.map(Question.identity) + checked.map(Question.checks)
             + (unreached + leftToCascades + ontoPartitions).map(Question.key)
         faults = reach.tables.flatMap { catalog.faults(of: $0, isRoot: roots.contains($0)) }
-    }
-
-    /// The rows of a table which an account's deletion takes along.
-    ///
-    /// Self-references and cycles are followed once around; what lies deeper goes by the cascade all the same, and what
-    /// refuses there is told by a trial.
-    func goingRows(of part: Part, user: UUID) -> WaysToRows {
-        WaysToRows(rows: part.rows, conditions: ways(to: part.table, user: user, without: []))
-    }
-
-    /// The rows of a table that an account's deletion takes along before the account and its own profile go.
-    func rowsGoingBeforehand(of part: Part, user: UUID) -> WaysToRows {
-        let ways = ways(to: part.table, user: user, without: [])
-        guard let own = ownRow(in: part.table, of: user) else { return WaysToRows(rows: part.rows, conditions: ways) }
-        return WaysToRows(rows: part.rows, conditions: ways.map { "\($0) and not (\(own))" })
-    }
-
-    /// The condition that holds of those rows of a table that go with the account.
-    func condition(forRowsGoingFrom table: TableName, user: UUID) -> Statement {
-        let ways = ways(to: table, user: user, without: [])
-        guard let first = ways.first else { return "false" }
-        return ways.dropFirst().reduce("(" + first) { $0 + " or " + $1 } + ")"
-    }
-
-    /// The conditions of rows of a table that go, one for the account's own row and for each key by which they are
-    /// reached.
-    private func ways(to table: TableName, user: UUID, without visited: Set<TableName>) -> [Statement] {
-        let own = ownRow(in: table, of: user).map { [$0] } ?? []
-        let passed = visited.union([table])
-        return own + reaching(table, without: visited).map { rows(referringBy: $0, user: user, without: passed) }
-    }
-
-    /// The condition of the account's own row, which is the account or its profile.
-    func ownRow(in table: TableName, of user: UUID) -> Statement? {
-        if table == .users { return "\(identifier: "id") = \(user)" }
-        guard let profiles, profiles.table == table else { return nil }
-        return "\(identifier: profiles.key) = \(user)"
-    }
-
-    /// The keys by which rows are reached from tables that were not passed yet.
-    ///
-    /// A profile that goes may take others along; elsewhere rows that refer to their own table are mostly one
-    /// account's.
-    private func reaching(_ table: TableName, without visited: Set<TableName>) -> [ForeignKey] {
-        let keys = parts.first { $0.table == table }?.reachedBy ?? []
-        return keys.filter { !visited.contains($0.target) && ($0.target != table || table == profiles?.table) }
-    }
-
-    /// The condition of rows that refer by a key to rows which go.
-    func rows(referringBy key: ForeignKey, user: UUID, without visited: Set<TableName> = []) -> Statement {
-        // To the account's own row alone.
-        let isByID =
-            key.target == .users
-            ? key.targetColumns == ["id"] : profiles?.isKey(key.targetColumns, of: key.target) ?? false
-        if isByID, reaching(key.target, without: visited).isEmpty, let column = key.columns.first {
-            return "\(identifier: column) = \(user)"
-        }
-        return key.refers(toRowsWhereAny: ways(to: key.target, user: user, without: visited))
     }
 }
 
@@ -189,12 +137,7 @@ extension ForeignKey {
 
 extension DeletionCatalog.Profiles {
     /// Whether a foreign key is the one by which a profile is its account's own.
-    fileprivate func isOwn(_ key: ForeignKey) -> Bool {
-        isKey(key.columns, of: key.table) && key.target == .users
-    }
-
-    /// Whether these are the columns of the primary key.
-    fileprivate func isKey(_ columns: [String], of table: TableName) -> Bool {
-        self.table == table && columns == [key]
+    fileprivate func isOwn(_ foreignKey: ForeignKey) -> Bool {
+        foreignKey.table == table && foreignKey.columns == [key] && foreignKey.target == .users
     }
 }

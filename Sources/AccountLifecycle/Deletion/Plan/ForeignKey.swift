@@ -22,6 +22,9 @@ package struct TableName: Sendable, Hashable, Comparable, CustomStringConvertibl
 
     /// Where accounts are.
     static let users = TableName("auth", "users")
+
+    /// Where files are.
+    static let files = TableName("storage", "objects")
 }
 
 /// A foreign key as the catalog has it.

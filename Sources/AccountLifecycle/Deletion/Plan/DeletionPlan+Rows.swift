@@ -1,0 +1,56 @@
+import Postgres
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Which rows are an account's.
+extension DeletionPlan {
+    /// The rows of a table which an account's deletion takes along.
+    ///
+    /// Of what lies further around a cycle, what refuses is told by a trial.
+    func goingRows(of part: Part, user: UUID) -> WaysToRows {
+        WaysToRows(rows: part.rows, conditions: ways(of: user).ways(to: part.table))
+    }
+
+    /// The rows of a table that an account's deletion takes along before the account and its own profile go.
+    func rowsGoingBeforehand(of part: Part, user: UUID) -> WaysToRows {
+        let ways = ways(of: user).ways(to: part.table)
+        guard let own = ownRow(in: part.table, of: user) else { return WaysToRows(rows: part.rows, conditions: ways) }
+        return WaysToRows(rows: part.rows, conditions: ways.map { "\($0) and not (\(own))" })
+    }
+
+    /// The condition that holds of those rows of a table that go with the account.
+    func condition(forRowsGoingFrom table: TableName, user: UUID) -> Statement {
+        let ways = ways(of: user).ways(to: table)
+        guard let first = ways.first else { return "false" }
+        return ways.dropFirst().reduce("(" + first) { $0 + " or " + $1 } + ")"
+    }
+
+    /// The condition of rows that refer by a key to rows which go.
+    func rows(referringBy key: ForeignKey, user: UUID) -> Statement { ways(of: user).rows(referringBy: key) }
+
+    /// The condition of the account's own row, which is the account or its profile.
+    func ownRow(in table: TableName, of user: UUID) -> Statement? { ownRows(of: user)[table]?.condition }
+
+    /// A profile that goes may take others along; elsewhere rows that refer to their own table are mostly one account's.
+    private func ways(of user: UUID) -> CascadeWays {
+        CascadeWays(
+            keys: Dictionary(parts.map { ($0.table, $0.reachedBy) }) { first, _ in first },
+            roots: ownRows(of: user),
+            followedWithin: Set([profiles?.table].compactMap(\.self))
+        )
+    }
+
+    /// The account, and its own profile.
+    private func ownRows(of user: UUID) -> [TableName: CascadeWays.Root] {
+        func row(_ column: String) -> CascadeWays.Root {
+            CascadeWays.Root(condition: "\(identifier: column) = \(user)", key: (column: column, value: "\(user)"))
+        }
+        var rows = [TableName.users: row("id")]
+        if let profiles { rows[profiles.table] = row(profiles.key) }
+        return rows
+    }
+}
