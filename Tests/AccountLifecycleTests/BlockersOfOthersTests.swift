@@ -34,10 +34,17 @@ import Testing
                 """
             )
             let before = try await other.calls()
-            let preview = try await stage.pool.withConnection { connection in
-                try await DeletionPreview.read(person.id, policy: Stage.swift, asksTriggers: false, on: connection)
+            for asksTriggers in [false, true] {
+                let preview = try await stage.pool.withConnection { connection in
+                    try await DeletionPreview.read(
+                        person.id,
+                        policy: Stage.swift,
+                        asksTriggers: asksTriggers,
+                        on: connection
+                    )
+                }
+                #expect(preview?.blockers.isEmpty == true)
             }
-            #expect(preview?.blockers.isEmpty == true)
             let request = try await stage.request(person)
             #expect(try await stage.drive(request) == .ended(.verified))
             let after = try await other.calls()

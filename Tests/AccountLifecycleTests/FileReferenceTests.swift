@@ -23,7 +23,8 @@ import Testing
             let (person, other) = (try await stage.fullAccount(), try await stage.fullAccount("berta"))
             try await stage.sql("insert into public.scans select owner, id from storage.objects")
             let request = try await stage.request(person)
-            try await stage.drive(request)
+            let driver = DeletionDriver(stage.services())
+            _ = try await driver.drive(request)
             #expect(try await stage.state(request) == "blocked")
             let blockers = try #require(try await stage.situation(request)?.blockers)
             #expect(blockers.map(\.table) == ["public.scans"])
@@ -43,7 +44,8 @@ import Testing
                 add foreign key (file) references storage.objects on delete cascade
                 """
             )
-            #expect(try await stage.drive(request) == .ended(.verified))
+            // The catalog is read anew at once: the key that refused is no longer there.
+            #expect(try await driver.drive(request) == .ended(.verified))
             #expect(try await stage.count("select from public.scans where owner = \(other.id)") == 3)
         }
     }

@@ -38,12 +38,12 @@ package struct DeletionPreview: Sendable {
 
     package let user: UUID
     package let tables: [Table]
-    package let blockers: [Blocker]
+    package private(set) var blockers: [Blocker]
     package let unindexed: [ForeignKey]
     package let triggers: [DeletionCatalog.Trigger]
     /// What was to be asked and was not: see ``BlockerSearch/Answer/unknown(_:)``, or all, where something else stands
     /// in the way.
-    package let untried: [DeletionPlan.Question]
+    package private(set) var untried: [DeletionPlan.Question] = []
     /// The buckets with objects, of the account's or shared, sorted.
     package let buckets: [Bucket]
     /// How many objects of nobody its profile alone names of which nobody decided whose they are.
@@ -87,35 +87,37 @@ package struct DeletionPreview: Sendable {
         asksTriggers: Bool,
         on connection: isolated Connection
     ) async throws -> DeletionPreview? {
-        // A delete cannot be tried in a transaction that only reads.
-        guard !asksTriggers, !connection.isInTransaction else {
-            return try await look(at: user, policy: policy, asksTriggers: asksTriggers, on: connection)
+        let found: (preview: DeletionPreview, plan: DeletionPlan)?
+        // Whoever has a transaction open rolls it back.
+        if connection.isInTransaction {
+            found = try look(at: user, policy: policy, on: connection)
+        } else {
+            found = try await connection.reading { connection -> (preview: DeletionPreview, plan: DeletionPlan)? in
+                try look(at: user, policy: policy, on: connection)
+            }
         }
-        return try await connection.reading { connection -> DeletionPreview? in
-            try await look(at: user, policy: policy, asksTriggers: false, on: connection)
+        guard let found else { return nil }
+        var preview = found.preview
+        guard asksTriggers else { return preview }
+        if preview.blockers.isEmpty {
+            switch try await BlockerSearch(found.plan, user: user).askTriggers(on: connection) {
+            case .pass: break
+            case .refusal(let blocker): preview.blockers = [blocker]
+            case .unknown(let questions): preview.untried = questions
+            }
+        } else {
+            preview.untried = found.plan.questions
         }
+        return preview
     }
 
     private static func look(
         at user: UUID,
         policy: DeletionPolicy,
-        asksTriggers: Bool,
         on connection: isolated Connection
-    ) async throws -> DeletionPreview? {
+    ) throws -> (preview: DeletionPreview, plan: DeletionPlan)? {
         guard let identifiers = try IdentifierCollection.read(of: user, on: connection) else { return nil }
         let plan = DeletionPlan(try DeletionCatalog.read(on: connection))
-        let search = BlockerSearch(plan, user: user)
-        var blockers = try search.run(maximumRows: policy.maximumRows, on: connection)
-        var untried: [DeletionPlan.Question] = []
-        if asksTriggers, !blockers.isEmpty {
-            untried = plan.questions
-        } else if asksTriggers {
-            switch try await search.askTriggers(on: connection) {
-            case .pass: break
-            case .refusal(let blocker): blockers = [blocker]
-            case .unknown(let questions): untried = questions
-            }
-        }
         let found =
             try AccountObjects.find(
                 of: [user],
@@ -124,14 +126,13 @@ package struct DeletionPreview: Sendable {
                 on: connection
             )[user] ?? .init()
         let going = found.objects.filter { policy.buckets.contains($0.bucket) }
-        blockers += try plan.blockers(ofDeleting: going, on: connection)
-        return DeletionPreview(
+        let preview = DeletionPreview(
             user: user,
             tables: try tables(of: plan, user, on: connection),
-            blockers: blockers,
+            blockers: try BlockerSearch(plan, user: user).run(maximumRows: policy.maximumRows, on: connection)
+                + plan.blockers(ofDeleting: going, on: connection),
             unindexed: plan.unindexed,
             triggers: plan.triggers,
-            untried: untried,
             buckets: buckets(of: found, policy),
             undecidedFiles: found.undecided,
             clientIDs: try connection.query(
@@ -151,6 +152,7 @@ package struct DeletionPreview: Sendable {
                 as: Bool.self
             )
         )
+        return (preview, plan)
     }
 
     /// The tables that lose rows, and how many.
