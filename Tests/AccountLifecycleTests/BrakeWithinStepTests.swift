@@ -29,56 +29,6 @@ import Testing
         }
     }
 
-    /// The word comes when the worker has looked for the last time, and has not committed yet what cannot be undone: that
-    /// Apple is asked, or the receipt.
-    @Test(arguments: [
-        (
-            DeletionStep.revokeApple, "select from accountctl.deletion_steps where step = 'revoke_apple' for update",
-            "select from accountctl.deletion_steps where step = 'revoke_apple' and facts is not null", "held"
-        ),
-        (
-            .receipt, "lock table accountctl.deletion_receipts in exclusive mode",
-            "select from accountctl.deletion_receipts", "verified"
-        ),
-    ])
-    func aPauseOfEverythingWaitsForWhatIsAboutToBeCommitted(
-        _ step: DeletionStep,
-        _ holdingUp: String,
-        _ committed: String,
-        _ state: String
-    ) async throws {
-        try await Stage.with { stage in
-            let request = try await stage.request(try await stage.fullAccount())
-            let desk = DeletionDesk(Operator(name: "test", hashKey: stage.vault.hashKey), patience: .seconds(60))
-            let (begun, begin) = AsyncStream.makeStream(of: Void.self)
-            let (locked, lock) = AsyncStream.makeStream(of: Void.self)
-            let drive = Task {
-                defer { begin.finish() }
-                return try await stage.drive(request, once: .begun(step)) {
-                    begin.finish()
-                    for await _ in locked {}
-                }
-            }
-            for await _ in begun {}
-            let pausing = try await stage.admin.withTransaction { other in
-                defer { lock.finish() }
-                try other.execute(Statement(unsafeSQL: holdingUp))
-                lock.finish()
-                try await other.waitUntilSomebodyIsBlocked()
-                let pausing = Task {
-                    _ = try await stage.pool.withConnection { try await desk.pauseAll(reason: "test", on: $0) }
-                    return try await stage.count(Statement(unsafeSQL: committed))
-                }
-                try await stage.database.waitUntilBlocked(sessions: 2)
-                return pausing
-            }
-            #expect(try await pausing.value == 1, "the word was given before it was committed")
-            _ = try await drive.value
-            #expect(try await stage.state(request) == state)
-            #expect(stage.sandbox.journal.count(.appleRevoke) == 1)
-        }
-    }
-
     /// Anybody who signs in to the database may take it, and keep it.
     @Test func whoKeepsTheBrakesFromAStepIsNamed() async throws {
         try await Stage.with { stage in

@@ -8,6 +8,11 @@ import Postgres
 
 /// What stops a request wherever it stands, in one place for everybody who looks: conditions on `r`, a row of
 /// `deletion_requests`, and `b`, the row of `deletion_brakes`.
+///
+/// Whoever locks more than one of these takes them in this order, and so waits for nobody who waits for it: what is
+/// shared of objects, the job, which is the fence, the request, the account, the brake of everything, and the hourly
+/// ceiling. Those that everybody passes come last: whoever has to wait for a request keeps nobody else waiting, and sees
+/// a pause that came meanwhile.
 enum DeletionBrakes {
     /// An operator paused the request, or everything.
     static let isPaused: Statement = "(r.paused_at is not null or b.paused_at is not null)"
@@ -71,7 +76,6 @@ extension DeletionBrakes {
     ///
     /// Whoever pauses one or all comes before and is seen, or waits.
     static func hold(of users: [UUID], on connection: isolated Connection) throws {
-        try connection.execute("select set_config('synchronous_commit', 'off', true), \(holding)")
         try connection.execute(
             """
             select
@@ -81,6 +85,7 @@ extension DeletionBrakes {
             for share
             """
         )
+        try connection.execute("select set_config('synchronous_commit', 'off', true), \(holding)")
     }
 }
 
@@ -100,23 +105,34 @@ extension DeletionRun {
         return record.facts.now
     }
 
-    /// Looks again with the brake of everything held until the transaction ends: whoever pauses everything comes before
-    /// and is seen, or waits until what is decided here is committed.
+    /// Looks again with the request and the brake of everything held until the transaction ends: whoever pauses one or
+    /// everything comes before and is seen, or waits until what is decided here is committed.
     ///
     /// - Returns: When it looked, by the database's clock.
     @discardableResult
     func holdBrakesAndLookAgain(_ step: DeletionStep, on connection: isolated Connection) throws -> Date {
-        try connection.execute("select \(DeletionBrakes.holding)")
+        try connection.execute(
+            """
+            select \(DeletionBrakes.holding)
+            from (
+                select
+                from accountctl.deletion_requests
+                where id = \(record.id)
+                for no key update
+            ) as request
+            """
+        )
         return try lookAgain(step, on: connection)
     }
 
-    /// Locks the request's row and the account's, where there is one, for the rest of the transaction, and looks again:
-    /// nobody can pause or cancel the request, nor hold, delete or replace the account, before the transaction ends.
+    /// Locks the request's row and the account's, where there is one, and holds the brake of everything for the rest of
+    /// the transaction, and looks again: nobody can pause or cancel the request, nor hold, delete or replace the account,
+    /// before the transaction ends; a pause of everything comes before and is seen, or waits.
     ///
     /// - Returns: Whether the account is there.
     @discardableResult
     func lockAndLookAgain(_ step: DeletionStep, on connection: isolated Connection) throws -> Bool {
-        // In the order in which an operator's act takes them: the second is not read before the first is held.
+        // The second is not read before the first is held.
         let isThere = try connection.one(
             """
             with request as materialized (
@@ -135,7 +151,7 @@ extension DeletionRun {
             """,
             as: Bool.self
         )
-        try lookAgain(step, on: connection)
+        try holdBrakesAndLookAgain(step, on: connection)
         return isThere
     }
 }

@@ -13,11 +13,19 @@ package enum PendingRevocation {
     static let personReturned = "person_returned"
 
     /// What became of one.
-    private enum Outcome {
+    private enum Outcome: Sendable {
         case apple(AppleGateway.Revocation)
         /// The person has an account again. Revoking would end the authorisation that this account lives on, and its
         /// own erasure revokes what it holds then; of the old one is told that it was not revoked.
         case personReturned
+    }
+
+    /// What is to be done about one.
+    private enum Decision: Sendable {
+        /// Apple is asked to revoke this.
+        case ask(Secret<String>)
+        /// Apple is not asked; without an outcome, since an operator stopped it.
+        case leave(Outcome?)
     }
 
     /// Tries those that are due, oldest try first (an hour apart, doubling up to a day), and gives up those that were
@@ -35,11 +43,8 @@ package enum PendingRevocation {
         var resting: Set<String> = []
         for due in try await findDue(with: services) where !resting.contains(due.clientID) {
             try Task.checkCancellation()
-            let outcome = try await services.apple.inTurn { () -> Outcome? in
-                // Since they were read, and the line may have been long.
-                if try await isStopped(due.request, services) { return nil }
-                return try await attempt(due, with: services, lease: lease)
-            }
+            // In turn it is looked at anew: the line may be long.
+            let outcome = try await services.apple.inTurn { try await attempt(due, with: services, lease: lease) }
             guard let outcome else { continue }
             switch outcome {
             // No try: when the client id is taken again it is their turn at once.
@@ -60,25 +65,37 @@ package enum PendingRevocation {
         }
     }
 
-    /// Has Apple revoke it, unless the person has an account again.
+    /// Has Apple revoke it, unless an operator stopped it, of which comes nothing, or the person has an account again.
     private static func attempt(
         _ due: Due,
         with services: DeletionServices,
         lease: DeletionDriver.LeaseCheck?
-    ) async throws -> Outcome {
+    ) async throws -> Outcome? {
+        let keys = services.vault.keys
+        switch try await services.pool.withTransaction({ try look(at: due, by: keys, on: $0) }) {
+        case .leave(let outcome): return outcome
+        case .ask(let token):
+            try lease?(services.apple.longestCall)
+            return .apple(try await services.apple.revoke(token, clientID: due.clientID))
+        }
+    }
+
+    /// Decides with the brake of everything held until the transaction ends: whoever pauses everything comes before and
+    /// is seen, or waits until it is decided.
+    private static func look(at due: Due, by keys: KeyRing, on connection: isolated Connection) throws -> Decision {
+        try connection.execute("select \(DeletionBrakes.holding)")
+        if try connection.one("select \(isStopped("\(due.request)"))", as: Bool.self) { return .leave(nil) }
         do {
-            let keys = services.vault.keys
             let token = try keys.openText(due.token, for: context(binding: due.binding, clientID: due.clientID))
             let subject = try due.subject.map {
                 try keys.openText($0, for: subjectContext(binding: due.binding, clientID: due.clientID)).reveal()
             }
-            if let subject, try await hasReturned(subject, besides: due.request, with: services) {
-                return .personReturned
+            if let subject, try hasReturned(subject, besides: due.request, on: connection) {
+                return .leave(.personReturned)
             }
-            try lease?(services.apple.longestCall)
-            return .apple(try await services.apple.revoke(token, clientID: due.clientID))
+            return .ask(token)
         } catch let error as SealingError {
-            return .apple(.trouble(Situation(.sealingKeyMissing, detail: "\(error)")))
+            return .leave(.apple(.trouble(Situation(.sealingKeyMissing, detail: "\(error)"))))
         }
     }
 
@@ -100,39 +117,31 @@ package enum PendingRevocation {
         """
     }
 
-    private static func isStopped(_ request: UUID?, _ services: DeletionServices) async throws -> Bool {
-        try await services.pool.withConnection { connection in
-            try connection.one("select \(isStopped("\(request)"))", as: Bool.self)
-        }
-    }
-
     /// Whether somebody has an account again; the one that a request is erasing may be there still.
     private static func hasReturned(
         _ subject: String,
         besides request: UUID?,
-        with services: DeletionServices
-    ) async throws -> Bool {
-        try await services.pool.withConnection { connection in
-            try connection.one(
-                """
-                select exists (
-                    select
-                    from auth.identities as i
-                    where i.provider = 'apple'
-                      and i.provider_id = \(subject)
-                      and not exists (
-                          select
-                          from accountctl.deletion_requests as r
-                          where r.id = \(request)
-                            and r.user_id = i.user_id
-                            and r.finished_at is null
-                            and not \(DeletionBrakes.isOtherAccount)
-                      )
-                )
-                """,
-                as: Bool.self
+        on connection: isolated Connection
+    ) throws -> Bool {
+        try connection.one(
+            """
+            select exists (
+                select
+                from auth.identities as i
+                where i.provider = 'apple'
+                  and i.provider_id = \(subject)
+                  and not exists (
+                      select
+                      from accountctl.deletion_requests as r
+                      where r.id = \(request)
+                        and r.user_id = i.user_id
+                        and r.finished_at is null
+                        and not \(DeletionBrakes.isOtherAccount)
+                  )
             )
-        }
+            """,
+            as: Bool.self
+        )
     }
 
     private static func record(_ outcome: Outcome, of due: Due, with services: DeletionServices) async throws {

@@ -55,9 +55,7 @@ extension DeletionRun {
         // Reads all profiles: before anybody has to wait for our locks.
         if try isLastToNameAnObject(in: plan.profiles, on: connection) { return .back(to: .deleteAvatars) }
         try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
-        // The last look at the brakes: nothing can be undone after this. A pause of everything is seen, or waits for
-        // us.
-        try connection.execute("select \(DeletionBrakes.holding)")
+        // The last look at the brakes: nothing can be undone after this.
         if try lockAndLookAgain(.deleteRows, on: connection) {
             // A team's transfer or support may have given the account an address since the lock-out: nothing tells of
             // it any more once the rows are gone. Before Apple, whose step forgets the name of a grant that came late.
@@ -177,7 +175,6 @@ extension DeletionRun {
         try await patiently(isSlow: !plan.reachingOutside.isEmpty) { deadline in
             try await services.pool.withTransaction { connection in
                 try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
-                try connection.execute("select \(DeletionBrakes.holding)")
                 try lockAndLookAgain(.deleteRows, on: connection)
                 let rows = try connection.execute(deleting, deadline: deadline)
                 if rows > 0 { try journal.add(["batched_rows": rows], to: .deleteRows, on: connection) }

@@ -1,0 +1,149 @@
+import Foundation
+import Postgres
+import Sandbox
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+/// A pause of everything whose word comes when a worker has looked for the last time, and has not committed yet what
+/// cannot be undone.
+@Suite(.timeLimit(.minutes(5))) struct BrakeBeforeCommitTests {
+    /// What a worker is about to commit.
+    enum Moment: CaseIterable {
+        /// That Apple is asked.
+        case asking
+        /// That a credential is given up.
+        case givingUp
+        /// That the step at Apple is done, where nothing is held.
+        case concluding
+        case receipt
+
+        var step: DeletionStep { self == .receipt ? .receipt : .revokeApple }
+
+        /// Keeps the worker from what it writes.
+        var holdingUp: Statement {
+            switch self {
+            case .asking, .concluding:
+                "select from accountctl.deletion_steps where step = 'revoke_apple' for update"
+            case .givingUp: "select from accountctl.apple_credentials for update"
+            case .receipt: "lock table accountctl.deletion_receipts in exclusive mode"
+            }
+        }
+
+        /// Has a row once it is committed.
+        var committed: Statement {
+            switch self {
+            case .asking: "select from accountctl.deletion_steps where step = 'revoke_apple' and facts is not null"
+            case .givingUp: "select from accountctl.deletion_requests where apple_counts <> '{}'"
+            case .concluding:
+                "select from accountctl.deletion_steps where step = 'revoke_apple' and outcome is not null"
+            case .receipt: "select from accountctl.deletion_receipts"
+            }
+        }
+
+        var calls: Int { self == .asking || self == .receipt ? 1 : 0 }
+    }
+
+    /// A request of an account whose worker comes to that moment; locked out, but before a receipt.
+    private func makeRequest(comingTo moment: Moment, on stage: Stage) async throws -> UUID {
+        switch moment {
+        case .asking, .receipt: return try await stage.request(try await stage.fullAccount())
+        case .concluding: return try await stage.request(try await stage.signUp())
+        case .givingUp:
+            let person = try await stage.signUp()
+            let other = try await stage.signUp("berta", apple: false)
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+            try await stage.sql(
+                """
+                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
+                values ('moved', \(other.id), '{}', 'apple', now())
+                """
+            )
+            try await stage.sql(
+                """
+                insert into accountctl.apple_credentials (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
+                values (\(person.id), 'com.example.web', 'moved', 'x', 'test1')
+                """
+            )
+            return request
+        }
+    }
+
+    @Test(arguments: Moment.allCases) func itWaitsForWhatIsAboutToBeCommitted(_ moment: Moment) async throws {
+        try await Stage.with { stage in
+            let request = try await makeRequest(comingTo: moment, on: stage)
+            let desk = DeletionDesk(Operator(name: "test", hashKey: stage.vault.hashKey), patience: .seconds(60))
+            let (begun, begin) = AsyncStream.makeStream(of: Void.self)
+            let (locked, lock) = AsyncStream.makeStream(of: Void.self)
+            let drive = Task {
+                defer { begin.finish() }
+                return try await stage.drive(request, once: .begun(moment.step)) {
+                    begin.finish()
+                    for await _ in locked {}
+                }
+            }
+            for await _ in begun {}
+            let pausing = try await stage.admin.withTransaction { other in
+                defer { lock.finish() }
+                try other.execute(moment.holdingUp)
+                lock.finish()
+                try await other.waitUntilSomebodyIsBlocked()
+                let pausing = Task {
+                    _ = try await stage.pool.withConnection { try await desk.pauseAll(reason: "test", on: $0) }
+                    return try await stage.count(moment.committed)
+                }
+                try await stage.database.waitUntilBlocked(sessions: 2)
+                return pausing
+            }
+            #expect(try await pausing.value == 1, "the word was given before it was committed")
+            _ = try await drive.value
+            #expect(try await stage.state(request) == (moment == .receipt ? "verified" : "held"))
+            #expect(stage.sandbox.journal.count(.appleRevoke) == moment.calls)
+        }
+    }
+
+    /// One order for all: who waits for an account keeps nobody from pausing everything, and sees that.
+    @Test func whoWaitsForAnAccountDoesNotHoldTheBrake() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .begun(.deleteRows)))
+            let (drive, isFree) = try await stage.admin.withTransaction { other in
+                try other.execute("select from auth.users where id = \(person.id) for update")
+                let drive = Task { try await stage.drive(request) }
+                try await other.waitUntilSomebodyIsBlocked()
+                let isFree = try other.one(
+                    "select pg_try_advisory_xact_lock(hashtextextended('accountctl.deletion_brakes', 0))",
+                    as: Bool.self
+                )
+                try other.execute("update accountctl.deletion_brakes set paused_at = now()")
+                return (drive, isFree)
+            }
+            _ = try await drive.value
+            #expect(isFree)
+            #expect(try await stage.situation(request)?.code == .paused)
+            #expect(try await stage.count("select from auth.users where id = \(person.id)") == 1)
+        }
+    }
+
+    /// Of an account that may be gone; the line at Apple may be long.
+    @Test func aLateRevocationWaitsForAWordThatIsBeingGiven() async throws {
+        try await Stage.with { stage in
+            _ = try await stage.erasedWithoutApple()
+            stage.sandbox.faults.clearAll()
+            try await stage.testApple()
+            let calls = stage.sandbox.journal.count(.appleRevoke)
+            let retry = try await stage.admin.withTransaction { pausing in
+                try pausing.execute("select \(DeletionBrakes.awaiting)")
+                let retry = Task { try await stage.retryRevocations() }
+                try await pausing.waitUntilSomebodyIsBlocked()
+                try pausing.execute("update accountctl.deletion_brakes set paused_at = now()")
+                return retry
+            }
+            #expect(try await retry.value == 1)
+            #expect(stage.sandbox.journal.count(.appleRevoke) == calls)
+        }
+    }
+}
