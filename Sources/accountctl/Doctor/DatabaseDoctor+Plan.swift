@@ -5,11 +5,12 @@ extension DatabaseDoctor {
     /// What would stop or slow the deletion of any account, by the catalog.
     func deletionPlan(on connection: isolated Connection) throws -> [DoctorFinding] {
         let plan = DeletionPlan(try DeletionCatalog.read(on: connection))
-        var findings = plan.refusing.map(Self.blocking)
+        let ontoFiles = plan.ontoFiles.filter { !plan.refusing.contains($0) }
+        var findings = (plan.refusing + ontoFiles).map(Self.blocking)
         findings += plan.unindexed.filter { $0.table.schema != "accountctl" }.map(Self.slow)
         findings += plan.triggers.filter { $0.table.schema != "storage" }.map(Self.running)
         findings += plan.reachingOutside.filter { $0.table.schema != "storage" }.map(Self.reachingOutside)
-        findings += plan.faults.map(Self.missing)
+        findings += (plan.faults + plan.faultsOntoFiles).map(Self.missing)
         findings += try owners(plan, on: connection)
         return findings.isEmpty ? [.ok("deletion.plan", "nothing in the catalog stops a deletion")] : findings
     }
@@ -19,7 +20,7 @@ extension DatabaseDoctor {
             .warning,
             "deletion.blocking_key",
             "\(key.table) refers to \(key.target) by \(key.name) without ON DELETE CASCADE or SET NULL",
-            why: "An account that has rows there cannot be deleted.",
+            why: "An account that has rows there, or whose files have, cannot be deleted.",
             todo: "Decide what happens to these rows: give the key a delete rule, or delete them first."
         )
     }

@@ -112,12 +112,15 @@ struct DoctorDatabaseTests {
                 """
                 create table public.posts (id int primary key, author uuid references auth.users);
                 create table public.likes (author uuid references auth.users on delete cascade);
+                create table public.scans (file uuid references storage.objects);
                 create function public.refuse() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
                 create trigger keep before delete on public.likes for each row execute function public.refuse();
                 """
             )
             #expect(try await deployment.find("deletion.blocking_key", "warning").contains("public.posts"))
             let (_, findings) = try await deployment.examine()
+            // Files go before rows.
+            #expect(findings.contains { $0.code == "deletion.blocking_key" && $0.what.contains("public.scans") })
             let unindexed = findings.filter { $0.code == "deletion.missing_index" }.map(\.what).joined()
             #expect(unindexed.contains("public.posts") && unindexed.contains("public.likes"))
             #expect(findings.contains { $0.code == "deletion.trigger" && $0.what.contains("keep") }, "\(findings)")

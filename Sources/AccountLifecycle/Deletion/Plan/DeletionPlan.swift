@@ -60,9 +60,9 @@ package struct DeletionPlan: Sendable, Hashable {
     /// The tables that lose rows with the files of Storage, and by which keys.
     let goingWithFiles: CascadeReach
     /// Keys onto files, and onto rows that go with them, which do not let these go.
-    let ontoFiles: [ForeignKey]
+    package let ontoFiles: [ForeignKey]
     /// Rights that are missing to see what refers by these.
-    let faultsOntoFiles: [Blocker]
+    package let faultsOntoFiles: [Blocker]
     /// Keys that are followed without an index.
     package let unindexed: [ForeignKey]
     /// Triggers and rules that run on the way: where rows go, and where a key is set to NULL or a default.
