@@ -72,7 +72,9 @@ package enum DeletionUpkeep {
                 try connection.execute(
                     """
                     update accountctl.deletion_requests
-                    set sealed_identifiers = \(sealed.text), sealing_key_id = \(sealed.keyID.text)
+                    set sealed_identifiers = \(sealed.text),
+                        sealing_key_id = \(sealed.keyID.text),
+                        without_identifiers = without_identifiers or \(IdentifierCollection.areLost)
                     where id = \(request) and finished_at is null and sealed_identifiers is null
                     """
                 )

@@ -15,6 +15,17 @@ import Postgres
 ///
 /// What we hold ourselves of Apple is an account's own while no other has that identity.
 enum IdentifierCollection {
+    /// Whether some are lost of a request whose identifiers are stored: of an account that was soft-deleted before any
+    /// were, the auth server keeps hashes in place of what it was recognised by.
+    static let areLost: Statement = """
+        exists (
+            select
+            from auth.users as u
+            where u.id = user_id
+              and u.deleted_at <= case when sealed_identifiers is null then clock_timestamp() else requested_at end
+        )
+        """
+
     /// Every identifier of an account; nil when there is no such account.
     static func read(of user: UUID, on connection: isolated Connection) throws -> [Identifier]? {
         try read(of: [user], on: connection)[user]

@@ -99,8 +99,6 @@ extension DeletionRun {
     }
 
     /// Records the lock-out, and bans the account; `bannedUntil` is the ban that it comes in place of.
-    ///
-    /// Of an account that was soft-deleted before, the auth server keeps hashes in place of what it was recognised by.
     private func ban(before bannedUntil: String?, on connection: isolated Connection) throws {
         try connection.execute(
             """
@@ -110,11 +108,6 @@ extension DeletionRun {
                     settle_after = clock_timestamp() + \(services.settling.wholeSeconds) * interval '1 second',
                     banned_until_before = \(bannedUntil)::timestamptz,
                     counted_at = coalesce(counted_at, clock_timestamp()),
-                    without_identifiers = without_identifiers or exists (
-                        select
-                        from auth.users as u
-                        where u.id = user_id and u.deleted_at <= requested_at
-                    ),
                     apple_waiting_since = null,
                     state = 'running'
                 where id = \(record.id)

@@ -120,7 +120,9 @@ extension DeletionRun {
     func storing(_ sealed: SealedText) -> Statement {
         """
         update accountctl.deletion_requests
-        set sealed_identifiers = \(sealed.text), sealing_key_id = \(sealed.keyID.text)
+        set sealed_identifiers = \(sealed.text),
+            sealing_key_id = \(sealed.keyID.text),
+            without_identifiers = without_identifiers or \(IdentifierCollection.areLost)
         where id = \(record.id) and finished_at is null
         """
     }
