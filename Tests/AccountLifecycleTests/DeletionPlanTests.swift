@@ -162,4 +162,13 @@ import Testing
         // A cascade needs no right of ours on the table it empties.
         #expect(faults.map(\.detail) == ["DELETE", "row-level security applies to this role", "SELECT"])
     }
+
+    /// Rows that refer without a cascade are counted: where they cannot be seen, the table is named.
+    @Test func rightsMissingOnWhatRefusesAreFaultsToo() {
+        var catalog = DeletionCatalog(foreignKeys: [key("orders_user", "orders", rule: .noAction)])
+        catalog.rights[TableName("public", "orders")] = .init(mayRead: false, mayDelete: false, hidesRows: true)
+        let faults = DeletionPlan(catalog).faults
+        #expect(faults.map(\.table) == ["public.orders", "public.orders"])
+        #expect(faults.map(\.code) == [.missingRight, .hiddenRows])
+    }
 }

@@ -118,7 +118,9 @@ package struct DeletionPlan: Sendable, Hashable {
         questions =
             triggers.map(Question.trigger) + unidentified.map(Question.identity) + checked.map(Question.checks)
             + (unreached + leftToCascades + ontoPartitions).map(Question.key)
-        faults = reach.tables.flatMap { catalog.faults(of: $0, isRoot: roots.contains($0)) }
+        // What refuses is counted, too.
+        faults = (reach.tables + Set(refusing.map(\.table)).subtracting(lost).sorted())
+            .flatMap { catalog.faults(of: $0, isRoot: roots.contains($0)) }
     }
 }
 
