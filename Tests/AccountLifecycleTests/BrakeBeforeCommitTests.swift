@@ -45,7 +45,7 @@ import Testing
         var calls: Int { self == .asking || self == .receipt ? 1 : 0 }
     }
 
-    /// A request of an account whose worker comes to that moment; locked out, but before a receipt.
+    /// A request whose worker comes to that moment.
     private func makeRequest(comingTo moment: Moment, on stage: Stage) async throws -> UUID {
         switch moment {
         case .asking, .receipt: return try await stage.request(try await stage.fullAccount())

@@ -46,8 +46,9 @@ extension DeletionPlan {
 
     /// The account, and its own profile.
     private func ownRows(of user: UUID) -> [TableName: CascadeWays.Root] {
+        let id: Statement = "\(user)"
         func row(_ column: String) -> CascadeWays.Root {
-            CascadeWays.Root(condition: "\(identifier: column) = \(user)", key: (column: column, value: "\(user)"))
+            CascadeWays.Root(condition: "\(identifier: column) = \(id)", key: (column: column, value: id))
         }
         var rows = [TableName.users: row("id")]
         if let profiles { rows[profiles.table] = row(profiles.key) }

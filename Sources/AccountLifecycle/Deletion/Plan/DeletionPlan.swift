@@ -1,11 +1,5 @@
 import Postgres
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// How one account's rows leave the database, and what would stop that; made from the catalog's foreign keys.
 ///
 /// Nothing here knows the app's tables: whatever hangs off `auth.users` by a cascading key, directly or onward, is
