@@ -150,4 +150,31 @@ import Testing
             #expect(try await stage.drive(request) == .ended(.verified))
         }
     }
+
+    /// They may be anybody's: the plan counts them, and very many stop the deletion.
+    @Test func rowsThatGoWithFilesAreCountedBeforeAnythingIsTouched() async throws {
+        try await Stage.with { stage in
+            try await stage.sql("create table public.likes (file uuid references storage.objects on delete cascade)")
+            let person = try await stage.fullAccount()
+            try await stage.sql("insert into public.likes select id from storage.objects, generate_series(1, 4)")
+            try await stage.sql("analyze public.likes")
+            let preview = try await stage.pool.withConnection {
+                try await DeletionPreview.read(person.id, policy: Stage.swift, asksTriggers: false, on: $0)
+            }
+            let table = try #require(preview?.tables.first { $0.table == TableName("public", "likes") })
+            #expect(table.rows == 12)
+            #expect(table.reachedBy == ["likes_file_fkey"])
+            #expect(preview?.blockers.isEmpty == true)
+            var policy = Stage.swift
+            policy.maximumRows = 11
+            let request = try await stage.request(person)
+            try await stage.drive(request, policy)
+            #expect(try await stage.situation(request)?.blockers?.map(\.table) == ["public.likes"])
+            #expect(try await stage.situation(request)?.code == .tooLarge)
+            #expect(try await stage.count("select from accountctl.deletion_requests where locked_out_at is null") == 1)
+            policy.maximumRows = 12
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            #expect(try await stage.count("select from public.likes") == 0)
+        }
+    }
 }

@@ -128,9 +128,9 @@ package struct DeletionPreview: Sendable {
         let going = found.objects.filter { policy.buckets.contains($0.bucket) }
         let preview = DeletionPreview(
             user: user,
-            tables: try tables(of: plan, user, on: connection),
+            tables: try tables(of: plan, user, going, on: connection),
             blockers: try BlockerSearch(plan, user: user).run(maximumRows: policy.maximumRows, on: connection)
-                + plan.blockers(ofDeleting: going, on: connection),
+                + plan.blockers(ofDeleting: going, maximumRows: policy.maximumRows, on: connection),
             unindexed: plan.unindexed,
             triggers: plan.triggers,
             buckets: buckets(of: found, policy),
@@ -155,20 +155,28 @@ package struct DeletionPreview: Sendable {
         return (preview, plan)
     }
 
-    /// The tables that lose rows, and how many.
+    /// The tables that lose rows, and how many: with the account, and with its files.
     private static func tables(
         of plan: DeletionPlan,
         _ user: UUID,
+        _ objects: [StoredObject],
         on connection: isolated Connection
     ) throws -> [Table] {
-        try plan.parts.map { part in
-            Table(
-                table: part.table,
-                rows: try connection.one(
-                    plan.goingRows(of: part, user: user).counting(upTo: BlockerSearch.countLimit),
-                    as: Int.self
-                ),
-                reachedBy: part.reachedBy.map(\.name)
+        let withFiles = objects.isEmpty ? [:] : plan.goingWithFiles.keys
+        let ofFiles = plan.ways(of: objects)
+        let parts = Dictionary(plan.parts.map { ($0.table, $0) }) { first, _ in first }
+        let others = withFiles.keys.filter { parts[$0] == nil && $0 != .files }.sorted()
+        return try (plan.parts.map(\.table) + others).map { table -> Table in
+            let keys = (parts[table]?.reachedBy ?? []) + (withFiles[table] ?? [])
+            let own = parts[table].map { plan.goingRows(of: $0, user: user).conditions } ?? []
+            let ways = WaysToRows(
+                rows: parts[table]?.rows ?? keys.first?.rows ?? table.rows(isPartitioned: false),
+                conditions: own + (withFiles[table] == nil ? [] : ofFiles.ways(to: table))
+            )
+            return Table(
+                table: table,
+                rows: try connection.one(ways.counting(upTo: BlockerSearch.countLimit), as: Int.self),
+                reachedBy: keys.map(\.name)
             )
         }
         .filter { $0.rows > 0 }

@@ -27,16 +27,6 @@ struct CascadeReach: Sendable, Hashable {
     /// Whether a table loses rows.
     func reaches(_ table: TableName) -> Bool { depths[table] != nil }
 
-    /// A table and those that its rows are reached from.
-    func tables(above table: TableName) -> Set<TableName> {
-        var above: Set<TableName> = [table]
-        var next = [table]
-        while let table = next.popLast() {
-            for key in keys[table] ?? [] where above.insert(key.target).inserted { next.append(key.target) }
-        }
-        return above
-    }
-
     /// Whether keys lead back to a table that they come from.
     static func hasCycle(_ keys: [ForeignKey]) -> Bool {
         let tables = Set(keys.map(\.table))

@@ -1,29 +1,42 @@
 import ObjectStorage
 import Postgres
 
+/// What the delete of files by Storage takes along, and what keeps it from that.
 extension DeletionPlan {
-    /// What would keep Storage from deleting some files: rows that refer to them, or to rows that go with them, by a key
-    /// that does not let these go.
+    /// Whether any table of the app refers to files by a key that matters.
+    var isAboutFiles: Bool { !ontoFiles.isEmpty || goingWithFiles.tables.count > 1 }
+
+    /// The rows that go with some files, by the keys that cascade.
+    func ways(of objects: [StoredObject]) -> CascadeWays {
+        CascadeWays(
+            keys: goingWithFiles.keys,
+            roots: [.files: CascadeWays.Root(condition: Self.areFiles(objects))],
+            followedWithin: Set(goingWithFiles.tables)
+        )
+    }
+
+    private static func areFiles(_ objects: [StoredObject]) -> Statement {
+        """
+        (bucket_id, name) in (
+            select k.bucket, k.key
+            from unnest(\(objects.map(\.bucket)), \(objects.map(\.key))) as k (bucket, key)
+        )
+        """
+    }
+
+    /// What would keep some files from being deleted: rows that refer to them, or to rows that go with them, by a key
+    /// that does not let these go; and more rows of one table than a run may take along.
     ///
     /// Files go before any row, also before rows that would go with the account.
     func blockers(
         ofDeleting objects: [StoredObject],
+        maximumRows: Int,
         deadline: Duration = AccountRows.deadline,
         on connection: isolated Connection
     ) throws -> [Blocker] {
         guard !objects.isEmpty else { return [] }
         guard faultsOntoFiles.isEmpty else { return faultsOntoFiles }
-        let files: Statement = """
-            (bucket_id, name) in (
-                select k.bucket, k.key
-                from unnest(\(objects.map(\.bucket)), \(objects.map(\.key))) as k (bucket, key)
-            )
-            """
-        let going = CascadeWays(
-            keys: goingWithFiles.keys,
-            roots: [.files: CascadeWays.Root(condition: files)],
-            followedWithin: Set(goingWithFiles.tables)
-        )
+        let going = ways(of: objects)
         let isOneCall = Set(objects.map(\.bucket)).count == 1 && objects.count <= StorageClient.largestBatch
         var blockers: [Blocker] = []
         for key in ontoFiles {
@@ -31,7 +44,7 @@ extension DeletionPlan {
             // one of another call it may not have.
             let gone = isOneCall && key.rule == .noAction && key.target != .files ? going.keys[key.table] ?? [] : []
             let others = gone.filter { $0.target == .files }.reduce("" as Statement) {
-                $0 + " and not coalesce(\($1.refers(toRowsWhere: files)), false)"
+                $0 + " and not coalesce(\($1.refers(toRowsWhere: Self.areFiles(objects))), false)"
             }
             let rows = try connection.one(
                 """
@@ -58,6 +71,17 @@ extension DeletionPlan {
                         : "they refer to rows of \(key.target), which go with files, before any others"
                 )
             )
+        }
+        for table in goingWithFiles.tables.dropFirst() {
+            let keys = goingWithFiles.keys[table] ?? []
+            guard let first = keys.first, keys.contains(where: { $0.estimatedRows > maximumRows }) else { continue }
+            let rows = try connection.one(
+                WaysToRows(rows: first.rows, conditions: going.ways(to: table)).counting(upTo: maximumRows + 1),
+                as: Int.self,
+                deadline: deadline
+            )
+            guard rows > maximumRows else { continue }
+            blockers.append(Blocker(table: table.description, name: nil, rows: rows, code: .tooLarge))
         }
         return blockers
     }

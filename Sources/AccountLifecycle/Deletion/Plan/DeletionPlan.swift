@@ -55,7 +55,7 @@ package struct DeletionPlan: Sendable, Hashable {
     let goingWithFiles: CascadeReach
     /// Keys onto files, and onto rows that go with them, which do not let these go.
     package let ontoFiles: [ForeignKey]
-    /// Rights that are missing to see what refers by these.
+    /// Rights that are missing to see what refers by these, and what goes.
     package let faultsOntoFiles: [Blocker]
     /// Keys that are followed without an index.
     package let unindexed: [ForeignKey]
@@ -94,8 +94,7 @@ package struct DeletionPlan: Sendable, Hashable {
         goingWithFiles = withFiles
         ontoFiles =
             lost.contains(.files) ? [] : catalog.foreignKeys.filter { withFiles.reaches($0.target) && $0.mayRefuse }
-        faultsOntoFiles = Set(ontoFiles.flatMap { withFiles.tables(above: $0.target).union([$0.table]) })
-            .subtracting([.files]).sorted()
+        faultsOntoFiles = Set(withFiles.tables + ontoFiles.map(\.table)).subtracting([.files]).sorted()
             .flatMap { catalog.faults(of: $0, isRoot: false) }
         unindexed = onward.filter { !$0.isIndexed }
         triggers = catalog.triggersThatRun(onDeleteFrom: lost, onUpdateOf: changed)

@@ -142,14 +142,19 @@ extension DeletionRun {
         return try await services.storage.trouble()
     }
 
-    /// What refers to files that are to go, and does not let them.
+    /// What refers to files that are to go, and does not let them, or goes with them in too great a number.
     func lookForReferences(to objects: [StoredObject]) async throws -> Situation? {
         let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0) }
-        guard !plan.ontoFiles.isEmpty, !objects.isEmpty else { return nil }
+        guard plan.isAboutFiles, !objects.isEmpty else { return nil }
         let blockers = try await patiently { deadline in
             try await services.pool.reading { connection -> [Blocker] in
                 try AccountRows.allow(deadline, on: connection)
-                return try plan.blockers(ofDeleting: objects, deadline: deadline, on: connection)
+                return try plan.blockers(
+                    ofDeleting: objects,
+                    maximumRows: services.policy.maximumRows,
+                    deadline: deadline,
+                    on: connection
+                )
             }
         }
         if !blockers.isEmpty { services.catalogs.forget() }
