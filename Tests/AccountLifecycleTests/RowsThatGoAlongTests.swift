@@ -50,6 +50,26 @@ import Testing
         }
     }
 
+    /// As one that counts comments; it finds the profile gone, as it does when rows go by cascades.
+    @Test func aTriggerThatChangesTheProfileRefusesNothing() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            try await makeTables(stage, for: [person])
+            try await grantDeletes(stage)
+            try await stage.sql(
+                """
+                create function public.discount() returns trigger language plpgsql as
+                $$ begin update public.profiles set website = '' where id = old.author; return old; end $$
+                """
+            )
+            try await stage.sql(
+                "create trigger discount before delete on public.comments for each row execute function public.discount()"
+            )
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
     /// What somebody else's post has of the account goes with nothing.
     @Test func thoseThatStayRefuseAsBefore() async throws {
         try await Stage.with { stage in
