@@ -36,7 +36,8 @@ import Testing
             )
             let before = try await other.calls()
             for asksTriggers in [false, true] {
-                let preview = try await stage.pool.withConnection { connection in
+                // A session evaluates it once.
+                let preview = try await stage.database.withConnection { connection in
                     try await DeletionPreview.read(
                         person.id,
                         policy: Stage.swift,
