@@ -12,7 +12,8 @@ import Postgres
 /// Whoever locks more than one of these takes them in this order, and so waits for nobody who waits for it: what is
 /// shared of objects, the job, which is the fence, the request, the account, the brake of everything, and the hourly
 /// ceiling. Those that everybody passes come last: whoever has to wait for a request keeps nobody else waiting, and sees
-/// a pause that came meanwhile.
+/// a pause that came meanwhile. The app's cancelling alone comes to a job after its request, and only to one that waits
+/// for its time, which no step holds.
 enum DeletionBrakes {
     /// An operator paused the request, or everything.
     static let isPaused: Statement = "(r.paused_at is not null or b.paused_at is not null)"
