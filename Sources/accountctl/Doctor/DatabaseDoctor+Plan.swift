@@ -9,6 +9,7 @@ extension DatabaseDoctor {
         var findings = (plan.refusing + ontoFiles).map(Self.blocking)
         findings += plan.unindexed.filter { $0.table.schema != "accountctl" }.map(Self.slow)
         findings += plan.triggers.filter { $0.table.schema != "storage" }.map(Self.running)
+        findings += plan.triggersWithFiles.filter { $0.table.schema != "storage" }.map(Self.runningWithFiles)
         findings += plan.reachingOutside.filter { $0.table.schema != "storage" }.map(Self.reachingOutside)
         findings += (plan.faults + plan.faultsOntoFiles).map(Self.missing)
         findings += try owners(plan, on: connection)
@@ -45,6 +46,16 @@ extension DatabaseDoctor {
             "the trigger \(trigger.name) of \(trigger.table) runs when an account is deleted",
             why: "If it raises an error, the account cannot be deleted.",
             todo: "Make sure that it lets a delete pass; accountctl deletion plan --ask-triggers tries one."
+        )
+    }
+
+    private static func runningWithFiles(_ trigger: DeletionCatalog.Trigger) -> DoctorFinding {
+        DoctorFinding(
+            .notice,
+            "deletion.trigger_files",
+            "the trigger \(trigger.name) of \(trigger.table) runs when Storage deletes an account's files",
+            why: "It may have Storage's rights alone. If it raises an error, the account is locked out and stays so.",
+            todo: "Make its function SECURITY DEFINER, and sure that it lets a delete pass."
         )
     }
 

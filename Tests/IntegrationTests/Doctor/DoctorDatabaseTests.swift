@@ -115,8 +115,11 @@ struct DoctorDatabaseTests {
                 create table public.scans (file uuid references storage.objects);
                 create function public.refuse() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
                 create trigger keep before delete on public.likes for each row execute function public.refuse();
+                create table public.pictures (file uuid references storage.objects on delete cascade);
+                create trigger frame after delete on public.pictures for each row execute function public.refuse();
                 """
             )
+            #expect(try await deployment.find("deletion.trigger_files", "notice").contains("frame"))
             #expect(try await deployment.find("deletion.blocking_key", "warning").contains("public.posts"))
             let (_, findings) = try await deployment.examine()
             // Files go before rows.

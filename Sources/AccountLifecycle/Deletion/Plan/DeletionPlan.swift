@@ -57,6 +57,8 @@ package struct DeletionPlan: Sendable, Hashable {
     package let ontoFiles: [ForeignKey]
     /// Rights that are missing to see what refers by these, and what goes.
     package let faultsOntoFiles: [Blocker]
+    /// Triggers and rules that run where Storage deletes files, as Storage's role: nothing of ours can ask them.
+    package let triggersWithFiles: [DeletionCatalog.Trigger]
     /// Keys that are followed without an index.
     package let unindexed: [ForeignKey]
     /// Triggers and rules that run on the way: where rows go, and where a key is set to NULL or a default.
@@ -78,7 +80,7 @@ package struct DeletionPlan: Sendable, Hashable {
         let reach = CascadeReach(from: roots, by: keys)
         let lost = Set(reach.tables)
         let onward = keys.filter { lost.contains($0.target) }
-        let changed = Set(onward.filter { $0.rule == .setNull || $0.rule == .setDefault }.map(\.table))
+        let changed = Set(onward.filter(\.mayChange).map(\.table))
         profiles = catalog.profiles
         parts = reach.tables.map { table in
             Part(
@@ -96,6 +98,11 @@ package struct DeletionPlan: Sendable, Hashable {
             lost.contains(.files) ? [] : catalog.foreignKeys.filter { withFiles.reaches($0.target) && $0.mayRefuse }
         faultsOntoFiles = Set(withFiles.tables + ontoFiles.map(\.table)).subtracting([.files]).sorted()
             .flatMap { catalog.faults(of: $0, isRoot: false) }
+        let changedWithFiles = catalog.foreignKeys.filter { withFiles.reaches($0.target) && $0.mayChange }
+        triggersWithFiles = catalog.triggersThatRun(
+            onDeleteFrom: Set(withFiles.tables),
+            onUpdateOf: Set(changedWithFiles.map(\.table))
+        )
         unindexed = onward.filter { !$0.isIndexed }
         triggers = catalog.triggersThatRun(onDeleteFrom: lost, onUpdateOf: changed)
         reachingOutside = triggers.filter(\.reachesOutside)
@@ -118,6 +125,9 @@ package struct DeletionPlan: Sendable, Hashable {
 }
 
 extension ForeignKey {
+    /// Whether it changes a row when the one that it refers to is deleted.
+    fileprivate var mayChange: Bool { rule == .setNull || rule == .setDefault }
+
     /// Whether it refuses the delete of a row that it refers to.
     fileprivate var mayRefuse: Bool {
         // A hold is looked at by itself, before each step.
