@@ -3,9 +3,9 @@ import Postgres
 /// How one account's rows leave the database, and what would stop that; made from the catalog's foreign keys.
 ///
 /// Nothing here knows the app's tables: whatever hangs off `auth.users` by a cascading key, directly or onward, is
-/// deleted with it; whatever refers to such rows in another way stands in the way when it has rows. The account's own
-/// profile goes first, so that it does not matter how its keys are declared; by any other key a profile hangs off
-/// accounts as a row of any table does.
+/// deleted with it; whatever refers to such rows in another way stands in the way when it has rows which do not go
+/// along. The account's own profile goes first, so that it does not matter how its keys are declared; by any other key a
+/// profile hangs off accounts as a row of any table does.
 package struct DeletionPlan: Sendable, Hashable {
     /// A table that loses rows, and which.
     struct Part: Sendable, Hashable {
