@@ -38,23 +38,53 @@ import Testing
         }
     }
 
+    /// Adds many requests that were carried out a year ago.
+    private func addErased(to stage: Stage) async throws {
+        try await stage.sql(
+            """
+            insert into accountctl.deletion_requests (
+                subject_hash, subject_key_id, origin, state, requested_at, locked_out_at, finished_at, run_after,
+                legal_deadline
+            )
+            select
+                sha256(g::text::bytea), 'hash1', 'app', 'verified', now() - interval '1 year',
+                now() - interval '1 year', now() - interval '11 months', now() - interval '1 year',
+                now() - interval '11 months'
+            from generate_series(1, 20000) as g
+            """
+        )
+        try await stage.sql("analyze accountctl.deletion_requests")
+    }
+
+    /// Operators list the open ones, and of all no more than a screen.
+    @Test func theListReadsNoMoreThanItShows() async throws {
+        try await Stage.with { stage in
+            try await addErased(to: stage)
+            let (open, steps) = try await stage.pool.withTransaction { connection in
+                _ = try DeletionSummary.list([.grace, .running], limit: 5, on: connection)
+                let open = try connection.one(Self.scans, as: Int64.self)
+                let shown = try DeletionSummary.list(Set(DeletionState.allCases), limit: 5, on: connection)
+                #expect(shown.count == 5)
+                let steps = try connection.one(
+                    """
+                    select seq_scan + idx_scan
+                    from pg_stat_xact_all_tables
+                    where relid = 'accountctl.deletion_steps'::regclass
+                    """,
+                    as: Int64.self
+                )
+                return (open, steps)
+            }
+            #expect(open == 0)
+            // Of each the step that was begun last, and how its search ended.
+            #expect(steps <= 10)
+        }
+    }
+
     /// The upkeep prunes each minute, and what was verified is kept for good.
     @Test func pruningReadsNoRequestThatIsKept() async throws {
         try await Stage.with { stage in
-            try await stage.sql(
-                """
-                insert into accountctl.deletion_requests (
-                    subject_hash, subject_key_id, origin, state, requested_at, locked_out_at, finished_at, run_after,
-                    legal_deadline
-                )
-                select
-                    sha256(g::text::bytea), 'hash1', 'app', 'verified', now() - interval '1 year',
-                    now() - interval '1 year', now() - interval '11 months', now() - interval '1 year',
-                    now() - interval '11 months'
-                from generate_series(1, 20000) as g
-                """
-            )
-            try await stage.sql("analyze accountctl.deletion_requests")
+            try await addErased(to: stage)
             let scans = try await stage.pool.withTransaction { connection in
                 try DeletionPruning.run(on: connection)
                 return try connection.one(Self.scans, as: Int64.self)

@@ -51,12 +51,15 @@ package struct DeletionSummary: Sendable {
         limit: Int,
         on connection: isolated Connection
     ) throws -> [DeletionSummary] {
-        try read(
+        // Open ones have an index.
+        let open: Statement = states.contains(where: \.isFinal) ? "" : "and r.finished_at is null"
+        return try read(
             """
             where r.state = any(\(states.map(\.rawValue).sorted()))
+              \(open)
               and (not \(pausedOnly) or r.paused_at is not null)
               and (\(apple.isEmpty) or r.apple_outcome = any(\(apple.map(\.rawValue))))
-            order by (r.finished_at is not null), r.legal_deadline, r.id
+            \(order)
             limit \(limit)
             """,
             on: connection
@@ -102,6 +105,9 @@ package struct DeletionSummary: Sendable {
             .flatMap(\.self)
     }
 
+    private static let order: Statement = "order by (r.finished_at is not null), r.legal_deadline, r.id"
+
+    /// The requests that a filter chooses, which may limit them: what else there is to say is read of those alone.
     private static func read(_ filter: Statement, on connection: isolated Connection) throws -> [DeletionSummary] {
         try connection.query(
             """
@@ -110,7 +116,12 @@ package struct DeletionSummary: Sendable {
                 r.requested_at, r.run_after, r.locked_out_at, r.settle_after, r.legal_deadline, r.finished_at, r.failures,
                 search.outcome, coalesce(search.is_left, false), r.apple_outcome, r.paused_at is not null,
                 exists (select from accountctl.holds as h where h.user_id = r.user_id)
-            from accountctl.deletion_requests as r
+            from (
+                select r.id
+                from accountctl.deletion_requests as r
+                \(filter)
+            ) as chosen
+            join accountctl.deletion_requests as r on r.id = chosen.id
             left join lateral (
                 select s.outcome, s.facts ? 'accepted' as is_left
                 from accountctl.deletion_steps as s
@@ -120,7 +131,7 @@ package struct DeletionSummary: Sendable {
                 order by s.finished_at desc, s.step
                 limit 1
             ) as search on true
-            \(filter)
+            \(order)
             """,
             into: DeletionSummary.init
         )
