@@ -52,6 +52,40 @@ import Testing
         }
     }
 
+    /// Law forbids to erase them: a court's order would keep the alarm of all other deadlines on for months.
+    @Test func whatIsUnderALegalHoldHasNoDeadline() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.withPool { pool in
+                try await database.psql(
+                    """
+                    insert into auth.users (id) select gen_random_uuid() from generate_series(1, 2);
+                    insert into accountctl.holds (user_id, reason, placed_by) select id, 'an order', 'olga' from auth.users;
+                    insert into accountctl.deletion_requests
+                        (user_id, origin, state, requested_at, run_after, legal_deadline)
+                    select id, 'app', 'held', now() - interval '40 days', now(), now() - interval '9 days'
+                    from auth.users
+                    """
+                )
+                let held = try await published(from: pool)
+                #expect(value("deletion_legal_deadline_seconds", held) == 2_678_400)
+                #expect(value("deletion_requests_open{state=\"held\"}", held) == 2)
+                #expect(value("deletion_requests_under_hold{state=\"held\"}", held) == 2)
+                #expect(value("deletion_requests_under_hold{state=\"grace\"}", held) == 0)
+                try await database.psql(
+                    """
+                    update accountctl.holds
+                    set user_id = null, released_by = 'olga', released_at = now()
+                    where id = (select min(id) from accountctl.holds)
+                    """
+                )
+                let released = try await published(from: pool)
+                let left = value("deletion_legal_deadline_seconds", released) ?? 0
+                #expect((-9 * 86_400 - 60 ... -9 * 86_400).contains(left))
+                #expect(value("deletion_requests_under_hold{state=\"held\"}", released) == 1)
+            }
+        }
+    }
+
     /// Those who are back are no failure of Apple's, and old ones no news; a release of long ago told two kinds of ends.
     @Test func tellsWhatAppleDidNotTake() async throws {
         try await TestDatabase.with(.migrated) { database in

@@ -6,15 +6,19 @@ extension DatabaseDoctor {
     func requests(on connection: isolated Connection) throws -> [DoctorFinding] {
         let states = try OpenRequests.byState(on: connection)
         return try brakes(on: connection)
-            + states.flatMap { [Self.deadline($0), Self.failing($0), Self.waiting($0)].compactMap(\.self) }
+            + states.flatMap { requests in
+                [
+                    Self.deadline(requests), Self.failing(requests), Self.waiting(requests),
+                    Self.waitingForApple(requests), Self.held(requests),
+                ].compactMap(\.self)
+            }
     }
 
     /// A request whose legal deadline is near, or passed.
     private static func deadline(_ requests: OpenRequests) -> DoctorFinding? {
-        guard requests.isUrgent else { return nil }
+        guard requests.isUrgent, let time = requests.left else { return nil }
         let left =
-            requests.left < .zero
-            ? "passed \(Wording.length(.zero - requests.left)) ago" : "is in \(Wording.length(requests.left))"
+            time < .zero ? "passed \(Wording.length(.zero - time)) ago" : "is in \(Wording.length(time))"
         return DoctorFinding(
             .error,
             "deletion.deadline",
@@ -50,6 +54,34 @@ extension DatabaseDoctor {
             why: "They wait for somebody. Once the cause is gone they go on by themselves, and erase: within "
                 + (state == "residue" ? "the hour." : "five minutes."),
             todo: todo(state)
+        )
+    }
+
+    /// Requests that Apple keeps waiting for longer than an outage lasts.
+    private static func waitingForApple(_ requests: OpenRequests) -> DoctorFinding? {
+        guard let waited = requests.waitedForApple, waited > OpenRequests.patienceWithApple else { return nil }
+        return DoctorFinding(
+            .warning,
+            "deletion.waiting_for_apple",
+            "\(Wording.count(requests.count, "request")) \(requests.count == 1 ? "waits" : "wait") for Apple, the first for "
+                + Wording.length(waited),
+            why: "Nothing of these accounts is erased meanwhile. After apple.give_up they go on without Apple.",
+            todo: "accountctl apple test says whether Apple takes the keys. " + todo(requests.state)
+        )
+    }
+
+    /// Requests that law forbids to carry out, whose legal deadlines do not count meanwhile.
+    private static func held(_ requests: OpenRequests) -> DoctorFinding? {
+        let count = requests.underHold
+        guard count > 0 else { return nil }
+        return DoctorFinding(
+            .notice,
+            "deletion.legal_hold",
+            "\(Wording.count(count, "request")) in the state \(requests.state) \(count == 1 ? "is" : "are") under a "
+                + "legal hold",
+            why: "No hold ends by itself, and until it is released the legal deadline is not looked at.",
+            todo: "accountctl audit list --action deletion.hold says who placed them, and why; accountctl deletion "
+                + "show names the command that ends one."
         )
     }
 

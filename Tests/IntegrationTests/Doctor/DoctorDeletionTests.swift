@@ -323,6 +323,39 @@ struct DoctorDeletionTests {
                 )
                 #expect(try await deployment.find("deletion.deadline", "error").contains("legal deadline"))
             }
+            // A court's order is no reason to be called every night for as long as it lasts.
+            try await deployment.database.psql(
+                "insert into accountctl.holds (user_id, reason, placed_by) select id, 'an order', 'olga' from auth.users"
+            )
+            let (status, held) = try await deployment.examine()
+            #expect(status == 0 && !held.contains { $0.code == "deletion.deadline" }, "\(held)")
+            #expect(try await deployment.find("deletion.legal_hold", "notice").hasPrefix("1 request in the state"))
+        }
+    }
+
+    @Test("requests that Apple keeps waiting for longer than a day")
+    func withoutApple() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.requestDeletion()
+            func waiting(for time: String) async throws -> [DoctorFinding] {
+                try await deployment.database.psql(
+                    """
+                    update accountctl.deletion_requests
+                    set state = 'waiting_for_apple', situation = '{"code": "apple_unreachable"}',
+                        situation_since = now(), apple_waiting_since = now() - interval '\(time)'
+                    """
+                )
+                return try await deployment.examine().findings.filter { $0.code == "deletion.waiting_for_apple" }
+            }
+            #expect(try await waiting(for: "20 hours").isEmpty)
+            let found = try await waiting(for: "30 hours")
+            #expect(found.map(\.severity) == ["warning"], "\(found)")
+            #expect(found.first?.what.hasPrefix("1 request waits for Apple, the first for 1 d") == true, "\(found)")
+            let todo = found.first?.todo ?? ""
+            let hint = try #require(todo.firstMatch(of: /accountctl (deletion list[^;]*) names/), "\(todo)")
+            let words = hint.1.split(separator: " ").map(String.init) + ["--tsv", "situation"]
+            let listed = try await AccountctlProcess(words, environment: deployment.variables).result()
+            #expect(listed.output == "apple_unreachable\n", "\(listed)")
         }
     }
 }

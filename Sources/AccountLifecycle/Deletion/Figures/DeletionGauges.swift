@@ -6,9 +6,9 @@ package import Postgres
 /// Every process tells it for itself: told by whoever keeps the books, the figures of one that did so before would
 /// stand for ever.
 package enum DeletionGauges {
-    /// Tells how many requests there are by state and how many of these fail, the age of the oldest open one, how near
-    /// the legal deadline is, whether everything is paused, and how far the revocations have come that Apple did not take
-    /// while their accounts were there.
+    /// Tells how many requests there are by state, how many of these fail and how many are under a legal hold, the age of
+    /// the oldest open one, how near the legal deadline is of those without a hold, whether everything is paused, and how
+    /// far the revocations have come that Apple did not take while their accounts were there.
     ///
     /// - Throws: `PostgresError`.
     package static func publish(
@@ -26,10 +26,12 @@ package enum DeletionGauges {
                 .record(requests?.count ?? 0)
             Gauge(label: "deletion_requests_failing", dimensions: [("state", state.rawValue)], factory: factory)
                 .record(requests?.failing?.count ?? 0)
+            Gauge(label: "deletion_requests_under_hold", dimensions: [("state", state.rawValue)], factory: factory)
+                .record(requests?.underHold ?? 0)
         }
         let oldest = open.map(\.oldest).max() ?? .zero
         // A month where there is none.
-        let left = open.map(\.left).min() ?? .seconds(31 * 86_400)
+        let left = open.compactMap(\.left).min() ?? .seconds(31 * 86_400)
         Gauge(label: "deletion_oldest_open_seconds", factory: factory).record(oldest.wholeSeconds)
         Gauge(label: "deletion_legal_deadline_seconds", factory: factory).record(left.wholeSeconds)
         Gauge(label: "deletion_paused", factory: factory).record(isPaused ? 1 : 0)

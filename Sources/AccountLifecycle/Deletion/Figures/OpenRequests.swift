@@ -5,14 +5,22 @@ package struct OpenRequests: Sendable, Hashable {
     /// How near a legal deadline is one that somebody has to look at.
     package static let urgency = Duration.seconds(5 * 86_400)
 
+    /// How long one may wait for Apple before somebody has to look: most outages are over by then.
+    package static let patienceWithApple = Duration.seconds(86_400)
+
     /// The state, by its word: monitoring tells one that only a later release knows, too.
     package let state: String
     /// How many there are.
     package let count: Int
     /// How long ago the oldest request was made.
     let oldest: Duration
-    /// The time until the nearest legal deadline; less than zero once it has passed.
-    package let left: Duration
+    /// The time until the nearest legal deadline of those without a legal hold, which law forbids to erase; less than
+    /// zero once it has passed, nil where there is none.
+    package let left: Duration?
+    /// How many are of accounts under a legal hold.
+    package let underHold: Int
+    /// How long the first of those that wait for Apple has done so; nil where none does.
+    package let waitedForApple: Duration?
     /// The requests whose step fails again and again; nil where none does.
     package let failing: Failing?
 
@@ -27,31 +35,40 @@ package struct OpenRequests: Sendable, Hashable {
     }
 
     /// Whether the nearest legal deadline is near.
-    package var isUrgent: Bool { left < Self.urgency }
+    package var isUrgent: Bool { left.map { $0 < Self.urgency } ?? false }
 
     /// The open requests of each state that has any, by state.
     package static func byState(on connection: isolated Connection) throws -> [OpenRequests] {
-        let failing: Statement = "(failures >= 3 and situation_since < now() - interval '15 minutes')"
+        let failing: Statement = "(r.failures >= 3 and r.situation_since < now() - interval '15 minutes')"
         return try connection.query(
             """
             select
-                state, count(*), extract(epoch from now() - min(requested_at))::bigint,
-                extract(epoch from min(legal_deadline - now()))::bigint, count(*) filter (where \(failing)),
-                extract(epoch from now() - min(situation_since) filter (where \(failing)))::bigint,
-                array_agg(distinct situation ->> 'code') filter (where \(failing))
-            from accountctl.deletion_requests
-            where finished_at is null
-            group by state
-            order by state
+                r.state, count(*), extract(epoch from now() - min(r.requested_at))::bigint,
+                extract(epoch from min(r.legal_deadline - now()) filter (where not brake.is_held))::bigint,
+                count(*) filter (where brake.is_held),
+                extract(
+                    epoch from now() - min(r.apple_waiting_since)
+                        filter (where r.state = \(DeletionState.waitingForApple.rawValue))
+                )::bigint,
+                count(*) filter (where \(failing)),
+                extract(epoch from now() - min(r.situation_since) filter (where \(failing)))::bigint,
+                array_agg(distinct r.situation ->> 'code') filter (where \(failing))
+            from accountctl.deletion_requests as r
+            cross join lateral (select \(DeletionBrakes.isHeld)) as brake (is_held)
+            where r.finished_at is null
+            group by r.state
+            order by r.state
             """,
-            as: (String, Int, Int64, Int64, Int, Int64?, [String]?).self
+            as: (String, Int, Int64, Int64?, Int, Int64?, Int, Int64?, [String]?).self
         )
-        .map { state, count, oldest, left, failing, longest, situations in
+        .map { state, count, oldest, left, underHold, waited, failing, longest, situations in
             OpenRequests(
                 state: state,
                 count: count,
                 oldest: .seconds(oldest),
-                left: .seconds(left),
+                left: left.map { .seconds($0) },
+                underHold: underHold,
+                waitedForApple: waited.map { .seconds($0) },
                 failing: longest.map { Failing(count: failing, longest: .seconds($0), situations: situations ?? []) }
             )
         }
