@@ -126,6 +126,21 @@ struct ReadmeTests {
         #expect(named > 3)
     }
 
+    @Test("settings: whoever corrects one that holds requests up is told that workers have to be started anew with it")
+    func settingsNeedNewWorkers() {
+        let situations = [
+            Situation(.ceiling), Situation(.tooLarge), Situation(.undecidedBucket), Situation(.undecidedFile),
+            Situation(.appleMisconfigured), Situation(.storageUnusable, fault: .key),
+            Situation(.storageUnusable, fault: .settings),
+        ]
+        for situation in situations {
+            let words = situation.endedBy(.short, of: UUID())
+            #expect(words.contains("once workers are started anew with it"), "\(words)")
+        }
+        let outage = Situation(.storageUnusable).endedBy(.short, of: UUID())
+        #expect(outage == "Storage answering again; see doctor")
+    }
+
     @Test("commands: every one by which a situation is ended is there")
     func commandsOfSituations() throws {
         let commands = try CommandDescription.root().all

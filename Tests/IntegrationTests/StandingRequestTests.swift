@@ -109,9 +109,36 @@ struct StandingRequestTests {
             #expect(try await stage.run(["user", "hold", id, "--reason", "court"]).status == 0)
             let held = try await listed()
             #expect(held.header.contains("HELD") && held.row.contains("releasing the hold"), "\(held)")
+            let ended = try await stage.run(["deletion", "show", id, "--tsv", "ended_by"]).output
+            let release = try #require(ended.firstMatch(of: /hold: accountctl (user release \S+);/)?.1, "\(ended)")
+            let words = release.split(separator: " ").map(String.init)
+            #expect(try await stage.run(words + ["--dry-run"]).status == 0, "\(words)")
             #expect(try await stage.run(["deletion", "pause", id]).status == 0)
             let shown = try await stage.run(["deletion", "show", id, "--tsv", "state,ended_by"]).output
             #expect(shown.hasPrefix("grace\taccountctl deletion resume "), "\(shown)")
+        }
+    }
+
+    @Test("Once what it waited for has passed it is a worker that a request waits for")
+    func due() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            func endedBy(_ changes: String) async throws -> String {
+                try await stage.database.psql("update accountctl.deletion_requests set \(changes)")
+                return try await stage.run(["deletion", "show", id, "--tsv", "ended_by"]).output
+            }
+            let grace = try await endedBy("run_after = now() + interval '1 hour'")
+            #expect(grace.hasPrefix("the end of grace, or accountctl deletion cancel "), "\(grace)")
+            let waiting = try await endedBy("run_after = now() - interval '7 days'")
+            #expect(waiting.hasPrefix("a worker: the end of grace has passed, see accountctl doctor"), "\(waiting)")
+            let settling = try await endedBy(
+                "state = 'settling', locked_out_at = now(), settle_after = now() + interval '1 hour'"
+            )
+            #expect(settling.hasPrefix("the end of the last access token"), "\(settling)")
+            let search = try await endedBy("settle_after = now() - interval '1 hour'")
+            #expect(search.hasPrefix("a worker, for a last search: "), "\(search)")
         }
     }
 

@@ -6,13 +6,20 @@ extension DeletionSummary {
         // These before whatever else it stands still for: nothing else is looked at while they last.
         if finishedAt == nil {
             if isPaused { return command("deletion resume", on: id) }
-            if isHeld { return Situation(.legalHold).endedBy(command, of: id) }
+            if isHeld {
+                let release = user.map { ": " + command("user release", on: $0) } ?? ""
+                return "releasing the hold\(release); the request then goes on by itself"
+            }
         }
         if let situation { return situation.endedBy(command, of: id) }
         return switch state {
         case .requested: "a worker"
+        case .grace where isDue:
+            "a worker: the end of grace has passed, see \(command("doctor")); or \(command("deletion cancel", on: id))"
         case .grace: "the end of grace, or \(command("deletion cancel", on: id))"
         case .running: "the steps that are left"
+        case .settling where isDue:
+            "a worker, for a last search: the last access token and signed upload are over, see \(command("doctor"))"
         case .settling: "the end of the last access token and signed upload, and a last search"
         case .held, .blocked, .waitingForApple, .residue:
             "its next look, within the hour, or at once by \(command("deletion retry", on: id))"

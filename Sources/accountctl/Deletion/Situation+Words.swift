@@ -17,28 +17,36 @@ extension Situation {
             command("deletion proceed --without-apple", on: request)
             + "; or time: after apple.give_up it goes on by itself, once the account is locked out after some tries; "
             + "revoking is then tried apart from it"
+        // They read them when they start, and what is corrected looks as if it did not help until then.
+        let restarted = ", once workers are started anew with it"
         let isOfFiles = findings?.contains { $0.column.hasPrefix("storage.") } ?? false
         let byHand = isOfFiles ? " (files through Storage: SQL would leave their bytes)" : ""
         return switch code {
         // Everything is: a pause of this one is told by the request itself.
         case .paused: command("deletion resume --all")
         case .legalHold: "releasing the hold; the request then goes on by itself"
-        case .ceiling: "time: requests go on as the hour passes; or a higher deletion.hourly_ceiling"
+        case .ceiling: "time: requests go on as the hour passes; or a higher deletion.hourly_ceiling" + restarted
         case .blockingRows: "deleting the named rows or giving the constraint ON DELETE CASCADE" + thenGoesOn
         case .refusingTrigger: "changing the trigger, or what it objects to" + thenGoesOn
         case .unpublishable: "giving the named table a primary key or another replica identity" + thenGoesOn
         case .missingRight: "granting the right to the worker's role" + thenGoesOn
         case .hiddenRows: "giving the worker's role BYPASSRLS" + thenGoesOn
-        case .tooLarge: "a higher deletion.max_rows, or deleting the rows beforehand" + thenGoesOn
-        case .undecidedBucket: "naming the bucket in deletion.buckets or deletion.kept_buckets" + thenGoesOn
+        case .tooLarge: "a higher deletion.max_rows\(restarted), or deleting the rows beforehand" + thenGoesOn
+        case .undecidedBucket: "naming the bucket in deletion.buckets or deletion.kept_buckets" + restarted + thenGoesOn
         case .undecidedFile:
             "naming the folder of the file of nobody that avatar_url names in deletion.avatar_folders (accounts' files) or "
-                + "deletion.kept_avatar_folders (the app's), or another avatar_url" + thenGoesOn
-        case .storageUnusable: "Storage answering again; see \(command("doctor"))"
+                + "deletion.kept_avatar_folders (the app's)\(restarted), or another avatar_url" + thenGoesOn
+        case .storageUnusable:
+            switch fault {
+            case .key: "a storage.service_key_file with a key that Storage takes\(restarted); see \(command("doctor"))"
+            case .settings: "correcting the settings of [storage]\(restarted); see \(command("doctor"))"
+            case nil: "Storage answering again; see \(command("doctor"))"
+            }
         case .sealingKeyMissing:
             "adding the named sealing key to its file again; where it is lost for good, "
                 + command("apple vault forget-key \(subject ?? "KEY")")
-        case .appleMisconfigured: "correcting the Apple configuration, see \(command("doctor")); or \(withoutApple)"
+        case .appleMisconfigured:
+            "correcting the Apple configuration\(restarted), see \(command("doctor")); or \(withoutApple)"
         case .appleUnreachable: "Apple answering again; or \(withoutApple)"
         case .codeUnderWay: "the answer of Apple, within seconds, or the end of the code, five minutes after it came in"
         case .otherAccount: "\(command("deletion cancel", on: request)): the account that was meant no longer exists"

@@ -19,7 +19,7 @@ extension DatabaseDoctor {
                     "Apple cannot be asked about them, and deletions of their accounts wait as long as apple.give_up says "
                     + "before they go on without revoking.",
                 todo: "Configured: \(ours.joined(separator: ", ")). Add it to the client_ids of its team: [apple], or "
-                    + "[apple.app.NAME] for another team."
+                    + "[apple.app.NAME] for another team." + DoctorFinding.thenRestart
             )
         }
     }

@@ -127,8 +127,8 @@ extension DatabaseDoctor {
                     "\(Wording.count(waiting, "request")) \(waiting == 1 ? "waits" : "wait") for the hourly ceiling",
                     why: "No more accounts are locked out in an hour: many more requests than usual may be a mistake.",
                     todo:
-                        "Those of a list that was meant go on by themselves; deletion.hourly_ceiling lets more through. Else: "
-                        + "accountctl deletion pause --all"
+                        "Those of a list that was meant go on by themselves; deletion.hourly_ceiling lets more through, "
+                        + "once workers are started anew with it. Else: accountctl deletion pause --all"
                 )
             )
         }

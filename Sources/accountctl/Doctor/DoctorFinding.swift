@@ -38,6 +38,10 @@ struct DoctorFinding: Sendable, Equatable {
         DoctorFinding(severity, code, what, why: why, todo: todo.map(complete))
     }
 
+    /// What is to be done after a setting was corrected, to be put behind that: doctor finds it well at once, and workers
+    /// do not.
+    static let thenRestart = " Then start workers anew: they read settings when they start."
+
     static func ok(_ code: String, _ what: String) -> DoctorFinding { DoctorFinding(.ok, code, what) }
 
     /// What is configured cannot be used: in the words of the error, with `todo` where it says nothing itself.

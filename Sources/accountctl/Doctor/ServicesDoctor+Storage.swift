@@ -20,9 +20,9 @@ extension ServicesDoctor {
                 DoctorFinding(
                     .error,
                     "storage.key",
-                    "\(refusal)",
+                    "Storage refuses: \(refusal)",
                     why: "Accounts that own files wait.",
-                    todo: "Compare storage.url and the key with the project's API settings."
+                    todo: "Compare storage.url and the key with the project's API settings." + DoctorFinding.thenRestart
                 )
             ]
         case .later(let delay):
@@ -63,6 +63,7 @@ extension ServicesDoctor {
                     "nobody decided about the files in \(Wording.list(undecided))",
                     why: "An account that owns files there is not erased until somebody does.",
                     todo: "Name each in deletion.buckets (delete them) or deletion.kept_buckets (keep them)."
+                        + DoctorFinding.thenRestart
                 )
             )
         }
