@@ -50,9 +50,26 @@ package enum RelayDirectory {
         .map { Count(knownBy: $0.0, domain: $0.1, forwarding: $0.2, accounts: $0.3) }
     }
 
-    /// How many accounts have a relay address.
-    package static func count(on connection: isolated Connection) throws -> Int {
-        try connection.one("select count(*) from accountctl.relay_accounts", as: Int.self)
+    /// Counts accounts with a relay address among some: of millions it takes longer than a statement may.
+    ///
+    /// - Parameters:
+    ///   - most: The most accounts that are looked at.
+    ///   - connection: Where.
+    /// - Returns: How many of these have one, and whether there are no others.
+    /// - Throws: `PostgresError`.
+    package static func count(
+        among most: Int,
+        on connection: isolated Connection
+    ) throws -> (accounts: Int, isOfAll: Bool) {
+        let (looked, accounts) = try connection.one(
+            """
+            select count(*), count(relay.user_id)
+            from (select id from auth.users limit \(most)) as looked
+            left join accountctl.relay_accounts as relay on relay.user_id = looked.id
+            """,
+            as: (Int, Int).self
+        )
+        return (accounts, looked < most)
     }
 
     /// One account's relay address.

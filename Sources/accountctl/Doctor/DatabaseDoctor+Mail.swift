@@ -6,7 +6,8 @@ import Terminal
 extension DatabaseDoctor {
     /// Whether mail reaches Apple's relay, by what the checks of the streams settled.
     func mail(on connection: isolated Connection) throws -> [DoctorFinding] {
-        let accounts = try RelayDirectory.count(on: connection)
+        let (accounts, isOfAll) = try RelayDirectory.count(among: 10_000, on: connection)
+        let concerned = (isOfAll ? "" : "at least ") + Wording.count(accounts, "account") + " with a relay address"
         let streams = try MailStreamStore.health(on: connection)
         guard !streams.isEmpty else {
             guard accounts > 0 else { return [] }
@@ -14,7 +15,7 @@ extension DatabaseDoctor {
                 DoctorFinding(
                     .notice,
                     "mail.no_stream",
-                    Wording.count(accounts, "account") + " with a relay address, and no mail stream is declared",
+                    "\(concerned), and no mail stream is declared",
                     why: "Apple drops mail from senders that are not registered or signed, without a word to you.",
                     todo: "Declare who sends your mail: accountctl relay stream add --help"
                 )
@@ -23,7 +24,7 @@ extension DatabaseDoctor {
         var findings: [DoctorFinding] = []
         for stream in streams {
             if stream.reachable == .no {
-                findings.append(unreachable(stream, accounts: accounts))
+                findings.append(unreachable(stream, concerned))
             } else if stream.isOld || stream.reachable == .unknown {
                 let isVague =
                     !stream.isSilent && !stream.isOverdue && [stream.seenSPF, stream.seenDKIM].contains(.unknown)
@@ -45,13 +46,13 @@ extension DatabaseDoctor {
             ? [.ok("mail.streams", Wording.count(streams.count, "mail stream") + " in order")] : findings
     }
 
-    private func unreachable(_ stream: MailStreamHealth, accounts: Int) -> DoctorFinding {
+    private func unreachable(_ stream: MailStreamHealth, _ concerned: String) -> DoctorFinding {
         DoctorFinding(
             .error,
             "mail.unreachable",
             "mail of the stream \(stream.name) does not reach Apple's relay: "
                 + Self.paths(spf: stream.spf, dkim: stream.dkim),
-            why: Wording.count(accounts, "account") + " with a relay address: what is sent to them is lost.",
+            why: "\(concerned): what is sent to them is lost.",
             todo: "accountctl relay check \(stream.name) --explain says what to publish."
         )
     }

@@ -140,6 +140,21 @@ struct DoctorServiceTests {
         }
     }
 
+    @Test("relay accounts among so many that to count them all would take longer than a statement may")
+    func manyRelayAccounts() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.database.psql(
+                """
+                insert into auth.users (id, email)
+                select gen_random_uuid(), 'a' || g || '@privaterelay.appleid.com'
+                from generate_series(1, 10010) as g
+                """
+            )
+            let found = try await deployment.find("mail.no_stream", "notice")
+            #expect(found.hasPrefix("at least 10000 accounts with a relay address"), "\(found)")
+        }
+    }
+
     @Test("no bucket missing that is of profiles, where these were left out")
     func noProfiles() async throws {
         try await DoctorStage.with(migrating: ["--without-profiles"]) { deployment in
