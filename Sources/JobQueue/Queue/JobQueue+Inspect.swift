@@ -47,20 +47,28 @@ extension JobQueue {
                 on: connection
             )
         }
-        if !ended.isEmpty, jobs.count < limit {
-            jobs += try records(
+        let rest = limit - jobs.count
+        guard !ended.isEmpty, rest > 0 else { return jobs }
+        var finished: [JobRecord] = []
+        // The newest first, and no index has them in order: as a rule there are enough among those of a day, of which the
+        // others need not be read.
+        for span in [Self.isOfLastDay, "true"] where finished.count < rest {
+            finished = try records(
                 """
                 \(endedColumns)
                 where outcome = any(\(ended)::text[]::\(tables.schema).job_end[])
+                and \(span)
                 and \(common)
                 order by j.finished_at desc
-                limit \(limit - jobs.count)
+                limit \(rest)
                 """,
                 on: connection
             )
         }
-        return jobs
+        return jobs + finished
     }
+
+    private static let isOfLastDay: Statement = "j.finished_at > statement_timestamp() - interval '1 day'"
 
     /// That the jobs `j` are of the filter's queues and kinds.
     private static func isOfPlaces(_ filter: JobFilter) -> Statement {
