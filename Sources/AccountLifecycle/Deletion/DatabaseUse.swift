@@ -9,6 +9,9 @@ package import Postgres
 package struct DatabaseUse: Sendable, Hashable, Codable {
     private static let name = "deletion.used_with"
 
+    /// Who pauses every deletion of a database that is another than before, in the operators' log.
+    package static let workerName = "accountctl worker"
+
     /// Which database it is, by ``DatabaseIdentity``: not by its timeline, which a failover changes.
     let database: String
     /// The hosted project that the connection leads to, where it names one; a clone of the files has another.

@@ -102,8 +102,12 @@ extension DatabaseDoctor {
                     "every deletion is paused, for \(Wording.length(general.length)), by \(SafeText.line(general.by))"
                         + (general.reason.map { ": \(SafeText.line($0))" } ?? ""),
                     why: "Nobody is erased, while the legal deadlines of all go on.",
-                    todo:
-                        "accountctl audit list --action deletion.pause says why; go on with: accountctl deletion resume --all"
+                    todo: general.isOfWorker
+                        ? "After a restore repeat the list of erasures first: accountctl deletion replay FILE. A clone stays "
+                            + "paused until it has nothing of real people's to erase. Then, or where somebody moved the "
+                            + "database, go on with: accountctl deletion resume --all"
+                        : "accountctl audit list --action deletion.pause says why; go on with: "
+                            + "accountctl deletion resume --all"
                 )
             )
         }

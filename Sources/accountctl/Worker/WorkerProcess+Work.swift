@@ -74,7 +74,7 @@ extension WorkerProcess {
     /// Has the database remember with what it is worked on; in a clone every deletion is paused before anything is
     /// claimed.
     private func recordUse(_ pool: Pool, _ logger: Logger) async throws {
-        let actor = Operator(name: "accountctl worker", hashKey: try WorkerServices.hashKey(settings))
+        let actor = Operator(name: DatabaseUse.workerName, hashKey: try WorkerServices.hashKey(settings))
         let (project, storage) = (settings.database.project, settings.storage.url)
         let reason = try await pool.withConnection { connection in
             try await DatabaseUse.record(project: project, storage: storage, by: actor, on: connection)

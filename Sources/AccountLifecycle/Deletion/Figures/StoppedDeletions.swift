@@ -10,6 +10,9 @@ package struct StoppedDeletions: Sendable, Hashable {
         package let by: String
         /// Why.
         package let reason: String?
+
+        /// Whether a worker did, since the database looks like a clone or a restored backup.
+        package var isOfWorker: Bool { by == DatabaseUse.workerName }
     }
 
     /// The pause of every deletion; nil where there is none.
