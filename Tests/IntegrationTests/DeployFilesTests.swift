@@ -100,6 +100,13 @@ struct DeployFilesTests {
         #expect(try queries().contains("max(apple_oldest_pending_revocation_seconds) > \(patience)"))
     }
 
+    @Test("No alert goes off for as long as a legal hold lasts")
+    func holds() throws {
+        let ofHeld = try queries().filter { $0.contains("held|") }
+        let leavingOut = ofHeld.filter { $0.contains("- max by (state) (deletion_requests_under_hold)") }
+        #expect(!ofHeld.isEmpty && leavingOut == ofHeld, "\(ofHeld)")
+    }
+
     @Test("What they start is a command line that the program takes")
     func commandLines() throws {
         let unit = try text("deploy/systemd/accountctl-worker.service")
