@@ -139,6 +139,8 @@ struct ReadmeTests {
         }
         let outage = Situation(.storageUnusable).endedBy(.short, of: UUID())
         #expect(outage == "Storage answering again; see doctor")
+        let ofFile = Situation(.storageUnusable, subject: "avatars").endedBy(.short, of: UUID())
+        #expect(ofFile.hasPrefix(outage) && ofFile.contains("Storage's log tells of the account's file in avatars"))
     }
 
     @Test("commands: every one by which a situation is ended is there")

@@ -19,6 +19,10 @@ extension Situation {
             + "revoking is then tried apart from it"
         // They read them when they start, and what is corrected looks as if it did not help until then.
         let restarted = ", once workers are started anew with it"
+        // Its key may be a name or an address, and is told nowhere.
+        let ofFile =
+            subject.map { "; where that finds nothing, Storage's log tells of the account's file in \($0) it fails at" }
+            ?? ""
         let isOfFiles = findings?.contains { $0.column.hasPrefix("storage.") } ?? false
         let byHand = isOfFiles ? " (files through Storage: SQL would leave their bytes)" : ""
         return switch code {
@@ -40,7 +44,7 @@ extension Situation {
             switch fault {
             case .key: "a storage.service_key_file with a key that Storage takes\(restarted); see \(command("doctor"))"
             case .settings: "correcting the settings of [storage]\(restarted); see \(command("doctor"))"
-            case nil: "Storage answering again; see \(command("doctor"))"
+            case nil: "Storage answering again; see \(command("doctor"))\(ofFile)"
             }
         case .sealingKeyMissing:
             "adding the named sealing key to its file again; where it is lost for good, "

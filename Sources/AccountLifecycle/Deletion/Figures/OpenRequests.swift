@@ -44,8 +44,8 @@ package struct OpenRequests: Sendable, Hashable {
             """
             select
                 r.state, count(*), extract(epoch from now() - min(r.requested_at))::bigint,
-                extract(epoch from min(r.legal_deadline - now()) filter (where not brake.is_held))::bigint,
-                count(*) filter (where brake.is_held),
+                extract(epoch from min(r.legal_deadline - now()) filter (where hold.user_id is null))::bigint,
+                count(hold.user_id),
                 extract(
                     epoch from now() - min(r.apple_waiting_since)
                         filter (where r.state = \(DeletionState.waitingForApple.rawValue))
@@ -54,7 +54,7 @@ package struct OpenRequests: Sendable, Hashable {
                 extract(epoch from now() - min(r.situation_since) filter (where \(failing)))::bigint,
                 array_agg(distinct r.situation ->> 'code') filter (where \(failing))
             from accountctl.deletion_requests as r
-            cross join lateral (select \(DeletionBrakes.isHeld)) as brake (is_held)
+            left join (select distinct user_id from accountctl.holds) as hold using (user_id)
             where r.finished_at is null
             group by r.state
             order by r.state
