@@ -19,7 +19,7 @@ extension Situation {
             + "revoking is then tried apart from it"
         // They read them when they start, and what is corrected looks as if it did not help until then.
         let restarted = ", once workers are started anew with it"
-        // Its key may be a name or an address, and is told nowhere.
+        // The file is not named: people call theirs what they like.
         let ofFile =
             subject.map { "; where that finds nothing, Storage's log tells of the account's file in \($0) it fails at" }
             ?? ""
