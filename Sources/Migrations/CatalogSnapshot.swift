@@ -42,7 +42,7 @@ package enum CatalogSnapshot {
     /// it.
     static func record(on connection: isolated Connection) async throws {
         try await connection.transaction { connection in
-            try fixNames(on: connection)
+            try fixForm(on: connection)
             let present = "with present as (" + objects + ") "
             if try connection.one(
                 "select exists (select from accountctl.catalog_drift where object <> '')",
@@ -89,27 +89,31 @@ package enum CatalogSnapshot {
         }
     }
 
-    /// Has the catalogs print names in one form, until the transaction ends, whatever path the role or the database
-    /// has.
+    /// Has the catalogs print in one form, until the transaction ends, whatever settings the role or the database has.
     ///
-    /// By this one nearly all snapshots that are out there were recorded.
-    private static func fixNames(on connection: isolated Connection) throws {
-        try connection.execute("set local search_path = public")
+    /// By these nearly all snapshots that are out there were recorded.
+    private static func fixForm(on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            select
+                set_config('search_path', 'public', true),
+                set_config('quote_all_identifiers', 'off', true),
+                set_config('intervalstyle', 'postgres', true)
+            """
+        )
     }
 
     /// A definition in the form in which it is compared.
     ///
     /// An owner's rights that are granted by nobody and those that are written out are the same, and a backup does not
-    /// keep them apart; nor does the right to maintain a table count, which PostgreSQL has from 17 on. From 16 on a view
-    /// of one table is printed without the table before each column.
+    /// keep them apart; nor does the right to maintain a table count, which PostgreSQL has from 17 on.
     private static func compared(_ definition: String) -> Statement {
         Statement(
             unsafeSQL: """
                 regexp_replace(
                     replace(
                         case
-                            when \(definition) like 'kind v %' then
-                                regexp_replace(\(definition), '\\m(?!accountctl\\.)\\w+\\.(?=\\w)', '', 'g')
+                            when \(definition) like 'kind v %' then \(unqualified(definition))
                             else \(definition)
                         end,
                         'arwdDxtm/', 'arwdDxt/'
@@ -120,8 +124,17 @@ package enum CatalogSnapshot {
         )
     }
 
+    /// A view's text without the name of its table, or function, before columns: from PostgreSQL 16 on it is printed so
+    /// where a view has only one.
+    ///
+    /// The name is the last word behind FROM. Right behind FROM it stays, since a schema has that name there.
+    private static func unqualified(_ view: String) -> String {
+        let name = #"substring(\#(view) from '\n   FROM (?!\()[^\n]*?(\w+)(?:\([^()\n]*\))?;?(?:\n|$)')"#
+        return #"coalesce(regexp_replace(\#(view), '(?<!FROM )\m' || \#(name) || '\.(?=\w)', '', 'g'), \#(view))"#
+    }
+
     private static func differencesInTransaction(on connection: isolated Connection) throws -> [Difference] {
-        try fixNames(on: connection)
+        try fixForm(on: connection)
         return try connection.query(
             "with present as (" + objects
                 + """

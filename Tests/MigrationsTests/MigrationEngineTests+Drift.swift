@@ -62,8 +62,8 @@ extension MigrationEngineTests {
         #expect(isRecorded)
     }
 
-    @Test("No difference is told because a role or a database has another search_path")
-    func driftByAnyPath() async throws {
+    @Test("No difference is told because a role or a database has another search_path, or prints in another style")
+    func driftByAnySetting() async throws {
         try await TestDatabase.with(.empty) { database in
             let set = try Self.set(
                 Self.migration(
@@ -71,7 +71,11 @@ extension MigrationEngineTests {
                     """
                     create type public.mood as enum ('fine');
                     create table public.profiles (id int primary key, mood public.mood);
-                    create table accountctl.t (id int references public.profiles, mood public.mood default 'fine');
+                    create table accountctl.t (
+                        id int references public.profiles,
+                        mood public.mood default 'fine',
+                        until timestamptz default now() + interval '1 day'
+                    );
                     create function accountctl.f(m public.mood) returns int language sql as 'select 1';
                     create function accountctl.g() returns trigger language plpgsql as $$ begin return new; end $$;
                     create trigger look before insert on public.profiles for each row execute function accountctl.g();
@@ -82,7 +86,7 @@ extension MigrationEngineTests {
             )
             try await Self.up(set, database)
             /// Of the role in this database, which wins over what the database and the role have.
-            func setPath(_ change: String) async throws {
+            func alterRole(_ change: String) async throws {
                 try await database.withConnection { connection in
                     try connection.script(
                         unsafeSQL: """
@@ -93,14 +97,18 @@ extension MigrationEngineTests {
                     )
                 }
             }
-            for path in ["''", "pg_catalog", "accountctl, public"] {
-                try await setPath("set search_path = \(path)")
-                #expect(try await Self.differences(database) == [], "with the path \(path)")
+            let settings = [
+                "search_path = ''", "search_path = pg_catalog", "search_path = accountctl, public",
+                "intervalstyle = iso_8601", "quote_all_identifiers = on",
+            ]
+            for setting in settings {
+                try await alterRole("set \(setting)")
+                #expect(try await Self.differences(database) == [], "with \(setting)")
             }
-            // What is recorded under another path is recorded in the same form.
+            // What is recorded under other settings is recorded in the same form.
             let second = try Self.migration(2, "create table accountctl.u (mood public.mood);")
             try await Self.up(Self.set(set.migrations[0], second), database)
-            try await setPath("reset search_path")
+            try await alterRole("reset all")
             #expect(try await Self.differences(database) == [])
         }
     }
@@ -114,6 +122,8 @@ extension MigrationEngineTests {
                     """
                     create table accountctl.t (id int, state text);
                     create view accountctl.v as select id, state from accountctl.t where state <> '';
+                    create table public.t (id int, state text);
+                    create view accountctl.w as select id, state from public.t where state <> '';
                     """
                 )
             )
@@ -130,7 +140,7 @@ extension MigrationEngineTests {
                             else regexp_replace(definition, '\\m(id|state)\\M', 't.\\1', 'g')
                         end as definition
                     from accountctl.catalog_snapshot
-                    where object = 'relation accountctl.v'
+                    where object in ('relation accountctl.v', 'relation accountctl.w')
                 )
                 update accountctl.catalog_snapshot as s
                 set definition = p.definition
@@ -140,10 +150,23 @@ extension MigrationEngineTests {
                 returning 1
                 """
             )
-            #expect(rewritten == "1")
+            #expect(rewritten == "1\n1")
             #expect(try await Self.differences(database) == [])
             try await database.psql("create or replace view accountctl.v as select id, state from accountctl.t")
             #expect(try await Self.differences(database) == ["changed relation accountctl.v"])
+            // The same names in another schema are another table.
+            try await database.psql(
+                """
+                create schema other;
+                create table other.t (id int, state text);
+                create or replace view accountctl.w as select id, state from other.t where state <> '';
+                """
+            )
+            #expect(
+                try await Self.differences(database) == [
+                    "changed relation accountctl.v", "changed relation accountctl.w",
+                ]
+            )
         }
     }
 
