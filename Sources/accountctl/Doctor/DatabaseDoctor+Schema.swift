@@ -13,7 +13,7 @@ extension DatabaseDoctor {
         // What is grave is never among those that are left out.
         let told = differences.filter(\.isGrave) + differences.filter { !$0.isGrave }.prefix(20)
         findings += told.sorted { $0.object < $1.object }.map(Self.finding)
-        findings += try usernameRules(on: connection)
+        findings += try schemaOwners(on: connection) + usernameRules(on: connection)
         if findings.isEmpty { findings.append(.ok("schema", "up to date, and as the migrations made it")) }
         return (findings, try AccountLifecycle.isInstalled(on: connection))
     }

@@ -44,4 +44,39 @@ struct DoctorOwnerTests {
             try await deployment.database.psql("drop owned by \(other), \(kim) cascade; drop role \(other), \(kim)")
         }
     }
+
+    @Test("what of the schema belongs to another role, less what its owner may use all the same")
+    func schemaOwners() async throws {
+        try await DoctorStage.with { deployment in
+            let suffix = UUID().uuidString.prefix(8).lowercased()
+            let (other, ours) = ("other_\(suffix)", "ours_\(suffix)")
+            try await deployment.database.psql(
+                """
+                create role \(other);
+                create role \(ours) role postgres;
+                alter table accountctl.mail_checks owner to \(other);
+                alter function accountctl.find_relay_accounts() owner to \(other);
+                alter type accountctl.job_end owner to \(other);
+                alter table accountctl.mail_streams owner to \(ours);
+                """
+            )
+            let what = try await deployment.find("schema.owners", "error")
+            #expect(
+                what == """
+                    \(other) owns what is in the schema of postgres: accountctl.find_relay_accounts(), \
+                    accountctl.job_end and accountctl.mail_checks
+                    """
+            )
+            try await deployment.database.psql(
+                """
+                alter table accountctl.mail_checks owner to postgres;
+                alter function accountctl.find_relay_accounts() owner to postgres;
+                alter type accountctl.job_end owner to postgres;
+                """
+            )
+            let (_, findings) = try await deployment.examine()
+            #expect(!findings.contains { $0.code == "schema.owners" }, "\(findings)")
+            try await deployment.database.psql("drop owned by \(other), \(ours) cascade; drop role \(other), \(ours)")
+        }
+    }
 }
