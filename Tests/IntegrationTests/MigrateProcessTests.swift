@@ -82,6 +82,29 @@ struct MigrateProcessTests {
         }
     }
 
+    @Test("A plan by another role than the one that the schema belongs to ends as the run would")
+    func anotherRole() async throws {
+        try await TestDatabase.withPlatform { database in
+            let first = try await AccountctlProcess.run(
+                "migrate",
+                "up",
+                "--without-profiles",
+                environment: database.variables
+            )
+            #expect(first.status == 0, "\(first.errors)")
+            let others = database.variables.merging(["PGUSER": "supabase_admin"]) { $1 }
+            for act in [["plan"], ["up", "--dry-run"], ["up"]] {
+                let words = ["migrate"] + act + ["--with-profiles"]
+                let result = try await AccountctlProcess(words, environment: others).result()
+                #expect(result.status == 6, "\(act): \(result.output)\(result.errors)")
+                #expect(result.errors.contains("belongs to the role postgres"), "\(act): \(result.errors)")
+            }
+            // Where there is nothing to apply it does not matter who looks.
+            let plan = try await AccountctlProcess.run("migrate", "plan", environment: others)
+            #expect(plan.status == 0, "\(plan.errors)")
+        }
+    }
+
     @Test("A plan changes nothing, and drift is told by the exit code")
     func planAndDrift() async throws {
         try await TestDatabase.withPlatform { database in
