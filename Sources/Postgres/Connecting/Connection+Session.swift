@@ -114,6 +114,10 @@ extension Connection {
         if handle?.parameterStatus("DateStyle")?.hasPrefix("ISO") == false {
             settings.append(SessionSetting("datestyle", "iso"))
         }
+        // A backslash is itself in our statements; a database that is older than 9.1 may have kept what was before.
+        if handle?.parameterStatus("standard_conforming_strings") == "off" {
+            settings.append(SessionSetting("standard_conforming_strings", "on"))
+        }
         return settings
             + configuration.sessionSettings.sorted { $0.key < $1.key }.map { SessionSetting($0.key, $0.value) }
     }
