@@ -39,10 +39,14 @@ extension CatalogSnapshot {
                    || case when a.attnotnull then ' not null' else '' end
                    || case when a.attidentity <> '' then ' identity ' || a.attidentity::text else '' end
                    || coalesce(' default ' || pg_get_expr(d.adbin, d.adrelid), '')
+                   || coalesce(' grants ' || acl.text, '')
             from pg_attribute as a
             join pg_class as c on c.oid = a.attrelid
             join pg_namespace as n on n.oid = c.relnamespace
             left join pg_attrdef as d on d.adrelid = a.attrelid and d.adnum = a.attnum
+            left join lateral (
+                select string_agg(g::text, ' ' order by g::text) as text from unnest(a.attacl) as g
+            ) as acl on true
             where n.nspname = 'accountctl'
               and c.relkind in ('r', 'p', 'f')
               and not c.relispartition

@@ -34,13 +34,15 @@ extension MigrationEngineTests {
                 alter table accountctl.t alter column state drop not null, drop constraint t_state_check;
                 create or replace function accountctl.f() returns int language sql as 'select 2';
                 grant select on accountctl.t to anon;
+                grant update (id) on accountctl.t to anon;
                 create index extra on accountctl.t (state);
                 """
             )
             #expect(
                 try await differences() == [
-                    "changed column accountctl.t.state", "removed constraint accountctl.t.t_state_check",
-                    "changed function accountctl.f()", "added index accountctl.extra", "changed relation accountctl.t",
+                    "changed column accountctl.t.id", "changed column accountctl.t.state",
+                    "removed constraint accountctl.t.t_state_check", "changed function accountctl.f()",
+                    "added index accountctl.extra", "changed relation accountctl.t",
                 ]
             )
             try await Self.acceptAll(set, database)
