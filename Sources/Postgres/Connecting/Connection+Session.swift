@@ -105,6 +105,8 @@ extension Connection {
     private var settings: [SessionSetting] {
         var settings = ServerLimits.statements(deadline: configuration.statementDeadline)
         settings.append(ServerLimits.idle(limit: configuration.idleInTransactionLimit))
+        // A transaction may take as long as what happens in it; from 17 on a database may have a limit for all of it.
+        if serverVersion >= 170_000 { settings.append(SessionSetting("transaction_timeout", "0")) }
         // A statement without a transaction is to see what a transaction of ours sees; a database may have another
         // default.
         settings.append(SessionSetting("default_transaction_isolation", "read committed"))
