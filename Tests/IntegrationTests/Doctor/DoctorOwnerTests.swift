@@ -58,6 +58,7 @@ struct DoctorOwnerTests {
                 alter function accountctl.find_relay_accounts() owner to \(other);
                 alter type accountctl.job_end owner to \(other);
                 alter table accountctl.mail_streams owner to \(ours);
+                alter table accountctl.job_history_default owner to \(other);
                 """
             )
             let what = try await deployment.find("schema.owners", "error")
