@@ -43,6 +43,31 @@ struct MigrateProcessTests {
         }
     }
 
+    @Test("A run whose connection breaks during a commit says to start it again, and that one ends well")
+    func commitInDoubt() async throws {
+        try await TestDatabase.withPlatform { database in
+            let variables = database.variables
+            let first = try await AccountctlProcess.run("migrate", "up", "--without-profiles", environment: variables)
+            #expect(first.status == 0, "\(first.errors)")
+            try await database.psql(
+                """
+                create function public.die() returns trigger language plpgsql as
+                $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$;
+                create constraint trigger die after insert on accountctl.migrations
+                deferrable initially deferred for each row execute function public.die();
+                """
+            )
+            let broken = try await AccountctlProcess.run("migrate", "up", "--with-profiles", environment: variables)
+            #expect(broken.status == 75, "\(broken.errors)")
+            #expect(broken.errors.contains("Start it again"), "\(broken.errors)")
+            try await database.psql("drop trigger die on accountctl.migrations; drop function public.die()")
+            let again = try await AccountctlProcess.run("migrate", "up", environment: variables)
+            #expect(again.status == 0, "\(again.errors)")
+            let verified = try await AccountctlProcess.run("migrate", "verify", environment: variables)
+            #expect(verified.status == 0, "\(verified.output)")
+        }
+    }
+
     @Test("A table that is read before the first migration and is locked ends a plan and a run, to be tried again")
     func lockedBeforehand() async throws {
         try await TestDatabase.withPlatform { database in

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Migrations
+import Postgres
 import Terminal
 
 /// Applies what is missing.
@@ -36,8 +37,18 @@ struct MigrateUpCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         if dryRun { return try await MigratePlanCommand.show(migration, with: Self.facts(nil), in: context) }
         let options = migration
-        let report = try await context.withMigrations(sessionSettings: options.sessionSettings) { engine, connection in
-            try await engine.up(bundles: options.bundles(of: engine.set), on: connection)
+        let report: MigrationEngine.Report
+        do {
+            report = try await context.withMigrations(sessionSettings: options.sessionSettings) { engine, connection in
+                try await engine.up(bundles: options.bundles(of: engine.set), on: connection)
+            }
+        } catch let error as PostgresError where error.code == .commitInDoubt {
+            // The row of the history that nobody has seen tells the next run.
+            throw CommandError(
+                .temporary,
+                "the connection to the database broke during a commit",
+                hint: "Start it again: it finds out what was applied, and goes on from there."
+            )
         }
         if let visibility = options.visibility, !report.applied.contains(where: { $0.contains("profiles") }) {
             context.messages.warning(
