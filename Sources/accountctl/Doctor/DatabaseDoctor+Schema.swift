@@ -9,10 +9,9 @@ extension DatabaseDoctor {
         let plan = try engine.plan(on: connection)
         guard plan.items.contains(where: { $0.applied != nil }) else { return ([Self.notInstalled], false) }
         var findings = Self.ahead(plan) + Self.history(plan) + Self.pending(plan)
-        let differences = try await CatalogSnapshot.differences(on: connection)
-        // What is grave is never among those that are left out.
-        let told = differences.filter(\.isGrave) + differences.filter { !$0.isGrave }.prefix(20)
-        findings += told.sorted { $0.object < $1.object }.map(Self.finding)
+        // What a run has made so far is no change of anybody's, and is recorded at its end.
+        let isUnfinished = try CatalogSnapshot.isUnfinished(on: connection)
+        findings += try await isUnfinished ? [Self.unfinished] : drift(on: connection)
         findings += try schemaOwners(on: connection) + usernameRules(on: connection)
         if findings.isEmpty { findings.append(.ok("schema", "up to date, and as the migrations made it")) }
         return (findings, try AccountLifecycle.isInstalled(on: connection))
@@ -67,6 +66,22 @@ extension DatabaseDoctor {
                 todo: "accountctl migrate up"
             )
         ]
+    }
+
+    private static let unfinished = DoctorFinding(
+        .warning,
+        "schema.unfinished",
+        "a run of migrate up goes on, or has not ended well",
+        why: "Until one has ended, what somebody changed cannot be told from what it made.",
+        todo: "Wait for its end, or start it again: accountctl migrate up"
+    )
+
+    /// What somebody changed of what the migrations made.
+    private func drift(on connection: isolated Connection) async throws -> [DoctorFinding] {
+        let differences = try await CatalogSnapshot.differences(on: connection)
+        // What is grave is never among those that are left out.
+        let told = differences.filter(\.isGrave) + differences.filter { !$0.isGrave }.prefix(20)
+        return told.sorted { $0.object < $1.object }.map(Self.finding)
     }
 
     private static func finding(_ difference: CatalogSnapshot.Difference) -> DoctorFinding {

@@ -287,4 +287,29 @@ struct DoctorDatabaseTests {
             #expect(try await deployment.find("schema.ahead", "warning").contains("99.1.0"))
         }
     }
+
+    @Test("a run of migrate up that has not ended, and nothing of what it made")
+    func unfinishedRun() async throws {
+        try await DoctorStage.with(migrating: ["--without-profiles"]) { deployment in
+            try await deployment.database.psql(
+                """
+                create function public.die() returns trigger language plpgsql as
+                $$ begin perform pg_terminate_backend(pg_backend_pid()); return null; end $$;
+                create constraint trigger die after insert on accountctl.migrations
+                deferrable initially deferred for each row when (new.number > 12) execute function public.die();
+                """
+            )
+            let died = try await AccountctlProcess.run(
+                "migrate",
+                "up",
+                "--with-profiles",
+                environment: deployment.variables
+            )
+            #expect(died.status == 75, "\(died.errors)")
+            let what = try await deployment.find("schema.unfinished", "warning")
+            #expect(what.contains("migrate up"), "\(what)")
+            let (_, findings) = try await deployment.examine()
+            #expect(!findings.contains { $0.code == "schema.drift" }, "\(findings)")
+        }
+    }
 }
