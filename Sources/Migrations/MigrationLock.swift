@@ -41,10 +41,12 @@ struct MigrationLock: Sendable {
             if try connection.one("select pg_try_advisory_lock(\(Self.key))", as: Bool.self) { return }
             let holder = try Self.holder(on: connection)
             if ContinuousClock.now >= deadline {
+                // A machine that fell off the network leaves its session behind, for hours as the server is set up.
+                let ending = holder.map { " If its program is gone: select pg_terminate_backend(\($0.pid))" } ?? ""
                 throw MigrationError(
                     .lockHeld,
                     "another process migrates this database: \(holder?.description ?? "it cannot be seen")",
-                    hint: "It holds an advisory lock until its connection ends. Try again when it is done."
+                    hint: "It holds an advisory lock until its connection ends. Try again when it is done." + ending
                 )
             }
             if isFirst { waiting(holder) }

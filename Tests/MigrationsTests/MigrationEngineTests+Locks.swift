@@ -36,6 +36,8 @@ extension MigrationEngineTests {
                 }
                 #expect(error?.code == .lockHeld)
                 #expect(error?.message.contains("role postgres (holder)") == true)
+                let pid = connection.backendPID
+                #expect(error?.hint?.hasSuffix("If its program is gone: select pg_terminate_backend(\(pid))") == true)
             }
         }
     }
