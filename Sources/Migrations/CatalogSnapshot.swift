@@ -94,12 +94,7 @@ package enum CatalogSnapshot {
     /// By these nearly all snapshots that are out there were recorded.
     private static func fixForm(on connection: isolated Connection) throws {
         try connection.execute(
-            """
-            select
-                set_config('search_path', 'public', true),
-                set_config('quote_all_identifiers', 'off', true),
-                set_config('intervalstyle', 'postgres', true)
-            """
+            "select set_config('search_path', 'public', true), set_config('intervalstyle', 'postgres', true)"
         )
     }
 

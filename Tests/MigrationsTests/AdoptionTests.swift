@@ -65,6 +65,17 @@ import Testing
         }
     }
 
+    @Test(arguments: AdoptionScenario.starters) func aStarterIsKnownHoweverTheDatabasePrintsNames(
+        _ scenario: AdoptionScenario
+    ) async throws {
+        try await AdoptionDatabase.with(scenario) { adoption in
+            let usual = try await adoption.plan()
+            try await adoption.database.psql("alter database \(adoption.database.name) set quote_all_identifiers = on")
+            let quoted = try await adoption.plan()
+            #expect(quoted.items == usual.items)
+        }
+    }
+
     @Test func aSignUpThatWentWellBeforeGoesWell() async throws {
         let scenario = AdoptionScenario(
             name: "the starter with columns that may not be null",
