@@ -51,14 +51,17 @@ import Testing
         }
     }
 
-    /// Beside a text they come in text format.
+    /// Beside a text they come in text format; behind a transaction pooler the database's own setting stays.
     @Test func bytesAreReadWhateverFormTheDatabaseHasForThem() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.psql("alter database \(database.name) set bytea_output = 'escape'")
-            try await database.withConnection { connection in
-                let sent: [UInt8] = [0, 92, 255]
-                let (bytes, text) = try connection.one("select \(sent), 'beside'::text", as: ([UInt8], String).self)
-                #expect(bytes == sent && text == "beside")
+            var configuration = database.configuration
+            configuration.pooler = .transaction
+            try await Connection.with(configuration, logger: .silent) { connection in
+                for sent: [UInt8] in [[], [0, 92, 97, 255], Array("\\x41".utf8)] {
+                    let (bytes, text) = try connection.one("select \(sent), 'beside'::text", as: ([UInt8], String).self)
+                    #expect(bytes == sent && text == "beside")
+                }
             }
         }
     }

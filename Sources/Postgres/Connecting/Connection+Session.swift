@@ -110,8 +110,6 @@ extension Connection {
         // A statement without a transaction is to see what a transaction of ours sees; a database may have another
         // default.
         settings.append(SessionSetting("default_transaction_isolation", "read committed"))
-        // Bytes in text format are read in this form only; the server does not report which one it has.
-        settings.append(SessionSetting("bytea_output", "hex"))
         // What the catalogs print is compared with texts in which no name has quotes that it does not need.
         settings.append(SessionSetting("quote_all_identifiers", "off"))
         // Times in text format are read in ISO style only.

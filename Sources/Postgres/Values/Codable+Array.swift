@@ -102,14 +102,41 @@ extension UInt8: PostgresArrayElement {
         guard cell.type == TypeID.bytea else { throw .type(cell.type) }
         if cell.isBinary { return Array(cell.bytes) }
         let text = cell.bytes
-        guard text.count >= 2, text.count % 2 == 0, text[0] == UInt8(ascii: "\\"), text[1] == UInt8(ascii: "x") else {
-            throw .malformed
-        }
+        // A database has one of two forms for bytes; in the one without this beginning a backslash is doubled.
+        return try text.starts(with: "\\x".utf8) ? readHex(text) : readEscaped(text)
+    }
+
+    private static func readHex(_ text: UnsafeRawBufferPointer) throws(DecodingFault) -> [UInt8] {
+        guard text.count % 2 == 0 else { throw .malformed }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count / 2 - 1)
         for index in stride(from: 2, to: text.count, by: 2) {
             guard let high = hexDigit(text[index]), let low = hexDigit(text[index + 1]) else { throw .malformed }
             bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    /// A backslash and itself, a backslash and three octal digits, or the byte.
+    private static func readEscaped(_ text: UnsafeRawBufferPointer) throws(DecodingFault) -> [UInt8] {
+        let backslash = UInt8(ascii: "\\")
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count)
+        var index = 0
+        while index < text.count {
+            if text[index] != backslash {
+                bytes.append(text[index])
+                index += 1
+            } else if index + 1 < text.count, text[index + 1] == backslash {
+                bytes.append(backslash)
+                index += 2
+            } else {
+                guard index + 3 < text.count else { throw .malformed }
+                let digits = text[(index + 1)...(index + 3)]
+                guard let byte = UInt8(String(decoding: digits, as: UTF8.self), radix: 8) else { throw .malformed }
+                bytes.append(byte)
+                index += 4
+            }
         }
         return bytes
     }
