@@ -69,7 +69,7 @@ extension DatabaseDoctor {
     }
 
     private static let unfinished = DoctorFinding(
-        .warning,
+        .error,
         "schema.unfinished",
         "a run of migrate up goes on, or has not ended well",
         why: "Until one has ended, what somebody changed cannot be told from what it made.",

@@ -306,7 +306,7 @@ struct DoctorDatabaseTests {
                 environment: deployment.variables
             )
             #expect(died.status == 75, "\(died.errors)")
-            let what = try await deployment.find("schema.unfinished", "warning")
+            let what = try await deployment.find("schema.unfinished", "error")
             #expect(what.contains("migrate up"), "\(what)")
             let (_, findings) = try await deployment.examine()
             #expect(!findings.contains { $0.code == "schema.drift" }, "\(findings)")
