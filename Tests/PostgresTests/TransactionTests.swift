@@ -26,12 +26,15 @@ import Testing
     /// Before 17 no database has such a limit.
     @Test func aTransactionMayTakeAsLongAsWhatHappensInIt() async throws {
         try await TestDatabase.with(.empty) { database in
-            guard try await database.psql("show server_version_num") >= "170000" else { return }
-            try await database.psql("alter database \(database.name) set transaction_timeout = '1s'")
+            let hasLimit = try await database.psql("show server_version_num") >= "170000"
+            if hasLimit { try await database.psql("alter database \(database.name) set transaction_timeout = '1s'") }
             let limit = try await database.withConnection { connection in
-                try connection.one("show transaction_timeout", as: String.self)
+                try connection.one(
+                    "select coalesce(current_setting('transaction_timeout', true), 'unknown')",
+                    as: String.self
+                )
             }
-            #expect(limit == "0")
+            #expect(limit == (hasLimit ? "0" : "unknown"))
         }
     }
 
