@@ -75,6 +75,7 @@ struct HelpTests {
 
     @Test("Every command's help begins with what it does and with examples, and no example is broken")
     func examplesFirst() async throws {
+        var endings: [[Substring]: [String]] = [:]
         for command in try CommandDescription.root().all {
             let path = Array(command.path.dropFirst())
             let result = try await AccountctlProcess(path + ["--help"]).result()
@@ -85,7 +86,11 @@ struct HelpTests {
             #expect(result.output.contains("\n\nUSAGE: accountctl"), "\(path)")
             let help = HelpText(abstract: "", discussion: command.discussion ?? "")
             for line in help.examples { #expect(result.output.contains("\n  \(line)"), "\(line)") }
+            let options = result.output.split(separator: "\n").filter { $0.hasPrefix("  -") }
+            let ending = Array(options.drop { !$0.hasPrefix("  --database-url ") })
+            if !ending.isEmpty { endings[ending, default: []] += [path.joined(separator: " ")] }
         }
+        #expect(endings.count == 1, "its own options stand before those of every command: \(endings)")
         let asked = try await AccountctlProcess.run("help", "relay", "check")
         let direct = try await AccountctlProcess.run("relay", "check", "-h")
         #expect(asked.output == direct.output && !asked.output.isEmpty)

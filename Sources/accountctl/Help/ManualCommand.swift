@@ -22,9 +22,6 @@ struct ManualCommand: AccountctlCommand {
             """
     )
 
-    @OptionGroup
-    var global: GlobalOptions
-
     @Option(
         name: .long,
         help: ArgumentHelp("Write all pages into this folder, such as accountctl-user-find.1.", valueName: "folder"),
@@ -34,6 +31,9 @@ struct ManualCommand: AccountctlCommand {
 
     @Argument(help: "The command, as it is typed; none for the program itself.")
     var command: [String] = []
+
+    @OptionGroup
+    var global: GlobalOptions
 
     mutating func validate() throws {
         guard into == nil || command.isEmpty else { throw ValidationError("--into writes all pages: name no command") }

@@ -24,9 +24,6 @@ struct JobsCancelCommand: AccountctlCommand {
     static let outputFields = JobResult.outputFields
 
     @OptionGroup
-    var global: GlobalOptions
-
-    @OptionGroup
     var acting: ActingOptions
 
     @OptionGroup
@@ -34,6 +31,9 @@ struct JobsCancelCommand: AccountctlCommand {
 
     @OptionGroup
     var choice: JobChoice
+
+    @OptionGroup
+    var global: GlobalOptions
 
     func validate() throws {
         try OptionText.check("--reason", acting.reason, limit: OptionText.jobReason)

@@ -24,9 +24,6 @@ struct JobsDiscardCommand: AccountctlCommand {
     static let outputFields = JobResult.outputFields
 
     @OptionGroup
-    var global: GlobalOptions
-
-    @OptionGroup
     var acting: ActingOptions
 
     @OptionGroup
@@ -34,6 +31,9 @@ struct JobsDiscardCommand: AccountctlCommand {
 
     @OptionGroup
     var choice: JobChoice
+
+    @OptionGroup
+    var global: GlobalOptions
 
     func validate() throws {
         if acting.reason == nil { throw ValidationError("--reason is needed: it is kept with the job") }

@@ -35,9 +35,6 @@ struct JobsEnqueueCommand: AccountctlCommand {
     static let outputFields = fields.map(\.name)
 
     @OptionGroup
-    var global: GlobalOptions
-
-    @OptionGroup
     var acting: ActingOptions
 
     @OptionGroup
@@ -58,6 +55,9 @@ struct JobsEnqueueCommand: AccountctlCommand {
 
     @Argument(help: "The kind.")
     var kind: String?
+
+    @OptionGroup
+    var global: GlobalOptions
 
     func validate() throws {
         if file == nil, kind == nil { throw ValidationError("name a kind, or give a list with --file") }

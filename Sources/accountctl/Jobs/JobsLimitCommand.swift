@@ -26,9 +26,6 @@ struct JobsLimitCommand: AccountctlCommand {
     static let outputFields = QueueSheet.fields
 
     @OptionGroup
-    var global: GlobalOptions
-
-    @OptionGroup
     var acting: ActingOptions
 
     @OptionGroup
@@ -54,6 +51,9 @@ struct JobsLimitCommand: AccountctlCommand {
 
     @Argument(help: "The queue.")
     var queue: String?
+
+    @OptionGroup
+    var global: GlobalOptions
 
     private static let period = LengthOption(name: "--per", unit: .second, bounds: 1...86_400)
 

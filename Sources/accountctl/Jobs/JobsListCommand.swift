@@ -23,10 +23,10 @@ struct JobsListCommand: AccountctlCommand {
     static let isSequential = true
 
     @OptionGroup
-    var global: GlobalOptions
+    var options: JobFilterOptions
 
     @OptionGroup
-    var options: JobFilterOptions
+    var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let filter = try options.filter()

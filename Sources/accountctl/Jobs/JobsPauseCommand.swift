@@ -25,9 +25,6 @@ struct JobsPauseCommand: AccountctlCommand {
     static let outputFields = QueueSheet.fields
 
     @OptionGroup
-    var global: GlobalOptions
-
-    @OptionGroup
     var acting: ActingOptions
 
     @OptionGroup
@@ -35,6 +32,9 @@ struct JobsPauseCommand: AccountctlCommand {
 
     @Argument(help: "The queue.")
     var queue: String
+
+    @OptionGroup
+    var global: GlobalOptions
 
     func validate() throws {
         try OptionText.check("--reason", acting.reason, limit: OptionText.jobReason)

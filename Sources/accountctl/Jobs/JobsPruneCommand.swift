@@ -19,9 +19,6 @@ struct JobsPruneCommand: AccountctlCommand {
     )
 
     @OptionGroup
-    var global: GlobalOptions
-
-    @OptionGroup
     var acting: ActingOptions
 
     @OptionGroup
@@ -29,6 +26,9 @@ struct JobsPruneCommand: AccountctlCommand {
 
     @Option(name: .long, help: ArgumentHelp("Days that ended so many days ago, such as 30d.", valueName: "duration"))
     var olderThan: String
+
+    @OptionGroup
+    var global: GlobalOptions
 
     static let outputFields = ["partition"]
 

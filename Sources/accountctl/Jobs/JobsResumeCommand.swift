@@ -18,9 +18,6 @@ struct JobsResumeCommand: AccountctlCommand {
     static let outputFields = QueueSheet.fields
 
     @OptionGroup
-    var global: GlobalOptions
-
-    @OptionGroup
     var acting: ActingOptions
 
     @OptionGroup
@@ -28,6 +25,9 @@ struct JobsResumeCommand: AccountctlCommand {
 
     @Argument(help: "The queue.")
     var queue: String
+
+    @OptionGroup
+    var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         try await context.act(

@@ -27,9 +27,6 @@ struct JobsRetryCommand: AccountctlCommand {
     static let outputFields = JobResult.outputFields
 
     @OptionGroup
-    var global: GlobalOptions
-
-    @OptionGroup
     var options: JobFilterOptions
 
     @OptionGroup
@@ -45,6 +42,9 @@ struct JobsRetryCommand: AccountctlCommand {
             """
     )
     var ids: [Int64] = []
+
+    @OptionGroup
+    var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         guard !ids.isEmpty || !options.state.isEmpty || options.exhausted || options.keyAlone != nil else {

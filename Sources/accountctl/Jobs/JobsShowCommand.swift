@@ -23,9 +23,6 @@ struct JobsShowCommand: AccountctlCommand {
             "cancel_requested", "arguments", "arguments_version", "progress", "output", "errors",
         ]
 
-    @OptionGroup
-    var global: GlobalOptions
-
     @Argument(help: "The job's id.")
     var id: Int64?
 
@@ -37,6 +34,9 @@ struct JobsShowCommand: AccountctlCommand {
         )
     )
     var uniqueKey: String?
+
+    @OptionGroup
+    var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let id = try await chosen(in: context)

@@ -22,9 +22,6 @@ struct JobsSnoozeCommand: AccountctlCommand {
     static let outputFields = JobResult.outputFields
 
     @OptionGroup
-    var global: GlobalOptions
-
-    @OptionGroup
     var acting: ActingOptions
 
     @OptionGroup
@@ -35,6 +32,9 @@ struct JobsSnoozeCommand: AccountctlCommand {
 
     @OptionGroup
     var choice: JobChoice
+
+    @OptionGroup
+    var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let wait = try DurationArgument.required(wait, "--for")

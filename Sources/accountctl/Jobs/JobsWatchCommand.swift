@@ -27,14 +27,14 @@ struct JobsWatchCommand: AccountctlCommand {
 
     static let outputFields = JobsWatch.fields.map(\.name)
 
-    @OptionGroup
-    var global: GlobalOptions
-
     @Option(name: .long, help: ArgumentHelp("Only jobs of this queue; may be repeated.", valueName: "name"))
     var queue: [String] = []
 
     @Option(name: .long, help: ArgumentHelp("Only jobs of this kind; may be repeated.", valueName: "name"))
     var kind: [String] = []
+
+    @OptionGroup
+    var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         var filter = JobFilter()

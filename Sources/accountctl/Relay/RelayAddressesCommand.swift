@@ -48,9 +48,6 @@ struct RelayAddressesCommand: AccountctlCommand {
     @OptionGroup
     var acting: ActingOptions
 
-    @OptionGroup
-    var global: GlobalOptions
-
     @Flag(name: .long, help: "List the accounts instead of counting them.")
     var list = false
 
@@ -62,6 +59,9 @@ struct RelayAddressesCommand: AccountctlCommand {
 
     @Option(name: .long, help: ArgumentHelp("The most accounts to list.", valueName: "count"))
     var limit = 100
+
+    @OptionGroup
+    var global: GlobalOptions
 
     mutating func validate() throws {
         try Self.limits.check(limit)

@@ -20,11 +20,11 @@ struct RelayBounceExplainCommand: AccountctlCommand {
             """
     )
 
-    @OptionGroup
-    var global: GlobalOptions
-
     @Argument(help: "The reply; without it standard input is read.")
     var reply: [String] = []
+
+    @OptionGroup
+    var global: GlobalOptions
 
     private struct Row {
         let reply: BounceReply

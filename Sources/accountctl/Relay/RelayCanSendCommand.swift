@@ -32,14 +32,14 @@ struct RelayCanSendCommand: AccountctlCommand {
 
     static let outputFields = ["stream", "user_id", "answer", "reason", "todo"]
 
-    @OptionGroup
-    var global: GlobalOptions
-
     @Option(name: .long, help: ArgumentHelp("The name of the stream.", valueName: "name"))
     var stream: String
 
     @Option(name: .long, help: ArgumentHelp("The account's user id.", valueName: "id"))
     var user: String
+
+    @OptionGroup
+    var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         guard let userID = UUID(uuidString: user) else {

@@ -29,9 +29,6 @@ struct RelayCheckCommand: AccountctlCommand {
     ]
 
     @OptionGroup
-    var global: GlobalOptions
-
-    @OptionGroup
     var resolver: RelayResolverOptions
 
     @OptionGroup
@@ -42,6 +39,9 @@ struct RelayCheckCommand: AccountctlCommand {
 
     @Argument(help: "A stream's name, or a domain; without it all streams are checked.")
     var subject: String?
+
+    @OptionGroup
+    var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let streams = try await streams(context)

@@ -27,9 +27,6 @@ struct RelaySPFCommand: AccountctlCommand {
     ]
 
     @OptionGroup
-    var global: GlobalOptions
-
-    @OptionGroup
     var resolver: RelayResolverOptions
 
     @Option(name: .long, help: ArgumentHelp("The address of the client, IPv4 or IPv6.", valueName: "address"))
@@ -43,6 +40,9 @@ struct RelaySPFCommand: AccountctlCommand {
 
     @Option(name: .long, help: ArgumentHelp("What explanations call the receiver.", valueName: "name"))
     var receiver = "unknown"
+
+    @OptionGroup
+    var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         guard let address = IPAddress(ip) else {

@@ -30,9 +30,6 @@ struct RelayStreamAddCommand: AccountctlCommand {
     static let outputFields = ["id", "name", "from_domain", "envelope_domain", ActOutcome.field]
 
     @OptionGroup
-    var global: GlobalOptions
-
-    @OptionGroup
     var acting: ActingOptions
 
     @OptionGroup
@@ -55,6 +52,9 @@ struct RelayStreamAddCommand: AccountctlCommand {
 
     @Argument(help: "The From domain.")
     var domain: String
+
+    @OptionGroup
+    var global: GlobalOptions
 
     func validate() throws {
         try OptionText.check("--by", by, limit: 200)

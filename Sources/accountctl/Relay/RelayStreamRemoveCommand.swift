@@ -20,9 +20,6 @@ struct RelayStreamRemoveCommand: AccountctlCommand {
     static let outputFields = ["name", ActOutcome.field]
 
     @OptionGroup
-    var global: GlobalOptions
-
-    @OptionGroup
     var acting: ActingOptions
 
     @OptionGroup
@@ -30,6 +27,9 @@ struct RelayStreamRemoveCommand: AccountctlCommand {
 
     @Argument(help: "The name of the stream.")
     var name: String
+
+    @OptionGroup
+    var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let name = name

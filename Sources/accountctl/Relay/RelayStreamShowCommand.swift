@@ -25,14 +25,14 @@ struct RelayStreamShowCommand: AccountctlCommand {
         "standing.checked_at", "standing.next_check_at",
     ]
 
-    @OptionGroup
-    var global: GlobalOptions
-
     @Option(name: .long, help: ArgumentHelp("How many checks to look back.", valueName: "count"))
     var checks = 20
 
     @Argument(help: "The name of the stream.")
     var name: String
+
+    @OptionGroup
+    var global: GlobalOptions
 
     mutating func validate() throws {
         guard (1...1000).contains(checks) else { throw ValidationError("--checks takes 1 to 1000") }
