@@ -4,7 +4,7 @@ package struct Field<Row>: Sendable {
     package let name: String
     /// The heading in tables; nil keeps the field out of them.
     let heading: String?
-    /// The label where one row is shown by itself, if it has no heading; nil keeps it out of there, too.
+    /// The label where one row is shown by itself; without one that is the heading, and without both it is left out.
     let detail: String?
     /// Whether numbers should line up at the right.
     let alignment: TableColumn.Alignment

@@ -66,10 +66,10 @@ package struct Sheet: Sendable {
         }
     }
 
-    /// The facts of one row of a list, each called as its column is.
+    /// The facts of one row of a list, each called as its column is unless it has a label of its own.
     package static func facts<Row>(of fields: [Field<Row>], row: Row) -> [Fact] {
         fields.compactMap { field in
-            (field.heading ?? field.detail).map { Fact(field.name, $0, field.value(row), field.emphasis(row)) }
+            (field.detail ?? field.heading).map { Fact(field.name, $0, field.value(row), field.emphasis(row)) }
         }
     }
 

@@ -36,6 +36,10 @@ extension JobsCommandTests {
             for part in ["undecodable", "text is missing", "2026-01-02T03:04:05Z", "\"n\": 1"] {
                 #expect(shown.output.contains(part), "\(shown.output)")
             }
+            let people = try await jobs(database, ["show", "\(ids["parked"] ?? 0)"])
+            for label in ["Priority", "Attempt", "Arguments version"] {
+                #expect(people.output.contains("\n\(label) "), "\(people.output)")
+            }
             let unknown = try await jobs(database, ["show", "424242", "--json"])
             #expect(unknown.status == 3)
             #expect(unknown.output.isEmpty)

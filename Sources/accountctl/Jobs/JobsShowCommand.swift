@@ -53,7 +53,7 @@ struct JobsShowCommand: AccountctlCommand {
             return isForPrograms ? .json(text) : .text(text)
         }
         facts.append(.init("arguments", "Arguments", value(found.arguments)))
-        facts.append(.init("arguments_version", "Version", .integer(Int64(found.argumentsVersion))))
+        facts.append(.init("arguments_version", "Arguments version", .integer(Int64(found.argumentsVersion))))
         facts.append(.init("progress", "Progress", value(found.progress)))
         facts.append(.init("output", "Output", value(found.output)))
         let errors = try found.errors?.decode(as: [Entry].self) ?? []
