@@ -142,6 +142,25 @@ struct StandingRequestTests {
         }
     }
 
+    @Test("A terminal of 80 columns has room for a request's state, and what ends it")
+    func narrowList() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            let list = try await TerminalSession.run(
+                ["deletion", "list"],
+                environment: stage.variables.merging(["NO_COLOR": "1"]) { $1 }
+            )
+            #expect(list.status == 0 && list.screen.contains("\n\(request)  grace  "), "\(list.screen)")
+            #expect(list.screen.contains("ENDS BY"), "\(list.screen)")
+            // Programs have the columns where they always were.
+            let lines = try await stage.run(["deletion", "list", "--tsv"]).output
+            #expect(lines.hasPrefix("\(request)\t\(id)\tgrace\t"), "\(lines)")
+        }
+    }
+
     @Test("Who ends a deletion's job is told what ends the deletion")
     func jobs() async throws {
         try await OperatorStage.with { stage in

@@ -110,12 +110,17 @@ struct DeletionListCommand: AccountctlCommand {
         if requests.contains(where: { $0.finishedAt == nil }) {
             for words in brakes.words(of: nil) { context.messages.warning(words) }
         }
-        let fields = Self.fields(
+        var fields = Self.fields(
             withBrakes: requests.contains { $0.isHeld || $0.isPaused },
             withProof: requests.contains { $0.proof != nil && $0.proof != .searched },
             withApple: !outcomes.isEmpty,
             naming: context.output.format.isForPrograms ? .typed(in: context) : .short
         )
+        if !context.output.format.isForPrograms, let user = fields.firstIndex(where: { $0.name == "user_id" }) {
+            // Two ids fill a line of 80 columns: what is looked for, such as the state, goes before the second.
+            let account = fields.remove(at: user)
+            fields.append(account)
+        }
         try context.list(requests, fields, limit: limit, of: Self.limits, whenEmpty: "No deletion requests.")
         return .ok
     }
