@@ -264,7 +264,16 @@ struct WorkerProcessTests {
             try await TestDatabase.with(.migrated) { database in
                 let keyless = try await AccountctlProcess.run("worker", environment: database.variables)
                 #expect(keyless.status == 2)
-                #expect(keyless.errors.contains("keys.sealing_file"))
+                for key in ["sealing", "hash"] {
+                    #expect(keyless.errors.contains("\n  keys.\(key)_file: missing: "), "\(keyless.errors)")
+                }
+                let wrongAndKeyless = try await AccountctlProcess.run(
+                    "worker",
+                    environment: database.variables.merging(["ACCOUNTCTL_DELETION_GRACE": "soon"]) { $1 }
+                )
+                for key in ["deletion.grace", "keys.sealing_file", "keys.hash_file", "accountctl config check"] {
+                    #expect(wrongAndKeyless.errors.contains(key), "\(wrongAndKeyless.errors)")
+                }
                 let same = [
                     "ACCOUNTCTL_KEYS_SEALING_FILE": keys["ACCOUNTCTL_KEYS_HASH_FILE"] ?? "",
                     "ACCOUNTCTL_KEYS_HASH_FILE": keys["ACCOUNTCTL_KEYS_HASH_FILE"] ?? "",

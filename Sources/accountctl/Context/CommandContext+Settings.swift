@@ -125,6 +125,6 @@ struct SettingsFileSearch {
 
 extension SettingsError: ReportableError {
     var report: ErrorReport {
-        ErrorReport(.usage, description, hint: "See all settings: accountctl config show")
+        ErrorReport(.usage, description, hint: "Check them: accountctl config check")
     }
 }

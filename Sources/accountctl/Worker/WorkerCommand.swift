@@ -1,4 +1,5 @@
 import ArgumentParser
+import Settings
 
 /// Carries out the work that is due.
 struct WorkerCommand: AccountctlCommand {
@@ -33,7 +34,13 @@ struct WorkerCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let settings = try context.settings()
+        let (settings, problems) = try context.checkedSettings()
+        if settings.keys.sealingKeyFile == nil || settings.keys.hashKeyFile == nil
+            || !problems.allSatisfy(\.stopsNothing)
+        {
+            // All that is to be mended at once, the files of keys included.
+            try SettingsError.check(settings.problemsOfParts(besides: problems))
+        }
         return try await WorkerProcess(context: context, settings: settings)
             .run(role: untilIdle ? .untilIdle : .service)
     }

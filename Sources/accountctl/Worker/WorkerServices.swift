@@ -222,7 +222,7 @@ struct WorkerServices {
             throw CommandError(
                 .usage,
                 "the setting \(key) is missing: nothing can be erased without it",
-                hint: "Make a key: accountctl keys new"
+                hint: "Make one: accountctl keys new ID --output FILE"
             )
         }
         do {
