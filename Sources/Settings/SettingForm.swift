@@ -6,6 +6,8 @@ struct SettingForm<Value: Sendable>: Sendable {
     let parse: @Sendable (String) -> Value?
     /// Writes the value as one would in the settings file.
     let show: @Sendable (Value) -> String
+    /// What is said of an empty text.
+    let whenEmpty: String
     /// Whether a text that does not have the form is repeated to whoever wrote it: not where a secret is likely to be
     /// pasted by mistake.
     let quotes: Bool
@@ -13,18 +15,25 @@ struct SettingForm<Value: Sendable>: Sendable {
     init(
         expected: String,
         quotes: Bool = true,
+        whenEmpty: String? = nil,
         parse: @escaping @Sendable (String) -> Value?,
         show: @escaping @Sendable (Value) -> String = { "\($0)" }
     ) {
         self.expected = expected
         self.quotes = quotes
+        self.whenEmpty = whenEmpty ?? "is empty: expected \(expected)"
         self.parse = parse
         self.show = show
     }
 
+    /// What is said of a text that does not have the form.
+    func refusal(of text: String) -> String {
+        text.allSatisfy(\.isWhitespace) ? whenEmpty : "\(naming(text)) is not \(expected)"
+    }
+
     /// Names a text that does not have the form: itself only when it is short and of a form that nobody puts a secret
     /// into.
-    func naming(_ text: String) -> String {
+    private func naming(_ text: String) -> String {
         quotes && text.utf8.count <= 60 ? "\"\(text)\"" : "the value"
     }
 }
@@ -115,8 +124,9 @@ extension SettingForm {
     static func list<Element>(of form: SettingForm<Element>) -> SettingForm<[Element]>
     where Value == [Element] {
         .init(
-            expected: "a list with commas of: " + form.expected,
+            expected: "a list with commas, each " + form.expected,
             quotes: form.quotes,
+            whenEmpty: "is empty: write [] for an empty list",
             parse: { text in
                 // A variable that was left empty must not switch off what the list is for.
                 guard text.contains(where: { $0 != " " }) else { return nil }

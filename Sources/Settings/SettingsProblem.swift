@@ -18,7 +18,10 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
         self.stopsNothing = stopsNothing
     }
 
-    package var description: String { "\(source): \(key): \(message)" }
+    package var description: String {
+        // What nobody set stands nowhere.
+        source == .standard ? "\(key): \(message)" : "\(source): \(key): \(message)"
+    }
 
     /// Whether it leaves in doubt which environment this is, or whether it is production.
     ///

@@ -173,7 +173,7 @@ package struct SettingsReader {
         let raw = inputs.value(of: key)
         let parsed = raw.flatMap { form.parse($0.text) }
         if let raw, parsed == nil {
-            report(key, raw.source, "\(form.naming(raw.text)) is not \(form.expected)")
+            report(key, raw.source, form.refusal(of: raw.text))
         }
         let shownDefault = standard.map { form.show($0) }
         declare(

@@ -29,7 +29,7 @@ struct CommandSecretTests {
         let nothing = try await check([:])
         #expect(nothing.status == 2)
         #expect(nothing.lines.count == 2, "\(nothing)")
-        #expect(nothing.lines.allSatisfy { $0.hasPrefix("error: default: keys.") }, "\(nothing)")
+        #expect(nothing.lines.allSatisfy { $0.hasPrefix("error: keys.") }, "\(nothing)")
 
         let wrong = try await check([
             "ACCOUNTCTL_DATABASE_URL": "host=db.test port",
