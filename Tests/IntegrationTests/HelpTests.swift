@@ -1,4 +1,6 @@
+import AccountLifecycle
 import Foundation
+import JobQueue
 import TestSupport
 import Testing
 
@@ -94,6 +96,15 @@ struct HelpTests {
         let asked = try await AccountctlProcess.run("help", "relay", "check")
         let direct = try await AccountctlProcess.run("relay", "check", "-h")
         #expect(asked.output == direct.output && !asked.output.isEmpty)
+    }
+
+    @Test("jobs enqueue takes the line of a list that its help shows, which needs no arguments")
+    func jobLine() throws {
+        let path = ["accountctl", "jobs", "enqueue"]
+        let command = try #require(try CommandDescription.root().all.first { $0.path == path })
+        let line = try #require((command.discussion ?? "").firstMatch(of: /\{"kind": .+\}/)?.0)
+        let job = try JobLine(String(line)).order().job
+        #expect(try AccountLifecycle.periodic().contains { $0.job.kind == job.kind }, "\(line)")
     }
 
     @Test("Every command has a manual page that the formatter takes without a warning")

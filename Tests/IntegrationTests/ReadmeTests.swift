@@ -1,7 +1,6 @@
 import AccountLifecycle
 import Crypto
 import Foundation
-import JobQueue
 import Settings
 import TestSupport
 import Testing
@@ -56,13 +55,6 @@ struct ReadmeTests {
             row[1].filter { $0 != "`" }.split(separator: ":").first.map { String($0) } ?? ""
         }
         #expect(Set(told) == Set(known) && told.count == Set(told).count, "\(known)")
-    }
-
-    @Test("jobs in a list: one of a kind that needs no arguments")
-    func jobLine() throws {
-        let line = try #require(try readme().firstMatch(of: /`(\{"kind": .+\})`/)?.1)
-        let job = try JobLine(String(line)).order().job
-        #expect(try AccountLifecycle.periodic().contains { $0.job.kind == job.kind }, "\(line)")
     }
 
     @Test("settings: every key, with form, default and meaning")

@@ -9,7 +9,7 @@ struct AppleTransferImportCommand: AccountctlCommand {
         commandName: "import",
         abstract: "Take in, on standard input, the file that the sending team exported.",
         discussion: """
-            The lines come on standard input; of none it is said that no account is there, and the exit code is 2.
+            Empty input is refused, with exit code 2.
 
             EXAMPLES
               accountctl apple transfer import com.example.app --team ABCDE12345 < transfer.ndjson

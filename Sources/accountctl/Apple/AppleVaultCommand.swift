@@ -12,6 +12,11 @@ struct AppleVaultCommand: ParsableCommand {
               3. accountctl apple vault rotate
               4. When vault status shows 0 for the old key in every column, its line may go.
 
+            WHEN A KEY IS ADDED
+              A running worker that meets something sealed with a key that was not in its file looks at the file again, every ten
+              seconds at most: what waits for the key goes on once its line is there, after five minutes at the latest, or at once by
+              deletion retry.
+
             WHEN A KEY IS LOST
               Workers do not start without a key that something is sealed with. Look for a copy first. Where there is none,
               accountctl apple vault forget-key KEY gives up what nobody can open any more, and they start again.

@@ -10,9 +10,17 @@ struct DeletionCancelCommand: AccountctlCommand {
         discussion: """
             Once the account is locked out only an operator can; the lock-out is undone then. Sessions do not come back.
 
-            With --file the list is read whole and every bad line told before anything is done. Each request is then cancelled by
-            itself, whatever becomes of the others. refusal says why one was not: verified (it has ended so), begun, under_way or
-            busy. What a run that ends early has not cancelled the same command line cancels.
+            With --file the list, in which # begins a comment, is read whole and every bad line told before anything is done. Each
+            request is then cancelled by itself, whatever becomes of the others, and has a row: unchanged where it was cancelled
+            before, and where it is refused, refusal says why: verified (it has ended so), begun, under_way or busy. What a run that
+            ends early has not cancelled the same command line cancels.
+
+            TO TAKE A LIST BACK
+              1. accountctl deletion pause --all gives the time for it.
+              2. Cancel what the result file of deletion request --file says was requested, as the last examples do; not what was
+              found, which somebody else had asked for.
+              3. accountctl deletion resume --all
+              4. The corrected list takes a result file of its own: deletion request --file ids.txt --result other.ndjson
 
             EXIT CODES
               0 cancelled, now or before; 3 no such request; 6 too late; of a list, that of the first that was not cancelled
@@ -21,6 +29,7 @@ struct DeletionCancelCommand: AccountctlCommand {
               accountctl deletion cancel 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --reason "asked by mail"
               accountctl deletion cancel --file requests.txt --dry-run
               accountctl deletion cancel --file requests.txt --reason "the wrong list"
+              jq -r 'select(.outcome == "requested").request' ids.txt.results.ndjson > requests.txt
             """
     )
 

@@ -20,10 +20,15 @@ struct DeletionRequestCommand: AccountctlCommand {
 
             With --file the list is read whole and every bad line told before anything is done; the number of its ids has to be
             typed, or given with --confirm. What was done to each is added to the result file, which belongs to this database
-            alone. When a run ends early, for whatever reason, the same command line goes on with what is not done: ids that
-            no account had are looked for again, and so are those whose request of the file is not here, as in a database that
-            was restored. Those whose request was cancelled since are left alone, with a warning: the person may have
-            cancelled. Another --result asks for them again.
+            alone: an id without an account is found while its erasure is under way, erased once that has ended, and
+            unknown_user otherwise.
+
+            A database that goes away meanwhile is asked again for some minutes. When a run ends early, for whatever reason, the
+            same command line goes on with what is not done: ids that no account had are looked for again, and so are those whose
+            request of the file is not here, as in a database that was restored. Those whose request was cancelled since are left
+            alone, with a warning: the person may have cancelled. Another --result asks for them again. A run that was killed, or
+            lost its connection, may tell as found what it had asked for itself: there origin is operator, and requested_at within
+            the run. How a list that was a mistake is taken back, deletion cancel --help says.
 
             EXIT CODES
               0 requested, or there was an open request, or erased before (in a list); 1 some failed; 2 declined;

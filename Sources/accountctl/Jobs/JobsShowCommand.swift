@@ -9,6 +9,9 @@ struct JobsShowCommand: AccountctlCommand {
         commandName: "show",
         abstract: "Show everything about one job.",
         discussion: """
+            progress is how far its handler said it is, also of a job that ended. Of several ended ones with the unique key the ids
+            are told.
+
             EXAMPLES
               accountctl jobs show 42
               accountctl jobs show --unique-key mail.schedule
