@@ -9,14 +9,16 @@ struct DeletionProceedCommand: ActCommand {
         commandName: "proceed",
         abstract: "Go on with a deletion without Apple, or without its identifiers.",
         discussion: """
-            Without Apple the credential is not revoked in the run; it is tried again apart from it, or given up after some tries
-            where no worker has its key. That is refused unless Apple, or a sealing key, is what holds the request up now. Apple is
-            not looked at before the lock-out then, nor waited for, and deletion show says without_apple. With --withdraw that is
+            --without-apple: the credential is not revoked in the run, but tried again apart from it, or given up after some tries
+            where no worker has its key. Refused unless Apple, or a sealing key, is what holds the request up now. From then on Apple
+            is neither looked at before the lock-out nor waited for, and deletion show says without_apple. With --withdraw that is
             taken back, until the account is locked out: the request is looked at again, and waits for Apple as every other does.
-            Without identifiers, when the key they are sealed with is lost, only the user id is searched for, and what the account
-            shows when it is looked at next, if it is there; the receipt says so. That is not taken back, and refused where
-            keys.sealing_file has the key, or nothing is sealed yet. The request's id has to be typed, or given with --confirm;
-            to take something back nothing is asked.
+
+            --without-identifiers: the key that they are sealed with is lost, so only the user id is searched for, and what the
+            account shows when it is looked at next, if it is there; the receipt says so. Refused where keys.sealing_file has the
+            key, or nothing is sealed yet, and never taken back.
+
+            The request's id has to be typed, or given with --confirm; to take something back nothing is asked.
 
             EXIT CODES
               0 it goes on, or waits for Apple again; 3 no such request; 6 nothing of it is lost, Apple does not hold it up, the

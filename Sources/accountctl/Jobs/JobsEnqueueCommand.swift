@@ -10,7 +10,7 @@ struct JobsEnqueueCommand: AccountctlCommand {
         commandName: "enqueue",
         abstract: "Add a job, such as to have periodic work done now, or every job of a list.",
         discussion: """
-            With --unique-key no job is added while one with the key is unfinished: its id is told. Exit codes as everywhere.
+            With --unique-key no job is added while one with the key is unfinished: its id is told.
 
             Each line of a list adds a job. It is a JSON object with the field kind and, where wanted, queue, arguments,
             arguments_version, priority, in, at, unique_key, limit_key and max_attempts. A bad line is told with its number and

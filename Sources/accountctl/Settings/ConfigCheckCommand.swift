@@ -8,10 +8,12 @@ struct ConfigCheckCommand: AccountctlCommand {
         commandName: "check",
         abstract: "Report every problem of the settings at once.",
         discussion: """
-            Exit code 0 when there is none that keeps a worker from starting, which is an error while others are warnings; 2 otherwise.
-            Key files are read and their keys looked at; whether Apple, Storage and the database take them, and where addresses lead, is
-            doctor's to tell. Of the other environments in the settings file keys and forms are checked; what their files hold is told
-            with --environment.
+            An error keeps a worker from starting, a warning does not. Key files are read and their keys looked at; whether Apple,
+            Storage and the database take them, and where addresses lead, is doctor's to tell. Of the other environments in the settings
+            file keys and forms are checked; what their files hold is told with --environment.
+
+            EXIT CODES
+              0 no error; 2 errors
 
             EXAMPLES
               accountctl config check --config ./accountctl.conf
