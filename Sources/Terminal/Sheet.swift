@@ -115,7 +115,7 @@ package struct Sheet: Sendable {
         }
     }
 
-    /// The sheet as people read it; facts that are nothing (null) are left out.
+    /// The sheet as people read it; facts that are nothing (null, or an empty list) are left out.
     func text(style: StreamStyle, disclosure: Disclosure) -> String {
         var blocks: [String] = []
         for section in sections {
@@ -132,7 +132,7 @@ package struct Sheet: Sendable {
     private func lines(of content: Content, style: StreamStyle, disclosure: Disclosure) -> [String] {
         switch content {
         case .facts(let facts):
-            let present = facts.filter { $0.value != .null || $0.shown != nil }
+            let present = facts.filter { $0.shown != nil || $0.value != .null && $0.value != .list([]) }
             let width = present.map { DisplayWidth.of($0.label) }.max() ?? 0
             return present.map { fact in
                 let padding = String(repeating: " ", count: width - DisplayWidth.of(fact.label))

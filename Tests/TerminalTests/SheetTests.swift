@@ -11,6 +11,7 @@ struct SheetTests {
                     .init("id", "Id", "u1"),
                     .init("email", "E-mail", .personal("bob@x.de", .email)),
                     .init("deleted_at", "Deleted", nil),
+                    .init("factors", "Factors", .list([])),
                 ])
             ),
             .init(
@@ -32,7 +33,8 @@ struct SheetTests {
             .show(sheet)
         #expect(
             json.text
-                == #"{"deleted_at":null,"email":"bob@x.de","id":"u1","steps":[{"name":"lock","state":"done"}]}"# + "\n"
+                == #"{"deleted_at":null,"email":"bob@x.de","factors":[],"id":"u1","steps":[{"name":"lock","state":"done"}]}"#
+                + "\n"
         )
     }
 

@@ -46,7 +46,7 @@ struct RelayCanSendCommand: AccountctlCommand {
             throw CommandError(
                 .usage,
                 "--user: \"\(SafeText.line(user))\" is no user id",
-                hint: "Find it: accountctl user find"
+                hint: "Find it: accountctl user find TERM"
             )
         }
         let stream = stream
