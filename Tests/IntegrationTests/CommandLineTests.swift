@@ -34,6 +34,7 @@ struct CommandLineTests {
             (["user", "find", "anna", "--json", "emial"], "stands before the option, or behind --"),
             (["user", "find", "--json", "emial", "anna"], "Did you mean email?"),
             (["--tsv", "stat", "user", "list"], "Did you mean state?"),
+            (["deletion", "list", "--json", "account"], "there is no field \"account\""),
             (["audit", "list", "--limit", "-1"], "--limit must lie between 1 and 100000"),
             (["user", "list", "--limit", "-1"], "--limit must be at least 1"),
             (["audit", "list", "--action", "del%"], "--action holds \"%\""),

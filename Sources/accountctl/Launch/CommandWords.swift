@@ -7,8 +7,8 @@ import Terminal
 /// - `--json`, `--csv` and `--tsv` take their fields as the next word, but only when that word is a list of fields of
 ///   the command: in `deletion show --json 42` the 42 stays an operand, and so does a word with dots but where a
 ///   command has such columns.
-/// - A single word behind one of these that is nearly a field is taken for a mistyped one where the command line is
-///   complete without it, which ``unknownField(_:root:)`` tells: in `user find --json emil` it stays an operand.
+/// - A single word behind one of these that is nearly a field, or for which the command has no other place, is taken
+///   for a mistyped one where the command line is complete without it: in `user find --json emil` it stays an operand.
 /// - What begins like a number below zero is the value of the option before it, or an operand, which then tells its
 ///   bounds: no option is called so.
 enum CommandWords {
@@ -53,9 +53,13 @@ enum CommandWords {
 
     private static func isNearlyField(_ word: String, of command: (any AccountctlCommand.Type)?) -> Bool {
         guard let known = command?.outputFields, word != GlobalOptions.FieldSelection.all, !known.contains(word),
-            word.allSatisfy({ $0.isASCII && ($0.isLowercase || $0 == "_") })
+            isFieldShaped(word)
         else { return false }
         return NearestName.of(word, among: known) != nil
+    }
+
+    private static func isFieldShaped(_ word: String) -> Bool {
+        word.allSatisfy { $0.isASCII && ($0.isLowercase || $0 == "_") }
     }
 
     private static func moveLeadingOptions(_ words: [String], root: any ParsableCommand.Type) -> [String] {
@@ -101,7 +105,9 @@ enum CommandWords {
             }
             if index < words.count,
                 isSelection(words[index], after: word, of: command)
-                    || isNearlyField(words[index], of: command) && isComplete(words[(index + 1)...])
+                    || (isNearlyField(words[index], of: command)
+                        || isFieldShaped(words[index]) && !isComplete(words[index...]))
+                        && isComplete(words[(index + 1)...])
             {
                 result.append(word + "=" + words[index])
                 index += 1
