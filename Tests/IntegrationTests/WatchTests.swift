@@ -41,6 +41,31 @@ struct WatchTests {
         }
     }
 
+    @Test("A blocked deletion ends the watch, but not while a worker is to look at it again")
+    func retried() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let request = try await stage.database.psql(
+                "select request_id from accountctl.open_deletion_request('\(Self.anna)', 'app')"
+            )
+            try await stage.database.psql(
+                """
+                update accountctl.deletion_requests
+                set state = 'blocked', situation = '{"code": "blocking_rows"}'
+                where id = '\(request)'
+                """
+            )
+            #expect(try await stage.run(["deletion", "watch", request]).status == 6)
+            #expect(try await stage.run(["deletion", "retry", request]).status == 0)
+            let watch = try follow(["deletion", "watch", request], stage)
+            #expect(try await watch.waitForOutput(containing: #""state":"blocked""#))
+            #expect(try await stage.run(["deletion", "cancel", request]).status == 0)
+            let result = try await watch.result()
+            let last = result.output.split(separator: "\n").last
+            #expect(last?.contains(#""state":"cancelled""#) == true, "\(result.output) \(result.errors)")
+        }
+    }
+
     @Test("An account is followed over a lost connection until it is gone")
     func account() async throws {
         try await OperatorStage.with { stage in

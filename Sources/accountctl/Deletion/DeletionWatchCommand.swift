@@ -1,5 +1,6 @@
 import AccountLifecycle
 import ArgumentParser
+import JobQueue
 import Postgres
 import Terminal
 
@@ -16,8 +17,8 @@ struct DeletionWatchCommand: AccountctlCommand {
         abstract: "Follow a deletion, step by step, to its end.",
         discussion: """
             A line for each change, an object each in JSON: of a step, with its outcome, or of the request, with its state and how many
-            steps are done. It goes on through grace and holds, and ends when the deletion has ended or somebody has to act. A lost
-            connection is made again.
+            steps are done. It goes on through grace and holds, and after a retry, and ends when the deletion has ended or somebody
+            has to act. A lost connection is made again.
 
             EXIT CODES
               0 verified; 3 no such request; 5 residue; 6 blocked, or cancelled
@@ -86,7 +87,7 @@ struct DeletionWatch: Watch, Sendable {
         let moment = try connection.one("select clock_timestamp()", as: Date.self)
         for change in Self.changes(from: known, to: now, at: moment) { try lines.append(change) }
         known = now
-        guard let end = Self.end(now.summary.state) else { return nil }
+        guard let end = Self.end(now.summary.state), !Self.isLookedAt(now, at: moment) else { return nil }
         try lines.finish()
         return end
     }
@@ -120,6 +121,16 @@ struct DeletionWatch: Watch, Sendable {
             )
         }
         return changes
+    }
+
+    /// Whether a worker looks at the request now, or has to, as after a retry: what stopped it may be gone.
+    private static func isLookedAt(_ request: DeletionDetails, at moment: Date) -> Bool {
+        guard let job = request.job else { return false }
+        return switch job.state {
+        case .running, .available: true
+        case .scheduled: job.runAt <= moment
+        case .parked, .completed, .cancelled, .discarded: false
+        }
     }
 
     /// How the command ends in a state; nil where the next comes by itself.
