@@ -86,6 +86,7 @@ struct HelpTests {
             let isFirst = blocks.count > 2 && blocks[1].hasPrefix("EXAMPLES\n  ") && blocks[1].contains("accountctl ")
             #expect(isFirst, "\(path): \(result.output)")
             #expect(result.output.contains("\n\nUSAGE: accountctl"), "\(path)")
+            #expect(!result.output.contains(" [--log-level "), "\(path)")
             let help = HelpText(abstract: "", discussion: command.discussion ?? "")
             for line in help.examples { #expect(result.output.contains("\n  \(line)"), "\(line)") }
             let options = result.output.split(separator: "\n").filter { $0.hasPrefix("  -") }

@@ -37,7 +37,10 @@ struct HelpScreen {
         // By bytes: the search for a text first makes itself a table of characters.
         let text = parsed.utf8
         guard let start = text.indices.first(where: { text[$0...].starts(with: "USAGE: ".utf8) }) else { return parsed }
-        return String(parsed[start...])
+        let line = parsed[start...].prefix { $0 != "\n" }
+        // The options of every command, which come last and are listed below, would fill three lines more.
+        guard let shared = line.firstRange(of: " [--database-url ") else { return String(parsed[start...]) }
+        return "\(line[..<shared.lowerBound]) [<options>]\(parsed[line.endIndex...])"
     }
 
     /// One example of each command of a group that has none of its own.
