@@ -54,7 +54,7 @@ struct PartsCheck {
         do {
             contents = try SecretFile.read(path)
         } catch {
-            report(key, "cannot read \(PathText.naming(path)): \(error.reason)")
+            report(key, PathText.unreadable(path, error.reason))
             return nil
         }
         guard let text = contents.text else {

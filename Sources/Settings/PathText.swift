@@ -7,6 +7,12 @@ enum PathText {
         isPath(text) ? "the file \(text)" : "the file that is named"
     }
 
+    /// What is said of a file that cannot be read: where a relative path is looked for is not seen from the settings.
+    static func unreadable(_ text: String, _ reason: String) -> String {
+        let place = text.hasPrefix("/") ? "" : ", whose path counts from the working directory"
+        return "cannot read \(naming(text))\(place): \(reason)"
+    }
+
     /// Whether the text begins as only paths do.
     static func isPath(_ text: String) -> Bool {
         text.utf8.count <= 1024 && ["/", "./", "../", "~/"].contains { text.hasPrefix($0) } && !isKey(text)

@@ -90,6 +90,10 @@ package struct SettingsReader {
 
     /// Reads the file of a secret; what cannot be read becomes a problem.
     private mutating func contents(of named: RawSetting, _ key: String, isNeeded: Bool) -> Secret<String>? {
+        if named.text.allSatisfy(\.isWhitespace) {
+            report(key, named.source, "is empty: name a file, or leave it out", stopsNothing: !isNeeded)
+            return nil
+        }
         if named.text == "-" {
             if let other = standardInput {
                 report(key, named.source, "standard input is \(other) already: only one secret can come from there")
@@ -106,7 +110,10 @@ package struct SettingsReader {
             return Secret(text)
         } catch let error as SecretFile.Failure {
             // Its description holds the path, which may be the secret itself.
-            report(key, named.source, "cannot read \(name): \(error.reason)", stopsNothing: !isNeeded)
+            let message =
+                named.text == "-"
+                ? "cannot read \(name): \(error.reason)" : PathText.unreadable(named.text, error.reason)
+            report(key, named.source, message, stopsNothing: !isNeeded)
         } catch {
             report(key, named.source, "cannot read \(name)", stopsNothing: !isNeeded)
         }

@@ -58,6 +58,12 @@ struct SettingsSecretTests {
         #expect(error?.description.contains("s3cret") == false)
         let missing = #expect(throws: SettingsError.self) { try Settings(inputs(storage + "service_key_file = /gone")) }
         #expect(missing?.description.contains("cannot read the file /gone: there is no such file") == true)
+        let file = storage + "service_key_file = "
+        let relative = #expect(throws: SettingsError.self) { try Settings(inputs(file + "gone")) }
+        let place = "the file that is named, whose path counts from the working directory: there is no such file"
+        #expect(relative?.description.contains(place) == true)
+        let empty = #expect(throws: SettingsError.self) { try Settings(inputs(file)) }
+        #expect(empty?.description.contains("service_key_file: is empty: name a file") == true)
     }
 
     @Test(
