@@ -110,12 +110,15 @@ struct SchemaGapTests {
 
     @Test("A database without accounts is called another one, and nobody is told to install anything there")
     func otherDatabase() async throws {
+        let keys = try await TestKeys.make()
+        defer { keys.remove() }
         try await TestDatabase.with(.empty) { database in
             for command in [
                 ["user", "find", Self.anna], ["deletion", "list"], ["migrate", "up"], ["migrate", "plan"],
-                ["doctor", "--database-only"],
+                ["doctor", "--database-only"], ["worker"],
             ] {
-                let result = try await AccountctlProcess(command, environment: database.variables).result()
+                let variables = database.variables.merging(keys.variables) { $1 }
+                let result = try await AccountctlProcess(command, environment: variables).result()
                 let told = result.output + result.errors
                 #expect(result.status == 1, "\(result)")
                 #expect(

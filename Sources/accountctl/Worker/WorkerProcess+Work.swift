@@ -9,10 +9,11 @@ import Settings
 extension WorkerProcess {
     /// The database has to have the schema of this version, or one that a deploy has already brought further.
     func check(_ pool: Pool) async throws {
-        let isInstalled = try await pool.withConnection { connection in
-            try AccountLifecycle.isInstalled(on: connection)
+        try await pool.withConnection { connection in
+            if try AccountLifecycle.isInstalled(on: connection) { return }
+            try SupabaseDatabase.check(connection)
+            throw SchemaGap.absent()
         }
-        guard isInstalled else { throw SchemaGap.absent() }
         // Without its tables some jobs would fail again and again, and nothing would say why.
         let plan = try await context.withMigrations { engine, connection in try engine.plan(on: connection) }
         if let behind = SchemaGap.behind(plan) { throw behind }
