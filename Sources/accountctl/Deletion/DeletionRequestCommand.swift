@@ -27,8 +27,10 @@ struct DeletionRequestCommand: AccountctlCommand {
             same command line goes on with what is not done: ids that no account had are looked for again, and so are those whose
             request of the file is not here, as in a database that was restored. Those whose request was cancelled since are left
             alone, with a warning: the person may have cancelled. Another --result asks for them again. A run that was killed, or
-            lost its connection, may tell as found what it had asked for itself: there origin is operator, and requested_at within
-            the run. How a list that was a mistake is taken back, deletion cancel --help says.
+            lost its connection, may tell as found what it had asked for itself: of those look at the requests whose origin is
+            operator and whose requested_at is within the run.
+
+            How a list that was a mistake is taken back, deletion cancel --help says.
 
             EXIT CODES
               0 requested, or there was an open request, or erased before (in a list); 1 some failed; 2 declined;
