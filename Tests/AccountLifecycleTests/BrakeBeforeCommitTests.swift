@@ -118,7 +118,7 @@ import Testing
                     "select pg_try_advisory_xact_lock(hashtextextended('accountctl.deletion_brakes', 0))",
                     as: Bool.self
                 )
-                try other.execute("update accountctl.deletion_brakes set paused_at = now()")
+                try other.execute("update accountctl.deletion_brakes set paused_at = now(), paused_by = 'test'")
                 return (drive, isFree)
             }
             _ = try await drive.value
@@ -139,7 +139,7 @@ import Testing
                 try pausing.execute("select \(DeletionBrakes.awaiting)")
                 let retry = Task { try await stage.retryRevocations() }
                 try await pausing.waitUntilSomebodyIsBlocked()
-                try pausing.execute("update accountctl.deletion_brakes set paused_at = now()")
+                try pausing.execute("update accountctl.deletion_brakes set paused_at = now(), paused_by = 'test'")
                 return retry
             }
             #expect(try await retry.value == 1)
