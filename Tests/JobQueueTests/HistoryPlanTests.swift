@@ -29,17 +29,17 @@ import Testing
                 var filter = JobFilter()
                 filter.states = [.completed]
                 filter.limit = limit
+                let scans: Statement = """
+                    select (seq_scan + idx_scan)::bigint
+                    from pg_stat_xact_all_tables
+                    where relid = ('accountctl.job_history_' || to_char(\(today)::date - 3, 'YYYYMMDD'))::regclass
+                    """
                 return try await harness.pool.withTransaction { [filter] connection in
+                    // The server's counters also have what the session did a moment ago.
+                    let before = try connection.one(scans, as: Int64.self)
                     let jobs = try harness.queue.list(filter, on: connection)
-                    let scans = try connection.one(
-                        """
-                        select (seq_scan + idx_scan)::bigint
-                        from pg_stat_xact_all_tables
-                        where relid = ('accountctl.job_history_' || to_char(\(today)::date - 3, 'YYYYMMDD'))::regclass
-                        """,
-                        as: Int64.self
-                    )
-                    return (jobs.map(\.id), scans)
+                    let after = try connection.one(scans, as: Int64.self)
+                    return (jobs.map(\.id), after - before)
                 }
             }
             let newest = try await list(2)
