@@ -1,8 +1,235 @@
+import Foundation
 import TestSupport
 import Testing
 
-@Suite("The doctor finds, of jobs:", .timeLimit(.minutes(5)))
+@Suite("The doctor finds, of jobs and workers:", .timeLimit(.minutes(5)))
 struct DoctorJobTests {
+    @Test("a job that waits in a queue which no worker serves")
+    func unservedQueue() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.database.psql(
+                """
+                select accountctl.enqueue_job('mail.schedule');
+                update accountctl.jobs set run_at = now() - interval '1 hour' where queue = 'default';
+                """
+            )
+            let (_, findings) = try await deployment.examine()
+            let finding = try #require(findings.first { $0.code == "jobs.age" }, "\(findings)")
+            #expect(
+                finding.what
+                    == "a job in the queue default has been waiting to run for 1 h, and no worker serves this queue"
+            )
+            #expect(finding.why?.contains("mail") == true, "\(finding)")
+            #expect(
+                finding.todo
+                    == "Add such jobs where workers take them, mail.schedule in mail, and cancel what waits here: "
+                    + "accountctl jobs list --queue default"
+            )
+        }
+    }
+
+    @Test("a job in a queue that is served, by nobody who takes its kind from there")
+    func wrongQueue() async throws {
+        try await DoctorStage.with { deployment in
+            func late(_ kind: String) async throws -> DoctorFinding {
+                try await deployment.database.psql(
+                    """
+                    delete from accountctl.jobs where queue = 'deletions';
+                    select accountctl.enqueue_job('\(kind)', queue => 'deletions', run_at => now() - interval '1 hour');
+                    """
+                )
+                let findings = try await deployment.examine().findings.filter { $0.code == "jobs.age" }
+                #expect(findings.count == 1, "\(findings)")
+                return try #require(findings.first)
+            }
+            let waiting = "a job in the queue deletions has been waiting to run for 1 h"
+            let list = "accountctl jobs list --queue deletions --kind "
+            // The worker serves this queue, and knows the kind, though in another.
+            let misplaced = try await late("mail.check")
+            #expect(misplaced.what == "\(waiting), and workers take the kind mail.check from the queue mail alone")
+            #expect(misplaced.todo == "Add them again in the queue mail, and cancel these: \(list)mail.check")
+            // Somebody else's worker.
+            try await deployment.database.psql(
+                """
+                insert into accountctl.workers (name, version, expires_at, slots, queues, kinds)
+                values ('other', '1', now() + interval '1 hour', 1, '{reports,exports}', '{reports.make}')
+                """
+            )
+            let elsewhere = try await late("reports.make")
+            #expect(elsewhere.what == "\(waiting), and no worker that serves it knows the kind reports.make")
+            #expect(elsewhere.why == "Workers that know the kind serve exports and reports.")
+            #expect(elsewhere.todo?.hasSuffix(list + "reports.make") == true, "\(elsewhere)")
+            let behind = try await late("account.delete")
+            #expect(behind.what == waiting && behind.todo?.contains("Start more workers") == true, "\(behind)")
+        }
+    }
+
+    @Test("jobs of this release that the workers have no settings for")
+    func unprepared() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.database.psql(
+                "select accountctl.enqueue_job('apple.read_inbox', queue => 'apple', run_at => now() - interval '1 hour')"
+            )
+            let (_, findings) = try await deployment.examine()
+            let finding = try #require(findings.first { $0.code == "jobs.age" }, "\(findings)")
+            #expect(finding.what.hasSuffix("and no worker knows the kind apple.read_inbox"), "\(finding)")
+            #expect(finding.why?.contains("[apple]") == true, "\(finding)")
+            #expect(finding.todo?.contains("Cancel them") == false, "\(finding)")
+        }
+    }
+
+    @Test("jobs of kinds that no worker knows, beside others that are late")
+    func unknownKinds() async throws {
+        try await DoctorStage.with { deployment in
+            func examine(_ kinds: String...) async throws -> [DoctorFinding] {
+                for kind in kinds {
+                    try await deployment.database.psql(
+                        "select accountctl.enqueue_job('\(kind)', queue => 'mail', run_at => now() - interval '1 hour')"
+                    )
+                }
+                return try await deployment.examine().findings.filter { $0.code == "jobs.age" }
+            }
+            let waiting = "a job in the queue mail has been waiting to run for 1 h"
+            let one = try await examine("other.kind")
+            #expect(one.map(\.what) == ["\(waiting), and no worker knows the kind other.kind"], "\(one)")
+            #expect(one.first?.todo?.contains("or start the release that knows the kind") == true, "\(one)")
+            #expect(one.first?.todo?.hasSuffix("jobs list --queue mail --kind other.kind") == true, "\(one)")
+            let three = try await examine("third.kind", "mail.check")
+            #expect(
+                three.map(\.what) == ["\(waiting), and no worker knows the kinds other.kind and third.kind", waiting],
+                "\(three)"
+            )
+            #expect(three.first?.todo?.hasSuffix("--kind other.kind --kind third.kind") == true, "\(three)")
+        }
+    }
+
+    @Test("jobs that wait behind a limit that somebody set, which more workers may not end")
+    func limits() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.database.psql(
+                "select accountctl.enqueue_job('mail.schedule', queue => 'mail', run_at => now() - interval '1 hour')"
+            )
+            func advice(after words: String...) async throws -> String {
+                let result = try await AccountctlProcess(["jobs", "limit"] + words, environment: deployment.variables)
+                    .result()
+                #expect(result.status == 0, "\(words): \(result.errors)")
+                let findings = try await deployment.examine().findings.filter { $0.code == "jobs.age" }
+                #expect(findings.count == 1, "\(findings)")
+                return findings.first?.todo ?? ""
+            }
+            let lift = "lift it by: accountctl jobs limit"
+            let queue = try await advice(after: "mail", "--count", "1", "--per", "1d")
+            #expect(queue.hasSuffix("\(lift) mail --none"), "\(queue)")
+            let free = try await advice(after: "mail", "--none")
+            #expect(!free.contains("jobs limit"), "\(free)")
+            let kind = try await advice(after: "--kind", "mail.schedule", "--running", "1")
+            #expect(kind.hasSuffix("\(lift) --kind mail.schedule --none"), "\(kind)")
+        }
+    }
+
+    @Test("a job that no worker could read, for which a deletion stands still")
+    func unreadableJobs() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.requestDeletion()
+            // As somebody added it who did not know what it needs.
+            try await deployment.database.psql(
+                "update accountctl.jobs set args = '{}', state = 'available' where kind = 'account.delete'"
+            )
+            let worked = try await AccountctlProcess.run("worker", "--until-idle", environment: deployment.variables)
+            #expect(worked.status == 0, "\(worked.errors)")
+            // One that waits for room under a limit goes on by itself.
+            try await deployment.database.psql(
+                """
+                insert into accountctl.jobs (queue, kind, limit_key, state, parked_for)
+                values ('mail', 'mail.check', 'key', 'parked', 'limit')
+                """
+            )
+            let what = try await deployment.find("jobs.unreadable", "error")
+            #expect(what == "1 job is set aside, since no worker could read its arguments: account.delete")
+        }
+    }
+
+    @Test("that no worker is there, and jobs that wait too long for one")
+    func workers() async throws {
+        try await DoctorStage.with(working: false) { deployment in
+            #expect(try await deployment.find("workers.alive", "error").contains("none was ever seen"))
+            try await deployment.database.psql(
+                """
+                select accountctl.enqueue_job(kind => 'mail.check', args => '{"stream": 1}', queue => 'mail');
+                update accountctl.jobs set run_at = now() - interval '1 hour';
+                """
+            )
+            #expect(
+                try await deployment.find("jobs.age", "warning")
+                    == "a job in the queue mail has been waiting to run for 1 h"
+            )
+            // A worker that was there an hour ago is another matter than none at all.
+            let worker = try AccountctlProcess(["worker"], environment: deployment.variables)
+            #expect(try await worker.waitForErrors(containing: "worker registered"))
+            worker.signal(SIGKILL)
+            _ = try await worker.result()
+            func silent(for time: String) async throws {
+                try await deployment.database.psql(
+                    """
+                    update accountctl.workers
+                    set beat_at = now() - interval '\(time)', expires_at = now() - interval '\(time)' + interval '1 second'
+                    """
+                )
+            }
+            try await silent(for: "1 minute")
+            #expect(try await deployment.find("workers.alive", "warning").contains("the last one was seen"))
+            // Minutes are too long: a code is dead by then. The command line is that of the manifest, to the letter.
+            try await silent(for: "4 minutes")
+            #expect(try await deployment.find("workers.alive", "error").contains("the last one was seen"))
+            let manifest = try String(
+                contentsOfFile: Repository.path("deploy/kubernetes/accountctl.yaml"),
+                encoding: .utf8
+            )
+            let line = try #require(manifest.firstMatch(of: /args: \[(doctor.*)\]/))
+            let readme = try String(contentsOfFile: Repository.path("README.md"), encoding: .utf8)
+            #expect(
+                readme.contains("by `accountctl \(line.1.replacing(",", with: ""))` from cron: its exit code tells")
+            )
+            let words = line.1.replacing(",", with: "").split(separator: " ").map(String.init)
+            func exit(_ more: [String]) async throws -> Int32 {
+                try await AccountctlProcess(words + more, environment: deployment.variables).result().status
+            }
+            #expect(try await exit([]) == 1)
+            #expect(try await exit(["--expect-worker-within", "6h"]) == 0)
+            // Within what was said all is well, of the worker and of what waits for it; beyond, it is not said again.
+            try await deployment.database.psql(
+                """
+                select accountctl.enqueue_job(kind => 'other.kind', queue => 'mail');
+                update accountctl.jobs set run_at = now() - interval '1 hour' where kind = 'other.kind';
+                """
+            )
+            func look(_ patience: String) async throws -> [DoctorFinding] {
+                let result = try await AccountctlProcess(
+                    words + ["--expect-worker-within", patience, "--json", "severity,code,what,why,todo"],
+                    environment: deployment.variables
+                ).result()
+                return try JSONDecoder().decode([DoctorFinding].self, from: Data(result.output.utf8))
+            }
+            let patient = try await look("6h")
+            let alive = try #require(patient.first { $0.code == "workers.alive" }, "\(patient)")
+            #expect(alive.severity == "ok" && alive.what.hasPrefix("no worker runs now; the last one"), "\(alive)")
+            #expect(!patient.contains { $0.code == "jobs.age" }, "\(patient)")
+            let late = try await look("3m")
+            let gone = try #require(late.first { $0.code == "workers.alive" }, "\(late)")
+            #expect(gone.severity == "error" && gone.todo?.contains("--expect-worker-within") == false, "\(gone)")
+            #expect(late.contains { $0.code == "jobs.age" }, "\(late)")
+            #expect(try await exit(["--expect-worker-within", "soon"]) == 2)
+            // Somebody who holds one job by hand does the work of no worker.
+            try await deployment.database.psql(
+                """
+                insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
+                values ('rehearsal', '1', 1, '{}', '{}', now() + interval '1 hour')
+                """
+            )
+            #expect(try await exit([]) == 1)
+        }
+    }
+
     @Test("those beyond their usual attempts, which the command that it names lists alone")
     func exhausted() async throws {
         try await DoctorStage.with { deployment in
