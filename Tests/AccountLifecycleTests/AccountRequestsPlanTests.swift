@@ -76,8 +76,8 @@ import Testing
                 return (open, steps)
             }
             #expect(open == 0)
-            // Of each the step that was begun last, and how its search ended.
-            #expect(steps <= 10)
+            // Of each the step that was begun last, and how its two searches ended.
+            #expect(steps <= 15)
         }
     }
 
