@@ -89,12 +89,18 @@ package enum CatalogSnapshot {
         }
     }
 
-    /// Has the catalogs print in one form, until the transaction ends, whatever settings the role or the database has.
+    /// Has the catalogs print in one form, until the transaction ends, whatever settings the role or the database has;
+    /// also behind a transaction pooler, where no session is set up.
     ///
     /// By these nearly all snapshots that are out there were recorded.
     private static func fixForm(on connection: isolated Connection) throws {
         try connection.execute(
-            "select set_config('search_path', 'public', true), set_config('intervalstyle', 'postgres', true)"
+            """
+            select
+                set_config('search_path', 'public', true),
+                set_config('quote_all_identifiers', 'off', true),
+                set_config('intervalstyle', 'postgres', true)
+            """
         )
     }
 

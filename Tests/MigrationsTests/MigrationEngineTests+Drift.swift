@@ -56,6 +56,15 @@ extension MigrationEngineTests {
         }
     }
 
+    /// As they are read where no session is set up.
+    private static func pooledDifferences(_ database: TestDatabase) async throws -> [String] {
+        var configuration = database.configuration
+        configuration.pooler = .transaction
+        return try await Connection.with(configuration, logger: .silent) { connection in
+            try await CatalogSnapshot.differences(on: connection).map { "\($0.kind.rawValue) \($0.object)" }
+        }
+    }
+
     private static func acceptAll(_ set: MigrationSet, _ database: TestDatabase) async throws {
         let engine = engine(set, database)
         let isRecorded = try await database.withConnection { connection in
@@ -106,6 +115,7 @@ extension MigrationEngineTests {
             for setting in settings {
                 try await alterRole("set \(setting)")
                 #expect(try await Self.differences(database) == [], "with \(setting)")
+                #expect(try await Self.pooledDifferences(database) == [], "with \(setting), behind a pooler")
             }
             // What is recorded under other settings is recorded in the same form.
             let second = try Self.migration(2, "create table accountctl.u (mood public.mood);")
