@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import JobQueue
@@ -127,6 +128,32 @@ import Testing
             worker.core.withLock { $0.answeredAgainAt = nil }
             try await worker.rescueLost()
             #expect(try await harness.show(other.id)?.record.crashes == 1)
+        }
+    }
+
+    /// Whoever looked while it could may have waited for its connection since, until the database was there again.
+    @Test func norWhereTheTimeWentByBeforeItHadAConnection() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(JobHarness.plain) { _, _ in .completed() }
+            let (_, other) = try await harness.lateClaim()
+            try await harness.database.withPool(maximumConnections: 1) { [registry] control in
+                let worker = try harness.worker(registry, control: control) { $0.leaseLifetime = .seconds(600) }
+                worker.core.withLock { $0.book.registered(sentAt: .now) }
+                let rescue = try await control.withConnection { _ in
+                    let rescue = Task { try await worker.rescueLost() }
+                    try await eventually("it waits", within: .seconds(120)) { control.counts.waiting > 0 }
+                    worker.core.withLock { $0.book.endTrust(now: .now) }
+                    return rescue
+                }
+                try await rescue.value
+                let theirs = try await harness.show(other.id)?.record
+                #expect(theirs?.state == .running && theirs?.crashes == 0)
+                // Once it is trusted again.
+                worker.core.withLock { $0.book.registered(sentAt: .now) }
+                try await worker.rescueLost()
+                #expect(try await harness.show(other.id)?.record.crashes == 1)
+            }
         }
     }
 }

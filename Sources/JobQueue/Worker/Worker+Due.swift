@@ -101,7 +101,11 @@ extension Worker {
     func rescueLost() async throws {
         guard core.withLock({ $0.mayRescue(now: .now) }) else { return }
         let queue = self.queue
-        let rescued = try await control.withConnection { connection in try queue.rescue(on: connection) }
+        let rescued: (jobs: Int, workers: Int) = try await control.withConnection { connection in
+            // It may have come only once a database that was away is there again.
+            guard self.core.withLock({ $0.mayRescue(now: .now) }) else { return (0, 0) }
+            return try queue.rescue(on: connection)
+        }
         guard rescued.jobs > 0 || rescued.workers > 0 else { return }
         metrics.rescued.increment(by: rescued.jobs)
         logger.warning(
