@@ -52,6 +52,9 @@ package enum RelayDirectory {
 
     /// Counts accounts with a relay address among some: of millions it takes longer than a statement may.
     ///
+    /// They are taken in the order of their ids, which chance gives: the oldest may be from before anybody signed in with
+    /// Apple.
+    ///
     /// - Parameters:
     ///   - most: The most accounts that are looked at.
     ///   - connection: Where.
@@ -64,7 +67,7 @@ package enum RelayDirectory {
         let (looked, accounts) = try connection.one(
             """
             select count(*), count(relay.user_id)
-            from (select id from auth.users limit \(most)) as looked
+            from (select id from auth.users order by id limit \(most)) as looked
             left join accountctl.relay_accounts as relay on relay.user_id = looked.id
             """,
             as: (Int, Int).self

@@ -7,7 +7,10 @@ extension DatabaseDoctor {
     /// Whether mail reaches Apple's relay, by what the checks of the streams settled.
     func mail(on connection: isolated Connection) throws -> [DoctorFinding] {
         let (accounts, isOfAll) = try RelayDirectory.count(among: 10_000, on: connection)
-        let concerned = (isOfAll ? "" : "at least ") + Wording.count(accounts, "account") + " with a relay address"
+        let number =
+            accounts == 0 && !isOfAll
+            ? "hardly any account" : (isOfAll ? "" : "at least ") + Wording.count(accounts, "account")
+        let concerned = "\(number) with a relay address"
         let streams = try MailStreamStore.health(on: connection)
         guard !streams.isEmpty else {
             guard accounts > 0 else { return [] }

@@ -145,13 +145,17 @@ struct DoctorServiceTests {
         try await DoctorStage.with { deployment in
             try await deployment.database.psql(
                 """
+                -- Sign in with Apple came later.
                 insert into auth.users (id, email)
-                select gen_random_uuid(), 'a' || g || '@privaterelay.appleid.com'
-                from generate_series(1, 10010) as g
+                select gen_random_uuid(), 'a' || g || '@example.com'
+                from generate_series(1, 10000) as g;
+                insert into auth.users (id, email)
+                select gen_random_uuid(), 'b' || g || '@privaterelay.appleid.com'
+                from generate_series(1, 10000) as g
                 """
             )
             let found = try await deployment.find("mail.no_stream", "notice")
-            #expect(found.hasPrefix("at least 10000 accounts with a relay address"), "\(found)")
+            #expect(found.contains(/^at least \d+ accounts with a relay address/), "\(found)")
         }
     }
 
