@@ -17,7 +17,7 @@ struct DeployFilesTests {
 
     /// Names of metrics in an expression of Prometheus's language: words that neither call nor select nor group.
     private func metrics(in expression: String) -> Set<String> {
-        let labels = expression.replacing(/\{[^}]*\}|\bby \([^)]*\)|\[[0-9a-z]+\]/, with: "")
+        let labels = expression.replacing(/\{[^}]*\}|\bby \([^)]*\)|\[[0-9a-z:]+\]/, with: "")
         let words = labels.matches(of: /[a-z][a-z_0-9]*/).filter { match in
             !labels[match.range.upperBound...].drop { $0 == " " }.hasPrefix("(")
                 && !["by", "and", "on"].contains(String(match.0))
@@ -47,6 +47,7 @@ struct DeployFilesTests {
         #expect(metrics(in: "absent(jobs_running)") == ["jobs_running"])
         #expect(metrics(in: "sum by (a, b) (rate(x_total{c=\"d e\"}[5m])) > 2") == ["x_total"])
         #expect(metrics(in: "end_seconds - time() < 14 * 86400") == ["end_seconds"])
+        #expect(metrics(in: "avg_over_time(max(x{a=\"b\"})[7d:10m]) > 2") == ["x"])
     }
 
     /// What the dashboard and the alerts ask for.
@@ -105,6 +106,13 @@ struct DeployFilesTests {
         let ofHeld = try queries().filter { $0.contains("held|") }
         let leavingOut = ofHeld.filter { $0.contains("- max by (state) (deletion_requests_under_hold)") }
         #expect(!ofHeld.isEmpty && leavingOut == ofHeld, "\(ofHeld)")
+    }
+
+    @Test("What is usual is that of all workers: a new one would call usual what has gone on since it started")
+    func usual() throws {
+        let averages = try queries().filter { $0.contains("avg_over_time") }
+        let ofAll = averages.filter { $0.contains("avg_over_time(max(") }
+        #expect(!averages.isEmpty && ofAll == averages, "\(averages)")
     }
 
     @Test("What they start is a command line that the program takes")
