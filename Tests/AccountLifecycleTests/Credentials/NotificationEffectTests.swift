@@ -151,6 +151,24 @@ import Testing
         }
     }
 
+    @Test func nothingIsForwardedWhateverThePolicySays() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp(credential: false)
+            var policy = CredentialPolicy()
+            policy.accountDeleted = []
+            let services = stage.services(policy)
+            let told = try stage.told(.init(rawValue: "account-deleted"), about: anna.sub)
+            _ = try await NotificationIntake(services).take(told)
+            try await stage.work(services)
+            #expect(try await stage.outcomes() == ["account-deleted no_reaction"])
+            let forwarding = try await stage.value(
+                "select forwarding from accountctl.relay_accounts where user_id = \(anna.id)",
+                as: String.self
+            )
+            #expect(forwarding == "off")
+        }
+    }
+
     @Test func whoeverCameBackIsNotHurt() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()

@@ -117,7 +117,9 @@ package enum CredentialRules {
         if isStale(event, facts) { return .nothing(.stale) }
         if facts.isLockedOut { return .wait }
         let (permitted, outcome) = permitted(reactions, facts)
-        return permitted.isEmpty ? .nothing(outcome) : .react(permitted, mark: mark, outcome: outcome)
+        // That the relay address went with the Apple Account is no reaction, and noted whatever the policy says.
+        if permitted.isEmpty, mark != .accountDeleted { return .nothing(outcome) }
+        return .react(permitted, mark: mark, outcome: outcome)
     }
 
     /// What of the policy's reactions may be done, and the outcome to record.
