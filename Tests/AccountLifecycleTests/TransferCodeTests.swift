@@ -7,6 +7,16 @@ import Testing
 
 /// Codes of people whose app has gone to another team, before the transfer is applied.
 @Suite(.timeLimit(.minutes(5))) struct TransferCodeTests {
+    private func transfer(_ person: Person, _ newSub: String, _ stage: Stage) async throws {
+        try await stage.sql(
+            """
+            insert into accountctl.apple_transfers
+                (user_id, client_id, target_team, old_sub, transfer_identifier, new_sub, state)
+            values (\(person.id), \(Stage.clientID), 'RECIPIENT1', \(person.sub), 'x', \(newSub), 'exchanged')
+            """
+        )
+    }
+
     @Test func aCodeOfWhomTheTransferWillCallSoIsTheAccounts() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -14,13 +24,7 @@ import Testing
             let early = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: newSub)
             #expect(try await stage.exchange(early, of: person) == .settled(.wrongAccount))
 
-            try await stage.sql(
-                """
-                insert into accountctl.apple_transfers
-                    (user_id, client_id, target_team, old_sub, transfer_identifier, new_sub, state)
-                values (\(person.id), \(Stage.clientID), 'RECIPIENT1', \(person.sub), 'x', \(newSub), 'exchanged')
-                """
-            )
+            try await transfer(person, newSub, stage)
             let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: newSub)
             #expect(try await stage.exchange(code, of: person) == .settled(.exchanged))
             let held = try await stage.value("select apple_sub from accountctl.apple_credentials", as: String.self)
@@ -30,6 +34,22 @@ import Testing
             _ = try await stage.signUp("berta", sub: newSub)
             let late = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: newSub)
             #expect(try await stage.exchange(late, of: person) == .settled(.wrongAccount))
+        }
+    }
+
+    @Test func itsGrantIsRevokedThoughSomebodyElseDeletedTheAccountMeanwhile() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let newSub = try stage.sandbox.apple.signIn(clientID: Stage.clientID, hidesEmail: true).sub
+            try await transfer(person, newSub, stage)
+            let code = try await stage.submitCode(of: Person(id: person.id, email: person.email, sub: newSub))
+            let services = stage.services { point in
+                guard point == .afterExchange else { return }
+                try await stage.sql("delete from auth.users where id = \(person.id)")
+            }
+            #expect(try await CodeExchange(services).run(code) == .handedOver)
+            _ = try await stage.retryRevocations()
+            #expect(stage.sandbox.journal.count(.appleRevoke) == 1)
         }
     }
 }

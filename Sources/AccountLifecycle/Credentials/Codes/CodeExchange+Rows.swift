@@ -20,7 +20,8 @@ extension CodeExchange {
         let state: AuthorizationCodeState
         /// How long until it expires.
         let life: Duration
-        /// Apple's names for the account, as long as it is there to be asked.
+        /// Apple's names for the account, also those that a team transfer will give it, as long as it is there to be
+        /// asked.
         let subjects: [String]
     }
 
@@ -46,6 +47,11 @@ extension CodeExchange {
                     select i.provider_id
                     from auth.identities as i
                     where i.user_id = before.user_id and i.provider = 'apple'
+                    union
+                    select t.new_sub
+                    from accountctl.apple_transfers as t
+                    where t.user_id = before.user_id
+                      and t.state in (\(TransferState.exchanged.rawValue), \(TransferState.conflict.rawValue))
                 )
                 from before
                 """,
