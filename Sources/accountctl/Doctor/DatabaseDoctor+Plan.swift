@@ -6,7 +6,16 @@ extension DatabaseDoctor {
     func deletionPlan(on connection: isolated Connection) throws -> [DoctorFinding] {
         let plan = DeletionPlan(try DeletionCatalog.read(on: connection))
         let ontoFiles = plan.ontoFiles.filter { !plan.refusing.contains($0) }
-        var findings = (plan.refusing + ontoFiles).map(Self.blocking)
+        var findings = plan.refusing.map { key in
+            Self.blocking(
+                key,
+                why: "An account that has rows there cannot be deleted; by NO ACTION those do not count that go with "
+                    + "it by another key."
+            )
+        }
+        findings += ontoFiles.map { key in
+            Self.blocking(key, why: "An account whose files have rows there cannot be deleted: files go before rows.")
+        }
         findings += plan.unindexed.filter { $0.table.schema != "accountctl" }.map(Self.slow)
         findings += plan.triggers.filter { $0.table.schema != "storage" }.map(Self.running)
         findings += plan.triggersWithFiles.filter { $0.table.schema != "storage" }.map(Self.runningWithFiles)
@@ -16,12 +25,12 @@ extension DatabaseDoctor {
         return findings.isEmpty ? [.ok("deletion.plan", "nothing in the catalog stops a deletion")] : findings
     }
 
-    private static func blocking(_ key: ForeignKey) -> DoctorFinding {
+    private static func blocking(_ key: ForeignKey, why: String) -> DoctorFinding {
         DoctorFinding(
             .warning,
             "deletion.blocking_key",
             "\(key.table) refers to \(key.target) by \(key.name) without ON DELETE CASCADE or SET NULL",
-            why: "An account that has rows there, or whose files have, cannot be deleted.",
+            why: why,
             todo: "Decide what happens to these rows: give the key a delete rule, or delete them first."
         )
     }
