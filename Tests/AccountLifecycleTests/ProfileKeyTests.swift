@@ -95,6 +95,33 @@ import Testing
         }
     }
 
+    /// It is still there when the profile goes, and is counted: where nothing may be tried, a trial does not tell.
+    @Test func whatWeMayNotDeleteAndGoesWithTheAccountAloneStandsInTheWayOfItsProfile() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                """
+                create table public.posts (
+                    owner_id uuid references auth.users on delete cascade,
+                    author_id uuid references public.profiles
+                )
+                """
+            )
+            let person = try await stage.fullAccount()
+            try await stage.sql("insert into public.posts values (\(person.id), \(person.id))")
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            #expect(try await stage.state(request) == "blocked")
+            let blockers = try await stage.situation(request)?.blockers
+            #expect(blockers?.map(\.name) == ["posts_author_id_fkey"])
+            // A trial does not count them.
+            #expect(blockers?.map(\.rows) == [1])
+            #expect(try await stage.count("select from auth.sessions where user_id = \(person.id)") == 1)
+            try await stage.sql("update public.posts set author_id = null")
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.count("select from public.posts") == 0)
+        }
+    }
+
     /// Whoever declared it so wants it; it is told beforehand, and large tables of it go in batches.
     @Test(arguments: ["auth.users", "public.profiles"])
     func profilesOfOthersThatCascadeAreCounted(_ target: String) async throws {

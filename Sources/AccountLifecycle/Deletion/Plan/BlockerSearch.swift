@@ -64,7 +64,7 @@ package struct BlockerSearch: Sendable {
             // own profile has gone by then in any case.
             let others: Statement =
                 if key.rule == .noAction, plan.parts.contains(where: { $0.table == key.table }) {
-                    " and not coalesce(\(plan.condition(forRowsGoingFrom: key.table, user: user)), false)"
+                    " and not coalesce(\(plan.condition(forRowsGoingWith: key, user: user)), false)"
                 } else if let own = plan.ownRow(in: key.table, of: user) {
                     " and not (\(own))"
                 } else {

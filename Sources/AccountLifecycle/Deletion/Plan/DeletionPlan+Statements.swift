@@ -10,30 +10,41 @@ extension DeletionPlan {
     /// The statements that delete an account and its own profile with all that cascades, in order; the last deletes the
     /// account.
     ///
-    /// The profile goes first, so that it does not matter how its keys are declared. Where rows go along that refer to
-    /// others which do by a key with NO ACTION, one statement deletes all of them: the server checks such a key as soon as
-    /// what it refers to has gone, which may be before the cascade that takes the row itself, as a comment of the account
-    /// goes with its post. Within it, too, the profile goes first, and what is referred to before what refers to it:
-    /// triggers find what they do when rows go by cascades.
+    /// The profile goes before the account, so that it does not matter how its keys are declared. Rows that go along, and
+    /// refer to others which do by a key with NO ACTION, go before both, in one statement: the server checks such a key
+    /// as soon as what it refers to has gone, which may be before the cascade that takes the row itself, as a comment of
+    /// the account goes with its post.
+    ///
+    /// The profile is in that statement only where it refuses or changes with what goes by it. A trigger of a row that a
+    /// statement deletes must not touch another row of the same statement: as one of a comment that counts them in the
+    /// profile, or one of the profile that deletes comments itself.
     func deleting(_ user: UUID) -> [Statement] {
-        let account: Statement = "delete from auth.users where id = \(user)"
-        var deletes: [Statement] = []
+        var together = tied.map { rowsGoingBeforehand(of: $0, user: user).deletingAll() }
+        var others: [Statement] = ["delete from auth.users where id = \(user)"]
         if let profiles {
-            deletes.append(
-                """
+            let profile: Statement = """
                 delete from \(identifier: profiles.table.schema).\(identifier: profiles.table.name)
                 where \(identifier: profiles.key) = \(user)
                 """
-            )
+            if profileRefers, !together.isEmpty {
+                together.insert(profile, at: 0)
+            } else {
+                others.insert(profile, at: 0)
+            }
         }
-        guard !tied.isEmpty else { return deletes + [account] }
-        deletes += tied.map { rowsGoingBeforehand(of: $0, user: user).deletingAll() }
-        let before = deletes.enumerated().map { index, delete -> Statement in
+        return together.isEmpty ? others : [Self.inOne(together)] + others
+    }
+
+    /// One statement that does what some do that delete, one after another.
+    private static func inOne(_ deletes: [Statement]) -> Statement {
+        let last = deletes[deletes.count - 1]
+        let before = deletes.dropLast().enumerated().map { index, delete -> Statement in
             "rows_\(unsafeSQL: String(index)) as (\(delete) returning 1)"
         }
-        let first = before.dropFirst().reduce(before[0]) { $0 + ", " + $1 }
-        // Asked for, each is done before the account goes.
+        guard let first = before.first else { return last }
+        let rows = before.dropFirst().reduce(first) { $0 + ", " + $1 }
+        // Asked for, each is done before the last is.
         let counts = before.indices.map { "(select count(*) from rows_\($0))" }.joined(separator: " + ")
-        return ["with \(first) \(account) and \(unsafeSQL: counts) >= 0"]
+        return "with \(rows) \(last) and \(unsafeSQL: counts) >= 0"
     }
 }

@@ -51,6 +51,8 @@ package struct DeletionPlan: Sendable, Hashable {
     /// Those of the tables whose rows go along, and refer to others that go by a key with NO ACTION: see
     /// ``deleting(_:)``.
     let tied: [Part]
+    /// Whether profiles refer to what goes by a key that does not cascade, besides the one to their own account.
+    let profileRefers: Bool
     /// The tables that lose rows with the files of Storage, and by which keys.
     let goingWithFiles: CascadeReach
     /// Keys onto files, and onto rows that go with them, which do not let these go.
@@ -113,6 +115,7 @@ package struct DeletionPlan: Sendable, Hashable {
         let ontoPartitions = catalog.keys(keys, ontoOtherPartitionsOf: lost)
         let within = refusing.filter { $0.rule == .noAction && lost.contains($0.table) }
         tied = parts.filter { part in part.isDeletable && within.contains { $0.table == part.table } }
+        profileRefers = onward.contains { $0.table == catalog.profiles?.table && $0.rule != .cascade }
         let deletable = Set(tied.map(\.table))
         let leftToCascades = within.filter { !deletable.contains($0.table) && !unreached.contains($0) }
         questions =
