@@ -151,6 +151,18 @@ import Testing
         }
     }
 
+    /// Storage takes as many names at once as fit into a URL: of two that refer to each other one may go before.
+    @Test func manyFilesOfOneCallGoInSeveralStatements() {
+        func files(_ count: Int, in buckets: [String] = ["avatars"]) -> [StoredObject] {
+            (0..<count).map { index in
+                StoredObject(bucket: buckets[index % buckets.count], key: "\(UUID())/\(UUID()).png")
+            }
+        }
+        #expect(DeletionPlan.goInOne(files(20)))
+        #expect(!DeletionPlan.goInOne(files(2, in: ["avatars", "documents"])))
+        #expect(!DeletionPlan.goInOne(files(100)))
+    }
+
     /// They may be anybody's: the plan counts them, and very many stop the deletion.
     @Test func rowsThatGoWithFilesAreCountedBeforeAnythingIsTouched() async throws {
         try await Stage.with { stage in

@@ -24,6 +24,13 @@ extension DeletionPlan {
         """
     }
 
+    /// Whether Storage deletes some files in one statement: those of one call whose names, in their longest spelling, are
+    /// no longer than a URL may be, by which many releases measure how many they take at once.
+    static func goInOne(_ objects: [StoredObject]) -> Bool {
+        let length = objects.reduce(0) { $0 + 3 * $1.key.utf8.count + 9 }
+        return Set(objects.map(\.bucket)).count == 1 && objects.count <= StorageClient.largestBatch && length <= 7500
+    }
+
     /// What would keep some files from being deleted: rows that refer to them, or to rows that go with them, by a key
     /// that does not let these go; and more rows of one table than a run may take along.
     ///
@@ -37,12 +44,12 @@ extension DeletionPlan {
         guard !objects.isEmpty else { return [] }
         guard faultsOntoFiles.isEmpty else { return faultsOntoFiles }
         let going = ways(of: objects)
-        let isOneCall = Set(objects.map(\.bucket)).count == 1 && objects.count <= StorageClient.largestBatch
+        let goInOne = Self.goInOne(objects)
         var blockers: [Blocker] = []
         for key in ontoFiles {
-            // What goes with a file of the same call has gone when the server looks at NO ACTION onto rows that do; with
-            // one of another call it may not have.
-            let gone = isOneCall && key.rule == .noAction && key.target != .files ? going.keys[key.table] ?? [] : []
+            // What goes with a file of the same statement has gone when the server looks at NO ACTION onto rows that do;
+            // with one of another it may not have.
+            let gone = goInOne && key.rule == .noAction && key.target != .files ? going.keys[key.table] ?? [] : []
             let others = gone.filter { $0.target == .files }.reduce("" as Statement) {
                 $0 + " and not coalesce(\($1.refers(toRowsWhere: Self.areFiles(objects))), false)"
             }
