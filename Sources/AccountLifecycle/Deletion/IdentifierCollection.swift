@@ -22,7 +22,9 @@ enum IdentifierCollection {
             select
             from auth.users as u
             where u.id = user_id
-              and u.deleted_at <= case when sealed_identifiers is null then clock_timestamp() else requested_at end
+              and u.deleted_at is not null
+              -- The auth server has a clock of its own.
+              and (sealed_identifiers is null or u.deleted_at <= requested_at)
         )
         """
 
