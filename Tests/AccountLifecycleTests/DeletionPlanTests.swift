@@ -171,4 +171,31 @@ import Testing
         #expect(faults.map(\.table) == ["public.orders", "public.orders"])
         #expect(faults.map(\.code) == [.missingRight, .hiddenRows])
     }
+
+    private func groups(_ keys: [ForeignKey]) -> [[String]] {
+        var catalog = DeletionCatalog(foreignKeys: keys)
+        for key in keys {
+            catalog.rights[key.table] = .init(mayRead: true, mayDelete: true, hidesRows: false)
+        }
+        return DeletionPlan(catalog).goingBeforehand.map { $0.map(\.table.name) }
+    }
+
+    /// The server asks about NO ACTION before the cascades of cascades.
+    @Test func whatRefersGoesBeforeWhatItRefersTo() {
+        let (posts, comments) = (TableName("public", "posts"), TableName("public", "comments"))
+        let keys = [
+            key("posts_user", "posts"),
+            key("posts_answers", "posts", "answers", to: posts, rule: .noAction),
+            key("comments_user", "comments"),
+            key("comments_post", "comments", "post_id", to: posts, rule: .noAction),
+        ]
+        #expect(groups(keys) == [["comments"], ["posts"]])
+        // What a post takes along counts as the post.
+        let likes = key("likes_post", "likes", "post_id", to: posts)
+        let ofLike = key("notes_like", "notes", "like", to: TableName("public", "likes"), rule: .noAction)
+        #expect(groups(keys + [likes, key("notes_user", "notes"), ofLike]) == [["comments"], ["notes"], ["posts"]])
+        // Neither can go before the other.
+        let best = key("posts_best", "posts", "best", to: comments, rule: .noAction)
+        #expect(groups(keys + [best]) == [["posts", "comments"]])
+    }
 }

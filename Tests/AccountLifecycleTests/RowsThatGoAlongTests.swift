@@ -71,23 +71,48 @@ import Testing
     }
 
     /// As whoever wrote one did who met the same refusal.
-    @Test func aTriggerOfTheProfileMayDeleteThemItself() async throws {
+    @Test(arguments: [("profiles", "author"), ("posts", "post")])
+    func aTriggerMayDeleteThemItself(_ table: String, _ column: String) async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             try await makeTables(stage, for: [person])
             try await grantDeletes(stage)
+            try await stage.sql("alter table public.posts add answers int references public.posts")
             try await stage.sql(
                 """
                 create function public.clean() returns trigger language plpgsql as
-                $$ begin delete from public.comments where author = old.id; return old; end $$
+                $$ begin delete from public.comments where \(identifier: column) = old.id; return old; end $$
                 """
             )
             try await stage.sql(
-                "create trigger clean before delete on public.profiles for each row execute function public.clean()"
+                """
+                create trigger clean before delete on public.\(identifier: table)
+                for each row execute function public.clean()
+                """
             )
             let request = try await stage.request(person)
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.count("select from public.comments") == 0)
+        }
+    }
+
+    /// Neither can go before the other.
+    @Test func thoseThatReferToEachOtherGoTogether() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            try await makeTables(stage, for: [person])
+            try await grantDeletes(stage)
+            for statement in [
+                "alter table public.comments add id int primary key default 1",
+                "alter table public.posts add best int references public.comments",
+                "alter table public.comments add about int references public.posts",
+                "update public.comments set about = post",
+                "update public.posts set best = 1",
+            ] as [Statement] { try await stage.sql(statement) }
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.count("select from public.comments") == 0)
+            #expect(try await stage.count("select from public.posts") == 0)
         }
     }
 

@@ -25,7 +25,8 @@ extension DeletionPlan {
     /// The condition that holds of those rows of a key's table that have gone when the server checks the key: where we may
     /// not delete them ourselves, what hangs off the account alone is still there when the profile goes.
     func condition(forRowsGoingWith key: ForeignKey, user: UUID) -> Statement {
-        let stays = key.target == profiles?.table && !tied.contains { $0.table == key.table }
+        let isDeleted = goingBeforehand.joined().contains { $0.table == key.table }
+        let stays = key.target == profiles?.table && !isDeleted
         let ways = ways(of: user).ways(to: key.table, without: stays ? [.users] : [])
         guard let first = ways.first else { return "false" }
         return ways.dropFirst().reduce("(" + first) { $0 + " or " + $1 } + ")"

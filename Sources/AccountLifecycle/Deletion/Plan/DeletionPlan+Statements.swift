@@ -11,28 +11,34 @@ extension DeletionPlan {
     /// account.
     ///
     /// The profile goes before the account, so that it does not matter how its keys are declared. Rows that go along, and
-    /// refer to others which do by a key with NO ACTION, go before both, in one statement: the server checks such a key
-    /// as soon as what it refers to has gone, which may be before the cascade that takes the row itself, as a comment of
-    /// the account goes with its post.
+    /// refer to others which do by a key with NO ACTION, go before these: the server checks such a key as soon as what it
+    /// refers to has gone, which may be before the cascade that takes the row itself, as a comment of the account goes
+    /// with its post.
     ///
-    /// The profile is in that statement only where it refuses or changes with what goes by it. A trigger of a row that a
-    /// statement deletes must not touch another row of the same statement: as one of a comment that counts them in the
-    /// profile, or one of the profile that deletes comments itself.
+    /// Only those that refer to each other go in one statement: a trigger of a row that a statement deletes must not
+    /// touch another row of the same, as one of a post does that deletes its comments.
     func deleting(_ user: UUID) -> [Statement] {
-        var together = tied.map { rowsGoingBeforehand(of: $0, user: user).deletingAll() }
-        var others: [Statement] = ["delete from auth.users where id = \(user)"]
-        if let profiles {
-            let profile: Statement = """
-                delete from \(identifier: profiles.table.schema).\(identifier: profiles.table.name)
-                where \(identifier: profiles.key) = \(user)
-                """
-            if profileRefers, !together.isEmpty {
-                together.insert(profile, at: 0)
-            } else {
-                others.insert(profile, at: 0)
-            }
+        let profile = profiles.map { profiles -> Statement in
+            """
+            delete from \(identifier: profiles.table.schema).\(identifier: profiles.table.name)
+            where \(identifier: profiles.key) = \(user)
+            """
         }
-        return together.isEmpty ? others : [Self.inOne(together)] + others
+        var statements: [Statement] = []
+        var goesLast = true
+        for group in goingBeforehand {
+            var deletes: [Statement] = []
+            for part in group {
+                if let profile, part.table == profiles?.table {
+                    deletes.append(profile)
+                    goesLast = false
+                }
+                deletes.append(rowsGoingBeforehand(of: part, user: user).deletingAll())
+            }
+            statements.append(Self.inOne(deletes))
+        }
+        if let profile, goesLast { statements.append(profile) }
+        return statements + ["delete from auth.users where id = \(user)"]
     }
 
     /// One statement that does what some do that delete, one after another.
@@ -46,5 +52,20 @@ extension DeletionPlan {
         // Asked for, each is done before the last is.
         let counts = before.indices.map { "(select count(*) from rows_\($0))" }.joined(separator: " + ")
         return "with \(rows) \(last) and \(unsafeSQL: counts) >= 0"
+    }
+
+    /// Puts a table before those whose deletes take along what it refers to; tables of which none can be the next stay
+    /// together.
+    static func ordered(_ parts: [Part], by keys: [ForeignKey], refusing: [ForeignKey]) -> [[Part]] {
+        var groups: [[Part]] = []
+        var left = parts
+        func isFree(_ part: Part) -> Bool {
+            let going = CascadeReach(from: [part.table], by: keys)
+            return !refusing.contains { key in
+                key.table != part.table && going.reaches(key.target) && left.contains { $0.table == key.table }
+            }
+        }
+        while let next = left.firstIndex(where: isFree) { groups.append([left.remove(at: next)]) }
+        return left.isEmpty ? groups : groups + [left]
     }
 }

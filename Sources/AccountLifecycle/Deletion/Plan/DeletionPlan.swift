@@ -48,11 +48,10 @@ package struct DeletionPlan: Sendable, Hashable {
     package let touched: [TableName]
     /// Keys onto the tables that lose rows which do not cascade.
     package let refusing: [ForeignKey]
-    /// Those of the tables whose rows go along, and refer to others that go by a key with NO ACTION: see
-    /// ``deleting(_:)``.
-    let tied: [Part]
-    /// Whether profiles refer to what goes by a key that does not cascade, besides the one to their own account.
-    let profileRefers: Bool
+    /// Those of the tables whose rows go along, and refer to others that go by a key with NO ACTION, in order.
+    ///
+    /// And profiles, where the account's own may refuse what goes. See ``deleting(_:)``.
+    let goingBeforehand: [[Part]]
     /// The tables that lose rows with the files of Storage, and by which keys.
     let goingWithFiles: CascadeReach
     /// Keys onto files, and onto rows that go with them, which do not let these go.
@@ -93,7 +92,8 @@ package struct DeletionPlan: Sendable, Hashable {
             )
         }
         touched = lost.union(changed).sorted()
-        refusing = onward.filter(\.mayRefuse)
+        let refusing = onward.filter(\.mayRefuse)
+        self.refusing = refusing
         let withFiles = CascadeReach(from: [.files], by: catalog.foreignKeys)
         goingWithFiles = withFiles
         ontoFiles =
@@ -114,9 +114,14 @@ package struct DeletionPlan: Sendable, Hashable {
         let unreached = CascadeReach.hasCycle(onward.filter { $0.rule == .cascade }) ? refusing : []
         let ontoPartitions = catalog.keys(keys, ontoOtherPartitionsOf: lost)
         let within = refusing.filter { $0.rule == .noAction && lost.contains($0.table) }
-        tied = parts.filter { part in part.isDeletable && within.contains { $0.table == part.table } }
-        profileRefers = onward.contains { $0.table == catalog.profiles?.table && $0.rule != .cascade }
-        let deletable = Set(tied.map(\.table))
+        let beforehand = parts.filter { part in
+            part.isDeletable
+                && refusing.contains {
+                    $0.table == part.table && ($0.rule == .noAction || part.table == catalog.profiles?.table)
+                }
+        }
+        goingBeforehand = Self.ordered(beforehand, by: keys, refusing: refusing)
+        let deletable = Set(beforehand.map(\.table))
         let leftToCascades = within.filter { !deletable.contains($0.table) && !unreached.contains($0) }
         questions =
             triggers.map(Question.trigger) + unidentified.map(Question.identity) + checked.map(Question.checks)
