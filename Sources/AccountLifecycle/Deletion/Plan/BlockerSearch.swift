@@ -60,8 +60,8 @@ package struct BlockerSearch: Sendable {
         guard !plan.refusing.isEmpty else { return [] }
         let counts = plan.refusing.indices.map { index -> Statement in
             let key = plan.refusing[index]
-            // NO ACTION lets rows go that are deleted together with what refers to them, by another way. The account's
-            // own profile has gone by then in any case.
+            // NO ACTION lets rows go where what refers to them has gone before, or goes with them, by another way. The
+            // account's own profile has gone by then in any case.
             let others: Statement =
                 if key.rule == .noAction, plan.parts.contains(where: { $0.table == key.table }) {
                     " and not coalesce(\(plan.condition(forRowsGoingWith: key, user: user)), false)"

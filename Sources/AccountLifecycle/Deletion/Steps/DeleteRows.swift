@@ -141,7 +141,7 @@ extension DeletionRun {
     ///
     /// A connection is held for one batch: an account may have millions of rows, and others need a connection for a
     /// moment. A table of which the database refuses a batch is left at that: what refers to its rows may go together
-    /// with them alone, and the one statement that takes both tells whether it does not.
+    /// with them alone, and the transaction that takes both tells whether it does not.
     private func emptyLargeTables(of plan: DeletionPlan) async throws {
         let batch = services.policy.batchRows
         let large = plan.parts
