@@ -1,5 +1,6 @@
 import Synchronization
 import TestSupport
+import Postgres
 import Testing
 
 @testable import JobQueue
