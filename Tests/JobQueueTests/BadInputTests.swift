@@ -222,7 +222,7 @@ import Testing
                 try await harness.effect(context)
                 return .completed()
             }
-            try await harness.withWorker(registry) {
+            try await harness.withWorker(registry, { $0.leaseLifetime = .seconds(8) }) {
                 try await harness.until { try await harness.unfinished() == 1 }
             }
             let effects = try await harness.effects()
@@ -256,7 +256,7 @@ import Testing
                     try await harness.until { try await harness.finished("completed") == 1 }
                 }
             }
-            try await harness.withWorker(registry) {
+            try await harness.withWorker(registry, { $0.leaseLifetime = .seconds(8) }) {
                 try await harness.until { try await harness.unfinished() == 0 }
             }
             let effects = try await harness.effects()

@@ -35,7 +35,7 @@ import Testing
                 for each row when (old.parked_for = 'limit') execute function public.refuse()
                 """
             )
-            let worker = try JobMetrics.worker(harness, metrics)
+            let worker = try JobMetrics.worker(harness, metrics) { $0.leaseLifetime = .seconds(8) }
             try await harness.withWorker(worker) {
                 try await harness.until { try await harness.finished("completed") == 1 }
                 try await harness.until { JobMetrics.value("jobs_rescued_total", metrics.text()) == 1 }

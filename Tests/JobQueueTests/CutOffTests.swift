@@ -32,7 +32,7 @@ import Testing
         at instant: ContinuousClock.Instant
     ) -> Int {
         let beat = core.book.beat(now: sentAt)
-        let failed = core.wasAnswered(now: instant)
+        let failed = core.wasAnswered(serverTime: nil, now: instant)
         _ = core.book.answered(beat, held: [], cancelled: [], lastLease: 0)
         return failed
     }
@@ -97,6 +97,66 @@ import Testing
         #expect(core.mayRescue(now: after(51)))
     }
 
+    /// The database may have been away until it began, for those who are about to beat.
+    @Test(arguments: [false, true]) func soItIsWhereItHasJustBegun(endsWhenIdle: Bool) {
+        var core = core
+        core.plan.endsWhenIdle = endsWhenIdle
+        core.registered(7, serverTime: 0, sentAt: start, now: start)
+        // One that cron starts looks at once, or not at all.
+        #expect(core.mayRescue(now: start) == endsWhenIdle)
+        #expect(core.mayRescue(now: after(9)) == endsWhenIdle)
+        #expect(core.mayRescue(now: after(10)))
+    }
+
+    /// By a clock that was set to a later time the leases of others are over at once.
+    @Test func soItIsWhereTheServersClockWasSet() {
+        var core = core
+        core.registered(7, serverTime: 0, sentAt: start, now: start)
+        func answer(at second: Int, serverSecond: Int64) {
+            let beat = core.book.beat(now: after(second))
+            _ = core.wasAnswered(serverTime: serverSecond * 1_000_000, now: after(second))
+            core.serverClock = (serverSecond * 1_000_000, after(second))
+            _ = core.book.answered(beat, held: [], cancelled: [], lastLease: 0)
+        }
+        answer(at: 10, serverSecond: 10)
+        #expect(core.mayRescue(now: after(10)))
+        // Some seconds take nobody's lease.
+        answer(at: 20, serverSecond: 25)
+        #expect(core.mayRescue(now: after(20)))
+        answer(at: 30, serverSecond: 65)
+        #expect(!core.mayRescue(now: after(39)))
+        answer(at: 40, serverSecond: 75)
+        #expect(core.mayRescue(now: after(40)))
+        // One that was set back ends none.
+        answer(at: 50, serverSecond: 0)
+        #expect(core.mayRescue(now: after(50)))
+    }
+
+    /// Whoever looks before its own heartbeat has told of such a clock goes by the time that the last one told.
+    @Test func aClockThatWasSetTakesNobodyForLost() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(JobHarness.plain) { _, _ in .completed() }
+            let (_, other) = try await harness.lateClaim()
+            let worker = try harness.worker(registry) { $0.leaseLifetime = .seconds(600) }
+            try await worker.begin()
+            worker.core.withLock { core in
+                core.answeredSince = nil
+                // As if the server's had been an hour later since.
+                core.serverClock = core.serverClock.map { (time: $0.time - 3_600_000_000, at: $0.at) }
+            }
+            try await worker.rescueLost()
+            #expect(await worker.beat())
+            try await worker.rescueLost()
+            let theirs = try await harness.show(other.id)?.record
+            #expect(theirs?.state == .running && theirs?.crashes == 0)
+            // When those who live have beaten.
+            worker.core.withLock { $0.answeredSince = nil }
+            try await worker.rescueLost()
+            #expect(try await harness.show(other.id)?.record.crashes == 1)
+        }
+    }
+
     /// What it held goes back by its own heartbeat, and no crash is counted where no process died.
     @Test func takesNeitherItselfNorOthersForLost() async throws {
         try await JobHarness.with { harness in
@@ -126,7 +186,7 @@ import Testing
             #expect(theirs?.state == .running)
             #expect(theirs?.crashes == 0)
             // When that time is over.
-            worker.core.withLock { $0.answeredAgainAt = nil }
+            worker.core.withLock { $0.answeredSince = nil }
             try await worker.rescueLost()
             #expect(try await harness.show(other.id)?.record.crashes == 1)
         }

@@ -72,7 +72,8 @@ import Testing
                 try await harness.until { try await harness.count("select count(*) \(waiting)") == 0 }
                 return process
             }
-            let other = try WorkerProcess(harness, lease: 60_000)
+            // For a quarter of that it takes nobody for lost.
+            let other = try WorkerProcess(harness, lease: 20_000)
             try await harness.until {
                 // As if the lease had run out; what it sent last may come after this, once.
                 try await harness.execute(

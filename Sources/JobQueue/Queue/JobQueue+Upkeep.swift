@@ -1,5 +1,11 @@
 package import Postgres
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 extension JobQueue {
     /// Takes the jobs of workers whose heartbeat ceased.
     ///
@@ -10,14 +16,18 @@ extension JobQueue {
     /// after it is locked), and a job whose row somebody writes under its lease is left for the next round. A job that
     /// another worker took over since the statement began stays with that worker: whose jobs are taken is decided
     /// before a row is locked, and a worker that registered later is not among those.
-    func rescue(on connection: isolated Connection) throws -> (jobs: Int, workers: Int) {
+    ///
+    /// `time` is what the server's clock says as far as the caller knows. It may have been set since: nobody is lost before
+    /// both say so.
+    func rescue(by time: Date? = nil, on connection: isolated Connection) throws -> (jobs: Int, workers: Int) {
         let (jobs, workers) = try connection.one(
             """
             with recursive lost as materialized (
                 select id
                 from \(tables.workers)
                 where stopped_at is null
-                and expires_at < clock_timestamp()
+                -- The earlier of the two; null counts for nothing.
+                and expires_at < least(clock_timestamp(), \(time)::timestamptz)
                 order by id
                 for update skip locked
             ),

@@ -57,12 +57,7 @@ extension Worker {
             let sentAt = ContinuousClock.now
             return (sentAt, try queue.register(registration, on: connection))
         }
-        core.withLock { core in
-            core.worker = id
-            core.serverClock = (serverTime, .now)
-            core.book.registered(sentAt: sentAt)
-            core.plan.wake()
-        }
+        core.withLock { $0.registered(id, serverTime: serverTime, sentAt: sentAt, now: .now) }
         signal.set()
         logger.info("worker registered", metadata: ["worker": "\(id)"])
     }
@@ -103,7 +98,7 @@ extension Worker {
             }
             let (stops, mayClaimMore, failedBefore) = core.withLock { core in
                 let couldClaim = core.book.mayClaim(now: .now)
-                let failedBefore = core.wasAnswered(now: .now)
+                let failedBefore = core.wasAnswered(serverTime: answer?.serverTime, now: .now)
                 guard let answer else {
                     (core.worker, core.formerWorker) = (nil, worker)
                     return (core.book.disowned(sent), false, failedBefore)

@@ -38,7 +38,8 @@ package struct WorkerConfiguration: Sendable {
 
     /// How long after its last heartbeat a worker's jobs are left to it; it beats four times as often.
     ///
-    /// The longest delay after the death of a process, but for the time between two looks for what is lost.
+    /// The longest delay after the death of a process, but for the time between two looks for what is lost. A worker that
+    /// has just begun takes nobody for lost for a quarter of this.
     package var leaseLifetime: Duration = .seconds(45)
 
     /// How long running jobs may go on after the shutdown began; then they are cancelled and handed back.

@@ -44,8 +44,8 @@ struct WorkerCore: Sendable {
     var serverClock: (time: Int64, at: Instant)?
     /// How many heartbeats in a row failed.
     var failedBeats = 0
-    /// When a heartbeat was answered so long after the one before that half of the leases' time had gone by.
-    var answeredAgainAt: Instant?
+    /// Since when the database answers, to a worker that began then, or had no answer for half of the leases' time.
+    var answeredSince: Instant?
 
     init(_ configuration: WorkerConfiguration, reserve: Int, now: Instant) {
         book = LeaseBook(lifetime: configuration.leaseLifetime, now: now)
