@@ -4,7 +4,8 @@ extension JobQueue {
     /// How many jobs of each kind are set aside since no worker could read their arguments, by kind.
     ///
     /// They wait for a release that can, or for somebody, however long; and their unique keys keep others from being
-    /// added in their place.
+    /// added in their place. Those that an older release left to a newer one count once nobody has taken them up for a
+    /// while: a worker of the newer makes them available again each half minute, with the present as their time.
     ///
     /// - Throws: ``PostgresError``.
     package func unreadable(on connection: isolated Connection) throws -> [(kind: String, count: Int)] {
@@ -14,6 +15,10 @@ extension JobQueue {
             from \(tables.jobs)
             where state = 'parked'
             and parked_for is distinct from 'limit'
+            and (
+                parked_for is distinct from 'newer'
+                or run_at < statement_timestamp() - \(JobFigures.Limits.oldestReady)::double precision * interval '1 second'
+            )
             group by kind
             order by kind
             """,

@@ -137,15 +137,25 @@ struct DoctorJobTests {
             )
             let worked = try await AccountctlProcess.run("worker", "--until-idle", environment: deployment.variables)
             #expect(worked.status == 0, "\(worked.errors)")
-            // One that waits for room under a limit goes on by itself.
+            // One that waits for room under a limit goes on by itself, and so does one that an older release has just left
+            // to a newer.
             try await deployment.database.psql(
                 """
                 insert into accountctl.jobs (queue, kind, limit_key, state, parked_for)
-                values ('mail', 'mail.check', 'key', 'parked', 'limit')
+                values ('mail', 'mail.check', 'key', 'parked', 'limit'), ('mail', 'mail.check', null, 'parked', 'newer')
                 """
             )
             let what = try await deployment.find("jobs.unreadable", "error")
             #expect(what == "1 job is set aside, since no worker could read its arguments: account.delete")
+            // No newer one is there.
+            try await deployment.database.psql(
+                "update accountctl.jobs set run_at = now() - interval '1 hour' where parked_for = 'newer'"
+            )
+            let both = try await deployment.find("jobs.unreadable", "error")
+            #expect(
+                both.hasPrefix("2 jobs are set aside") && both.hasSuffix("account.delete and mail.check"),
+                "\(both)"
+            )
         }
     }
 
