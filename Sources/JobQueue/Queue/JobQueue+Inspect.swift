@@ -41,7 +41,8 @@ extension JobQueue {
                 and (not \(filter.isExhausted) or j.exhausted_at is not null)
                 and \(common)
                 order by case j.state when 'running' then 0 when 'available' then 1 when 'scheduled' then 2 else 3 end,
-                    j.priority, j.run_at, j.id
+                    -- Its priority counts for one that waits for its time once that has come.
+                    case j.state when 'scheduled' then j.run_at end, j.priority, j.run_at, j.id
                 limit \(limit)
                 """,
                 on: connection
