@@ -46,21 +46,31 @@ extension JobQueue {
         try JobField.checkRange(age, .zero...(.seconds(3650 * 86_400)), field: "age")
     }
 
-    /// Drops days of history: no more than were found, whatever the clock says by now.
+    /// The most days that one transaction drops.
+    ///
+    /// Jobs that end wait for it, and it locks all tables and indexes that it drops, of which a server has room for some
+    /// thousands.
+    static let prunedAtOnce = 30
+
+    /// Drops days of history, oldest first: no more than were found, whatever the clock says by now.
     ///
     /// Returns the names of the partitions.
     ///
-    /// - Throws: ``PostgresError``, such as when another session is in the way.
+    /// - Throws: ``PostgresError``, such as when another session is in the way; what was dropped before stays so.
     package func prune(_ days: OldDays, on connection: isolated Connection) async throws -> [String] {
-        try await connection.briefTransaction(patience: .seconds(2)) { connection in
-            try connection.one(
-                """
-                select \(self.tables.schema).prune_job_history(
-                    \(days.before), \(days.partitions.count)::integer
+        var dropped: [String] = []
+        while dropped.count < days.partitions.count {
+            let most = min(Self.prunedAtOnce, days.partitions.count - dropped.count)
+            let part = try await connection.briefTransaction(patience: .seconds(2)) { connection in
+                try connection.one(
+                    "select \(self.tables.schema).prune_job_history(\(days.before), \(most)::integer)",
+                    as: [String].self
                 )
-                """,
-                as: [String].self
-            )
+            }
+            // A worker dropped the rest.
+            guard !part.isEmpty else { break }
+            dropped += part
         }
+        return dropped
     }
 }
