@@ -99,7 +99,8 @@ package struct JobContext: Sendable {
     /// It goes to the history with the job, and comes back with one that is retried. It stays there as long as
     /// arguments and output, and like them holds ids of our own rows, never personal data.
     ///
-    /// - Throws: ``JobQueueError`` `leaseLost`, or naming `progress` when it is longer than 16 kB; ``PostgresError``.
+    /// - Throws: ``JobQueueError`` `leaseLost`, or naming `progress` when it is longer than 16 kB; `EncodingError`;
+    ///   ``PostgresError``.
     package func setProgress(_ progress: some Encodable & Sendable) async throws {
         let document = try JobDocument(encoding: progress, field: "progress", limit: JobField.progressLimit)
         try await pool.withConnection { connection in

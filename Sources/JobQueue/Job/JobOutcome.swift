@@ -16,7 +16,8 @@ package enum JobOutcome: Sendable, Hashable {
     /// Not yet: run again at this time of the server's clock, as ``JobContext/now`` tells it. The attempt is given
     /// back.
     case snooze(until: Date)
-    /// The attempt failed: run again after `after`, or after what the kind's policy says; given up where that says so.
+    /// The attempt failed: run again after `after`, or after what the kind's policy says; given up where that says so,
+    /// and no sooner than that says once a job that must not be given up has used up its usual attempts.
     case retry(after: Duration? = nil, reason: String)
     /// The work is not wanted any more.
     case cancelled(reason: String)

@@ -25,7 +25,7 @@ package struct RetryPolicy: Sendable, Hashable {
     /// What each further wait is multiplied by.
     var factor: Double
 
-    /// The longest wait.
+    /// The longest wait, before it is spread.
     var cap: Duration
 
     /// The share of the wait by which it is spread, 0 to 1.

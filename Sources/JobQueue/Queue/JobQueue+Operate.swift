@@ -156,7 +156,7 @@ extension JobQueue {
     /// Has a job that waits wait on, for so long from now.
     ///
     /// - Throws: ``JobQueueError``: naming `for` when that is out of bounds, `notFound`, `wrongState` when it runs,
-    ///   ended or is set aside; ``PostgresError``.
+    ///   ended or is set aside for anything but room under a limit; ``PostgresError``.
     package func snooze(_ id: Int64, for wait: Duration, on connection: isolated Connection) throws {
         try Self.check(wait: wait)
         let moved = try connection.execute(

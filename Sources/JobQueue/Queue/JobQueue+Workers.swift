@@ -1,7 +1,7 @@
 package import Postgres
 
 extension JobQueue {
-    /// The workers, those that are alive first.
+    /// The workers, a thousand at most: those that have not ended first, then the last to end.
     ///
     /// - Throws: ``PostgresError``.
     package func workers(on connection: isolated Connection) throws -> [WorkerRecord] {

@@ -47,6 +47,7 @@ package struct JobQueue: Sendable {
     /// Adds jobs in a transaction of their own and wakes workers after its commit, or with it.
     ///
     /// - Throws: ``PostgresError``; when its outcome is in doubt, jobs with unique keys may be enqueued again safely.
+    ///   ``JobQueueError`` naming the arguments where the server does not take them for JSON.
     @discardableResult
     package func enqueue(_ jobs: [NewJob], in pool: Pool) async throws -> [EnqueuedJob] {
         let queues = Set(jobs.filter { $0.runAt == nil }.map(\.queue))

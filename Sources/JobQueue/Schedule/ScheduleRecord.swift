@@ -14,7 +14,8 @@ package struct ScheduleRecord: Sendable, Hashable {
     package let kind: String?
     /// The latest instant of the past that a worker dealt with; nil before the first.
     package let last: Date?
-    /// The job that was added for it; nil for an instant that was only remembered.
+    /// The job that was added for it, or the unfinished one that had its unique key; nil for an instant that was only
+    /// remembered.
     package let job: Int64?
     /// The next instant; nil where the line is not known.
     package let next: Date?

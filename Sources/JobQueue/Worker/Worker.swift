@@ -98,7 +98,8 @@ package final class Worker: Sendable, Service {
         try await work(endsWhenIdle: false)
     }
 
-    /// Runs until no job is available and none runs; those whose time has not come are left.
+    /// Runs until no job is available and none runs; left are those whose time has not come, and those that a pause, a
+    /// rate or a limit holds back.
     ///
     /// - Throws: As ``run()``.
     package func runUntilIdle() async throws {

@@ -12,6 +12,7 @@
 /// | overdueGrace | 30 s | 0 to 1 h |
 /// | ageing | 10 min | 1 s to 30 days |
 /// | retention | 14 days | 0 to 10 years |
+/// | vacuumInterval | 1 min | 1 s to 1 day |
 package struct WorkerConfiguration: Sendable {
     /// The worker's name for people, such as host and process id.
     var name: String
@@ -63,7 +64,7 @@ package struct WorkerConfiguration: Sendable {
     /// Whether claims begin where the last ones ended; see ``ClaimBounds``.
     package var remembersBounds = true
 
-    /// How often the table is vacuumed; nil leaves it to autovacuum.
+    /// How often the table is vacuumed; nil leaves it to autovacuum, as does a pool of a single connection.
     package var vacuumInterval: Duration? = .seconds(60)
 
     /// How often is looked for what is lost, overdue, or set aside and need wait no longer.

@@ -8,7 +8,7 @@ import Synchronization
 /// | jobs_finished_total | counter | kind, outcome | attempts that ended: completed, cancelled, discarded, retried, snoozed, parked, released |
 /// | jobs_run_seconds | timer | kind | time in the handler |
 /// | jobs_wait_seconds | timer | kind | from ready to claimed |
-/// | jobs_leases_lost_total | counter | | outcomes refused since the lease was lost |
+/// | jobs_leases_lost_total | counter | | handlers stopped, and outcomes refused, since the lease was lost |
 /// | jobs_exhausted_total | counter | kind | alarms of kinds without a last attempt |
 /// | jobs_rescued_total | counter | | jobs taken from lost workers |
 /// | jobs_overdue_total | counter | | jobs taken from handlers that did not stop at their deadline |
