@@ -180,22 +180,36 @@ import Testing
         return DeletionPlan(catalog).goingBeforehand.map { $0.map(\.table.name) }
     }
 
-    /// The server asks about NO ACTION before the cascades of cascades.
-    @Test func whatRefersGoesBeforeWhatItRefersTo() {
+    /// The server asks about such keys before the cascades of cascades, whatever keeps them from letting go.
+    @Test(arguments: [(ForeignKey.DeleteRule.noAction, false), (.restrict, false), (.setNull, true)])
+    func whatRefersGoesBeforeWhatItRefersTo(_ rule: ForeignKey.DeleteRule, _ required: Bool) {
         let (posts, comments) = (TableName("public", "posts"), TableName("public", "comments"))
         let keys = [
             key("posts_user", "posts"),
-            key("posts_answers", "posts", "answers", to: posts, rule: .noAction),
+            key("posts_answers", "posts", "answers", to: posts, rule: rule, required: required),
             key("comments_user", "comments"),
-            key("comments_post", "comments", "post_id", to: posts, rule: .noAction),
+            key("comments_post", "comments", "post_id", to: posts, rule: rule, required: required),
         ]
         #expect(groups(keys) == [["comments"], ["posts"]])
         // What a post takes along counts as the post.
         let likes = key("likes_post", "likes", "post_id", to: posts)
-        let ofLike = key("notes_like", "notes", "like", to: TableName("public", "likes"), rule: .noAction)
+        let ofLike = key(
+            "notes_like",
+            "notes",
+            "like",
+            to: TableName("public", "likes"),
+            rule: rule,
+            required: required
+        )
         #expect(groups(keys + [likes, key("notes_user", "notes"), ofLike]) == [["comments"], ["notes"], ["posts"]])
-        // Neither can go before the other.
-        let best = key("posts_best", "posts", "best", to: comments, rule: .noAction)
-        #expect(groups(keys + [best]) == [["posts", "comments"]])
+        // Neither can go before the other; what one refers to can go after both.
+        let best = key("posts_best", "posts", "best", to: comments, rule: rule, required: required)
+        let photos = TableName("public", "photos")
+        let ofPhotos = [
+            key("photos_user", "photos"),
+            key("photos_first", "photos", "first", to: photos, rule: rule, required: required),
+            key("comments_photo", "comments", "photo", to: photos, rule: rule, required: required),
+        ]
+        #expect(groups(keys + [best] + ofPhotos) == [["posts", "comments"], ["photos"]])
     }
 }

@@ -5,7 +5,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// Rows that go with the account by one key, and refer to it by another that does not cascade: the server checks that
+/// Rows that go with the account by one key, and refer to it by another that does not let it go: the server checks that
 /// one before the cascades of cascades, and before those by keys that were declared later.
 @Suite(.timeLimit(.minutes(5))) struct RowsThatGoAlongTests {
     /// Posts with comments, and documents; of a person one each, which nobody else's refer to.
@@ -112,6 +112,52 @@ import Testing
             let request = try await stage.request(person)
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.count("select from public.comments") == 0)
+            #expect(try await stage.count("select from public.posts") == 0)
+        }
+    }
+
+    /// They go along all the same: what they refuse is that others go before them.
+    @Test(arguments: ["restrict", "set null"]) func whicheverWayTheyRefuse(_ rule: String) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            try await makeTables(stage, for: [person])
+            try await grantDeletes(stage)
+            for table in ["posts", "profiles"] {
+                try await stage.sql(
+                    Statement(
+                        unsafeSQL: """
+                            create table public.about_\(table) (
+                                author uuid references auth.users on delete cascade,
+                                id \(table == "posts" ? "int" : "uuid") not null
+                                    constraint about_\(table)_fkey references public.\(table) on delete \(rule)
+                            )
+                            """
+                    )
+                )
+                try await stage.sql("grant select, delete on public.about_\(unsafeSQL: table) to postgres")
+            }
+            try await stage.sql("insert into public.about_posts select author, id from public.posts")
+            try await stage.sql("insert into public.about_profiles values (\(person.id), \(person.id))")
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.count("select from public.about_posts") == 0)
+            #expect(try await stage.count("select from public.about_profiles") == 0)
+        }
+    }
+
+    /// The profile goes before what it refers to, where that goes before the account itself.
+    @Test func theProfileRefusesNothingEither() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            try await makeTables(stage, for: [person])
+            try await grantDeletes(stage)
+            for statement in [
+                "alter table public.posts add answers int references public.posts",
+                "alter table public.profiles add pinned int references public.posts on delete restrict",
+                "update public.profiles set pinned = p.id from public.posts as p where p.author = profiles.id",
+            ] as [Statement] { try await stage.sql(statement) }
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.count("select from public.posts") == 0)
         }
     }

@@ -9,8 +9,7 @@ extension DatabaseDoctor {
         var findings = plan.refusing.map { key in
             Self.blocking(
                 key,
-                why: "An account that has rows there cannot be deleted; by NO ACTION those do not count that go with "
-                    + "it by another key."
+                why: "An account that has rows there cannot be deleted, unless they go with it by another key."
             )
         }
         findings += ontoFiles.map { key in
@@ -29,7 +28,7 @@ extension DatabaseDoctor {
         DoctorFinding(
             .warning,
             "deletion.blocking_key",
-            "\(key.table) refers to \(key.target) by \(key.name) without ON DELETE CASCADE or SET NULL",
+            "\(key.table) refers to \(key.target) by \(key.name) without ON DELETE CASCADE, or SET NULL where it takes NULL",
             why: why,
             todo: "Decide what happens to these rows: give the key a delete rule, or delete them first."
         )

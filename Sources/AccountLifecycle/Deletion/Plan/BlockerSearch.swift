@@ -60,13 +60,10 @@ package struct BlockerSearch: Sendable {
         guard !plan.refusing.isEmpty else { return [] }
         let counts = plan.refusing.indices.map { index -> Statement in
             let key = plan.refusing[index]
-            // NO ACTION lets rows go where what refers to them has gone before, or goes with them, by another way. The
-            // account's own profile has gone by then in any case.
+            // What goes itself, by another way, has gone before.
             let others: Statement =
-                if key.rule == .noAction, plan.parts.contains(where: { $0.table == key.table }) {
+                if plan.parts.contains(where: { $0.table == key.table }) {
                     " and not coalesce(\(plan.condition(forRowsGoingWith: key, user: user)), false)"
-                } else if let own = plan.ownRow(in: key.table, of: user) {
-                    " and not (\(own))"
                 } else {
                     ""
                 }

@@ -36,7 +36,7 @@ extension DeletionPlan {
     func rows(referringBy key: ForeignKey, user: UUID) -> Statement { ways(of: user).rows(referringBy: key) }
 
     /// The condition of the account's own row, which is the account or its profile.
-    func ownRow(in table: TableName, of user: UUID) -> Statement? { ownRows(of: user)[table]?.condition }
+    private func ownRow(in table: TableName, of user: UUID) -> Statement? { ownRows(of: user)[table]?.condition }
 
     /// A profile that goes may take others along; elsewhere rows that refer to their own table are mostly one account's.
     private func ways(of user: UUID) -> CascadeWays {

@@ -11,61 +11,71 @@ extension DeletionPlan {
     /// account.
     ///
     /// The profile goes before the account, so that it does not matter how its keys are declared. Rows that go along, and
-    /// refer to others which do by a key with NO ACTION, go before these: the server checks such a key as soon as what it
-    /// refers to has gone, which may be before the cascade that takes the row itself, as a comment of the account goes
-    /// with its post.
+    /// refer to others which do by a key that does not let these go, go before them: the server checks such a key as soon
+    /// as what it refers to has gone, which may be before the cascade that takes the row itself, as a comment of the
+    /// account goes with its post.
     ///
     /// Only those that refer to each other go in one statement: a trigger of a row that a statement deletes must not
     /// touch another row of the same, as one of a post does that deletes its comments.
     func deleting(_ user: UUID) -> [Statement] {
-        let profile = profiles.map { profiles -> Statement in
+        var statements = goingBeforehand.map { group in Self.inOne(group.flatMap { deletes(of: $0, user: user) }) }
+        if let profile = deletingProfile(of: user), !goingBeforehand.joined().contains(where: isProfiles) {
+            statements.append(profile)
+        }
+        return statements + ["delete from auth.users where id = \(user)"]
+    }
+
+    private func isProfiles(_ part: Part) -> Bool { part.table == profiles?.table }
+
+    /// Deletes the account's own profile.
+    private func deletingProfile(of user: UUID) -> Statement? {
+        profiles.map { profiles -> Statement in
             """
             delete from \(identifier: profiles.table.schema).\(identifier: profiles.table.name)
             where \(identifier: profiles.key) = \(user)
             """
         }
-        var statements: [Statement] = []
-        var goesLast = true
-        for group in goingBeforehand {
-            var deletes: [Statement] = []
-            for part in group {
-                if let profile, part.table == profiles?.table {
-                    deletes.append(profile)
-                    goesLast = false
-                }
-                deletes.append(rowsGoingBeforehand(of: part, user: user).deletingAll())
-            }
-            statements.append(Self.inOne(deletes))
-        }
-        if let profile, goesLast { statements.append(profile) }
-        return statements + ["delete from auth.users where id = \(user)"]
     }
 
-    /// One statement that does what some do that delete, one after another.
+    /// Deletes the rows of a table that go before others.
+    private func deletes(of part: Part, user: UUID) -> [Statement] {
+        let rows = rowsGoingBeforehand(of: part, user: user).deletingAll()
+        guard isProfiles(part), let profile = deletingProfile(of: user) else { return [rows] }
+        return part.reachedBy.isEmpty ? [profile] : [rows, profile]
+    }
+
+    /// One statement that does what some do that delete; keys are checked at its end, whatever the order of these.
     private static func inOne(_ deletes: [Statement]) -> Statement {
         let last = deletes[deletes.count - 1]
         let before = deletes.dropLast().enumerated().map { index, delete -> Statement in
-            "rows_\(unsafeSQL: String(index)) as (\(delete) returning 1)"
+            "rows_\(unsafeSQL: String(index)) as (\(delete))"
         }
         guard let first = before.first else { return last }
         let rows = before.dropFirst().reduce(first) { $0 + ", " + $1 }
-        // Asked for, each is done before the last is.
-        let counts = before.indices.map { "(select count(*) from rows_\($0))" }.joined(separator: " + ")
-        return "with \(rows) \(last) and \(unsafeSQL: counts) >= 0"
+        return "with \(rows) \(last)"
     }
 
-    /// Puts a table before those whose deletes take along what it refers to; tables of which none can be the next stay
-    /// together.
+    /// Puts a table before those whose deletes take along what it refers to; tables of which none can go before the
+    /// others stay together.
     static func ordered(_ parts: [Part], by keys: [ForeignKey], refusing: [ForeignKey]) -> [[Part]] {
-        var groups: [[Part]] = []
-        var left = parts
-        func isFree(_ part: Part) -> Bool {
-            let going = CascadeReach(from: [part.table], by: keys)
-            return !refusing.contains { key in
-                key.table != part.table && going.reaches(key.target) && left.contains { $0.table == key.table }
+        let going = parts.map { CascadeReach(from: [$0.table], by: keys) }
+        func goingNoLater(than part: Int, of left: [Int]) -> Set<Int> {
+            var found: Set = [part]
+            var new = [part]
+            while let one = new.popLast() {
+                let more = left.filter { other in
+                    refusing.contains { $0.table == parts[other].table && going[one].reaches($0.target) }
+                }
+                new += more.filter { found.insert($0).inserted }
             }
+            return found
         }
-        while let next = left.firstIndex(where: isFree) { groups.append([left.remove(at: next)]) }
-        return left.isEmpty ? groups : groups + [left]
+        var groups: [[Part]] = []
+        var left = Array(parts.indices)
+        while let next = left.map({ goingNoLater(than: $0, of: left) }).min(by: { $0.count < $1.count }) {
+            groups.append(next.sorted().map { parts[$0] })
+            left.removeAll { next.contains($0) }
+        }
+        return groups
     }
 }

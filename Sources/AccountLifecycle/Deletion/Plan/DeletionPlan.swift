@@ -48,9 +48,9 @@ package struct DeletionPlan: Sendable, Hashable {
     package let touched: [TableName]
     /// Keys onto the tables that lose rows which do not cascade.
     package let refusing: [ForeignKey]
-    /// Those of the tables whose rows go along, and refer to others that go by a key with NO ACTION, in order.
+    /// Those of the tables whose rows go along, and refer to others that do by a key that does not let these go.
     ///
-    /// And profiles, where the account's own may refuse what goes. See ``deleting(_:)``.
+    /// In the order of ``deleting(_:)``; together where they refer to each other.
     let goingBeforehand: [[Part]]
     /// The tables that lose rows with the files of Storage, and by which keys.
     let goingWithFiles: CascadeReach
@@ -113,13 +113,8 @@ package struct DeletionPlan: Sendable, Hashable {
         let checked = changed.filter { $0.schema != "accountctl" }.sorted()
         let unreached = CascadeReach.hasCycle(onward.filter { $0.rule == .cascade }) ? refusing : []
         let ontoPartitions = catalog.keys(keys, ontoOtherPartitionsOf: lost)
-        let within = refusing.filter { $0.rule == .noAction && lost.contains($0.table) }
-        let beforehand = parts.filter { part in
-            part.isDeletable
-                && refusing.contains {
-                    $0.table == part.table && ($0.rule == .noAction || part.table == catalog.profiles?.table)
-                }
-        }
+        let within = refusing.filter { lost.contains($0.table) }
+        let beforehand = parts.filter { part in part.isDeletable && within.contains { $0.table == part.table } }
         goingBeforehand = Self.ordered(beforehand, by: keys, refusing: refusing)
         let deletable = Set(beforehand.map(\.table))
         let leftToCascades = within.filter { !deletable.contains($0.table) && !unreached.contains($0) }
