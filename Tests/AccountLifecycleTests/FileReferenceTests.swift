@@ -116,53 +116,6 @@ import Testing
         }
     }
 
-    /// Replies among attachments: those that go with a file of the same call keep nothing.
-    @Test func rowsThatGoWithFilesThemselvesKeepNothing() async throws {
-        try await Stage.with { stage in
-            try await stage.sql(
-                """
-                create table public.attachments (
-                    id uuid primary key,
-                    file uuid references storage.objects on delete cascade,
-                    reply_to uuid constraint replies_key references public.attachments
-                )
-                """
-            )
-            let person = try await stage.fullAccount()
-            try await stage.sql(
-                """
-                insert into public.attachments
-                select id, id, (min(id::text) over ())::uuid
-                from storage.objects
-                """
-            )
-            // Has no file, and so stays where it is.
-            let reply = UUID()
-            try await stage.sql(
-                "insert into public.attachments select \(reply), null, min(id::text)::uuid from public.attachments"
-            )
-            let request = try await stage.request(person)
-            try await stage.drive(request)
-            let blockers = try #require(try await stage.situation(request)?.blockers)
-            #expect(blockers.map(\.name) == ["replies_key"])
-            #expect(blockers.map(\.rows) == [1])
-            try await stage.sql("delete from public.attachments where id = \(reply)")
-            #expect(try await stage.drive(request) == .ended(.verified))
-        }
-    }
-
-    /// Storage takes as many names at once as fit into a URL: of two that refer to each other one may go before.
-    @Test func manyFilesOfOneCallGoInSeveralStatements() {
-        func files(_ count: Int, in buckets: [String] = ["avatars"]) -> [StoredObject] {
-            (0..<count).map { index in
-                StoredObject(bucket: buckets[index % buckets.count], key: "\(UUID())/\(UUID()).png")
-            }
-        }
-        #expect(DeletionPlan.goInOne(files(20)))
-        #expect(!DeletionPlan.goInOne(files(2, in: ["avatars", "documents"])))
-        #expect(!DeletionPlan.goInOne(files(100)))
-    }
-
     /// They may be anybody's: the plan counts them, and very many stop the deletion.
     @Test func rowsThatGoWithFilesAreCountedBeforeAnythingIsTouched() async throws {
         try await Stage.with { stage in

@@ -1,4 +1,3 @@
-import ObjectStorage
 import Postgres
 
 /// What the delete of files by Storage takes along, and what keeps it from that.
@@ -24,17 +23,11 @@ extension DeletionPlan {
         """
     }
 
-    /// Whether Storage deletes some files in one statement: those of one call whose names, in their longest spelling, are
-    /// no longer than a URL may be, by which many releases measure how many they take at once.
-    static func goInOne(_ objects: [StoredObject]) -> Bool {
-        let length = objects.reduce(0) { $0 + 3 * $1.key.utf8.count + 9 }
-        return Set(objects.map(\.bucket)).count == 1 && objects.count <= StorageClient.largestBatch && length <= 7500
-    }
-
     /// What would keep some files from being deleted: rows that refer to them, or to rows that go with them, by a key
     /// that does not let these go; and more rows of one table than a run may take along.
     ///
-    /// Files go before any row, also before rows that would go with the account.
+    /// Files go before any row, also before rows that would go with the account or with another file: how many of them
+    /// Storage deletes in one statement is its own affair.
     func blockers(
         ofDeleting objects: [StoredObject],
         maximumRows: Int,
@@ -44,22 +37,15 @@ extension DeletionPlan {
         guard !objects.isEmpty else { return [] }
         guard faultsOntoFiles.isEmpty else { return faultsOntoFiles }
         let going = ways(of: objects)
-        let goInOne = Self.goInOne(objects)
         var blockers: [Blocker] = []
         for key in ontoFiles {
-            // What goes with a file of the same statement has gone when the server looks at NO ACTION onto rows that do;
-            // with one of another it may not have.
-            let gone = goInOne && key.rule == .noAction && key.target != .files ? going.keys[key.table] ?? [] : []
-            let others = gone.filter { $0.target == .files }.reduce("" as Statement) {
-                $0 + " and not coalesce(\($1.refers(toRowsWhere: Self.areFiles(objects))), false)"
-            }
             let rows = try connection.one(
                 """
                 select count(*)
                 from (
                     select
                     from \(key.rows)
-                    where \(going.rows(referringBy: key))\(others)
+                    where \(going.rows(referringBy: key))
                     limit \(BlockerSearch.countLimit)
                 ) as found
                 """,
