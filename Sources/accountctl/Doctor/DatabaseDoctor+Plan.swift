@@ -16,9 +16,9 @@ extension DatabaseDoctor {
             Self.blocking(key, why: "An account whose files have rows there cannot be deleted: files go before rows.")
         }
         findings += plan.unindexed.filter { $0.table.schema != "accountctl" }.map(Self.slow)
-        findings += plan.triggers.filter { $0.table.schema != "storage" }.map(Self.running)
-        findings += plan.triggersWithFiles.filter { $0.table.schema != "storage" }.map(Self.runningWithFiles)
-        findings += plan.reachingOutside.filter { $0.table.schema != "storage" }.map(Self.reachingOutside)
+        findings += plan.triggers.filter { !$0.isOfStorage }.map(Self.running)
+        findings += plan.triggersWithFiles.filter { !$0.isOfStorage }.map(Self.runningWithFiles)
+        findings += plan.reachingOutside.filter { !$0.isOfStorage }.map(Self.reachingOutside)
         findings += (plan.faults + plan.faultsOntoFiles).map(Self.missing)
         findings += try owners(plan, on: connection)
         return findings.isEmpty ? [.ok("deletion.plan", "nothing in the catalog stops a deletion")] : findings

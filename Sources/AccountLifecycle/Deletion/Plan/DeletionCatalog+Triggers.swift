@@ -3,14 +3,15 @@ import Postgres
 extension DeletionCatalog {
     /// Reads the triggers alone.
     static func readTriggers(on connection: isolated Connection) throws -> [Trigger] {
-        try connection.query(Self.triggers, as: (String, String, String, Bool, Bool, Bool).self)
+        try connection.query(Self.triggers, as: (String, String, String, Bool, Bool, Bool, Bool).self)
             .map {
                 Trigger(
                     table: TableName($0, $1),
                     name: $2,
                     runsOnDelete: $3,
                     runsOnUpdate: $4,
-                    reachesOutside: $5
+                    reachesOutside: $5,
+                    isOfStorage: $6
                 )
             }
     }
@@ -66,10 +67,12 @@ extension DeletionCatalog {
             g.tgname::text,
             g.tgtype & 8 <> 0,
             g.tgtype & 16 <> 0,
-            g.tgfoid in (select oid from outside)
+            g.tgfoid in (select oid from outside),
+            coalesce(f.pronamespace = to_regnamespace('storage'), false)
         from pg_catalog.pg_trigger as g
         join pg_catalog.pg_class as c on c.oid = g.tgrelid
         join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+        join pg_catalog.pg_proc as f on f.oid = g.tgfoid
         where not g.tgisinternal
           and g.tgparentid = 0
           and g.tgenabled <> 'D'
@@ -81,7 +84,8 @@ extension DeletionCatalog {
             r.rulename::text,
             r.ev_type = '4',
             r.ev_type = '2',
-            exists (select from outside as o where pg_get_ruledef(r.oid) ~* \(outsideName))
+            exists (select from outside as o where pg_get_ruledef(r.oid) ~* \(outsideName)),
+            false
         from pg_catalog.pg_rewrite as r
         join pg_catalog.pg_class as c on c.oid = r.ev_class
         join pg_catalog.pg_namespace as n on n.oid = c.relnamespace

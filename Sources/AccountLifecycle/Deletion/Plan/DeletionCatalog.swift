@@ -12,6 +12,8 @@ package struct DeletionCatalog: Sendable, Hashable {
         /// function named in it, names one of an extension that calls other systems, a foreign table, or one with such
         /// a trigger of its own.
         package let reachesOutside: Bool
+        /// Whether it is one of Storage itself, by the schema of its function; an app may have others on the same tables.
+        package let isOfStorage: Bool
     }
 
     /// What our role may do with a table.
