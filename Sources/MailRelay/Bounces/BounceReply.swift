@@ -53,8 +53,10 @@ package struct BounceReply: Sendable, Hashable {
         var lines: [String] = []
         for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
             // An empty line ends the fields before it: nothing continues it.
-            if let first = line.first, first == " " || first == "\t", let last = lines.last, !last.isEmpty {
-                lines[lines.count - 1] = last + " " + line.drop { $0 == " " || $0 == "\t" }
+            if let first = line.first, first == " " || first == "\t", lines.last?.isEmpty == false {
+                // In place: a mail may have nothing but continuations, half a million of them.
+                lines[lines.count - 1].append(" ")
+                lines[lines.count - 1].append(contentsOf: line.drop { $0 == " " || $0 == "\t" })
             } else {
                 lines.append(String(line))
             }
