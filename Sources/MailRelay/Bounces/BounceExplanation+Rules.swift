@@ -25,6 +25,9 @@ extension BounceExplanation {
             || ["4.1.8", "5.1.8"].contains(reply.enhancedCode)
         {
             code = .senderDomainNotFound
+        } else if hasAny(Self.refusedSender), has("access denied") {
+            // A list of the server's own names the sender: nobody was asked whether it exists.
+            code = .localPolicy
         } else if hasAny(Self.refusedSender) || ["4.1.7", "5.1.7"].contains(reply.enhancedCode) {
             // Before the unknown user, whom such a text quotes: it is the sender.
             code = .senderNotFound

@@ -43,6 +43,9 @@ struct BounceTests {
             .configuration
         ),
         ("450 4.1.2 <x@y.test>: Recipient address rejected: Domain not found", .unrecognized, .unknown),
+        // A list of the receiver's own: the sender may well exist.
+        ("554 5.7.1 <x@y.test>: Sender address rejected: Access denied", .localPolicy, .load),
+        ("550 5.4.1 <x@y.test>: Recipient address rejected: Access denied", .unrecognized, .unknown),
         // Exim of our own, to which the mailer has not signed in.
         ("550 relay not permitted", .unrecognized, .unknown),
     ]
