@@ -12,6 +12,20 @@ extension TransferBooks {
         state in (\(TransferState.exchanged.rawValue), \(TransferState.conflict.rawValue))
         """
 
+    /// Apple's names for an account that a transfer of the app will give it, as a query.
+    ///
+    /// From the moment that the recipient's key is configured Apple uses these, and the identities have the old ones
+    /// until the transfer is applied.
+    static func comingSubs(of user: Statement, clientID: Statement) -> Statement {
+        """
+        select t.new_sub
+        from accountctl.apple_transfers as t
+        where t.user_id = \(user)
+          and t.client_id = \(clientID)
+          and t.\(awaitsApplying)
+        """
+    }
+
     /// Whether the identity `i` is one that the transfer `t` may move.
     ///
     /// An account may have identities of several teams. The imported side does not know the old sub.

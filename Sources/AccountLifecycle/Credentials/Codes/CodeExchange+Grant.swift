@@ -42,9 +42,6 @@ extension CodeExchange {
 
     /// Whether a grant speaks for an account: by its identity, or, unless somebody else has the sub, by what a team
     /// transfer will call that.
-    ///
-    /// From the moment that the recipient's key is configured Apple names new subs, and the identities have the old ones
-    /// until the transfer is applied.
     private static func speaks(_ grant: AppleGateway.Grant, for user: UUID) -> Statement {
         """
         (
@@ -53,14 +50,7 @@ extension CodeExchange {
                 from auth.identities
                 where provider = 'apple' and provider_id = \(grant.subject) and user_id = \(user)
             )
-            or exists (
-                select
-                from accountctl.apple_transfers as t
-                where t.user_id = \(user)
-                  and t.client_id = \(grant.clientID)
-                  and t.new_sub = \(grant.subject)
-                  and t.state in (\(TransferState.exchanged.rawValue), \(TransferState.conflict.rawValue))
-            )
+            or \(grant.subject) in (\(TransferBooks.comingSubs(of: "\(user)", clientID: "\(grant.clientID)")))
             and not \(AppleCredential.isAnothers(anyOf: "array[\(grant.subject)]::text[]", than: "\(user)"))
         )
         """

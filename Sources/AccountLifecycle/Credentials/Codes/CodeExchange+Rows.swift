@@ -27,7 +27,9 @@ extension CodeExchange {
 
     /// Reads the code and records that Apple may be asked from now on, in one statement.
     func take(_ id: Int64, _ fence: JobFence?) async throws -> Code? {
-        try await write(fence) { connection in
+        // What the code will be exchanged for.
+        let clientID: Statement = "coalesce(before.client_id, \(services.apple.onlyClientID))"
+        return try await write(fence) { connection in
             try connection.first(
                 """
                 with before as (
@@ -48,10 +50,7 @@ extension CodeExchange {
                     from auth.identities as i
                     where i.user_id = before.user_id and i.provider = 'apple'
                     union
-                    select t.new_sub
-                    from accountctl.apple_transfers as t
-                    where t.user_id = before.user_id
-                      and t.state in (\(TransferState.exchanged.rawValue), \(TransferState.conflict.rawValue))
+                    \(TransferBooks.comingSubs(of: "before.user_id", clientID: clientID))
                 )
                 from before
                 """,

@@ -42,7 +42,7 @@ struct EventOwner: Sendable, Hashable {
                 ) as i
                 where t.client_id = \(clientID)
                   and t.new_sub = \(sub)
-                  and t.state in ('exchanged', 'conflict')
+                  and t.\(TransferBooks.awaitsApplying)
                   and not exists (select from known)
                 order by t.id desc
                 limit 1
