@@ -117,7 +117,21 @@ import Testing
     @Test func aPolicyMaySayNothing() {
         var policy = CredentialPolicy()
         policy.consentRevoked = []
+        policy.accountDeleted = []
         #expect(CredentialRules.decide(event(.consentRevoked), .init(), policy: policy) == .nothing(.noReaction))
+        #expect(CredentialRules.decide(event(.accountDeleted), .init(), policy: policy) == .nothing(.noReaction))
+    }
+
+    /// The relay address goes with the Apple Account alone, and not by what is late, our own, or not decided yet.
+    @Test func forwardingEndsWithTheAppleAccount() {
+        #expect(CredentialRules.endsForwarding(event(.accountDeleted), .init()))
+        #expect(!CredentialRules.endsForwarding(event(.consentRevoked), .init()))
+        let others = [
+            CredentialRules.Facts(newestSignIn: moment), .init(isBeingErased: true), .init(isLockedOut: true),
+        ]
+        for facts in others {
+            #expect(!CredentialRules.endsForwarding(event(.accountDeleted), facts))
+        }
     }
 
     @Test func kindsFitTheTable() {

@@ -130,6 +130,9 @@ struct CredentialEvents: Sendable {
             return .settled
         }
         let facts = try facts(of: user, subject: subject, on: connection)
+        if let subject, CredentialRules.endsForwarding(event, facts) {
+            try CredentialReactions(on: user, to: event).endForwarding(to: subject, on: connection)
+        }
         switch CredentialRules.decide(event, facts, policy: services.policy) {
         case .nothing(let outcome):
             try CredentialEventRows.settle(id, outcome, on: connection)

@@ -42,9 +42,6 @@ struct CredentialReactions {
         if reactions.contains(.markIdentity) {
             try mark(state, signedInAt: signedInAt, on: connection)
         }
-        if state == .accountDeleted, let subject = dead.subject {
-            try endForwarding(to: subject, on: connection)
-        }
         if reactions.contains(.requestDeletion) {
             let grace = policy.deletionGrace.map { $0.components.seconds }
             try connection.execute(
@@ -112,7 +109,7 @@ struct CredentialReactions {
 
     /// Has the relay address of an Apple Account that was deleted count as one that is not forwarded: Apple tells of that
     /// by no event of its own.
-    private func endForwarding(to subject: String, on connection: isolated Connection) throws {
+    func endForwarding(to subject: String, on connection: isolated Connection) throws {
         try connection.execute(
             """
             select accountctl.note_relay_address(r.user_id, r.address, false, \(event.happenedAt))

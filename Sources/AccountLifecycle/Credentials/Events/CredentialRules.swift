@@ -90,9 +90,7 @@ package enum CredentialRules {
         case .grantGone:
             return ended(event, facts, reactionsToGrantGone(facts, policy), .consentRevoked)
         case .stateRevoked:
-            if facts.isBeingErased { return .nothing(.echo) }
-            if isStale(event, facts) { return .nothing(.stale) }
-            return facts.isLockedOut ? .wait : .confirm
+            return obstacle(to: event, facts) ?? .confirm
         case .stateTransferred:
             return .noteTransfer
         case .stateNotFound:
@@ -113,13 +111,22 @@ package enum CredentialRules {
         _ reactions: Set<CredentialReaction>,
         _ mark: Mark
     ) -> Decision {
+        if let obstacle = obstacle(to: event, facts) { return obstacle }
+        let (permitted, outcome) = permitted(reactions, facts)
+        return permitted.isEmpty ? .nothing(outcome) : .react(permitted, mark: mark, outcome: outcome)
+    }
+
+    /// Whether an event says that the account's relay address is not forwarded any more: it went with the Apple Account,
+    /// which is no reaction of the policy.
+    static func endsForwarding(_ event: CredentialEvent, _ facts: Facts) -> Bool {
+        event.kind == .accountDeleted && obstacle(to: event, facts) == nil
+    }
+
+    /// What keeps an end that is told from being heeded, now or for good.
+    private static func obstacle(to event: CredentialEvent, _ facts: Facts) -> Decision? {
         if facts.isBeingErased { return .nothing(.echo) }
         if isStale(event, facts) { return .nothing(.stale) }
-        if facts.isLockedOut { return .wait }
-        let (permitted, outcome) = permitted(reactions, facts)
-        // That the relay address went with the Apple Account is no reaction, and noted whatever the policy says.
-        if permitted.isEmpty, mark != .accountDeleted { return .nothing(outcome) }
-        return .react(permitted, mark: mark, outcome: outcome)
+        return facts.isLockedOut ? .wait : nil
     }
 
     /// What of the policy's reactions may be done, and the outcome to record.
