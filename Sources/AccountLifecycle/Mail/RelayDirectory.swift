@@ -36,6 +36,9 @@ package enum RelayDirectory {
         package let accounts: Int64
     }
 
+    /// How long a question may take that reads all accounts: some ten seconds for each million.
+    private static let patience = Duration.seconds(600)
+
     /// Counts relay addresses by origin, domain and forwarding.
     package static func counts(on connection: isolated Connection) throws -> [Count] {
         try connection.query(
@@ -45,7 +48,8 @@ package enum RelayDirectory {
             group by 1, 2, 3
             order by 4 desc, 1, 2, 3
             """,
-            as: (Origin, String, Forwarding, Int64).self
+            as: (Origin, String, Forwarding, Int64).self,
+            deadline: patience
         )
         .map { Count(knownBy: $0.0, domain: $0.1, forwarding: $0.2, accounts: $0.3) }
     }
@@ -103,7 +107,8 @@ package enum RelayDirectory {
             order by user_id
             limit \(limit)
             """,
-            as: (UUID, String, Origin, Forwarding, Date?).self
+            as: (UUID, String, Origin, Forwarding, Date?).self,
+            deadline: patience
         )
         .map { Entry(userID: $0.0, address: $0.1, knownBy: $0.2, forwarding: $0.3, forwardingChangedAt: $0.4) }
     }
