@@ -12,7 +12,9 @@ struct AppleTransferApplyCommand: AccountctlCommand {
             From then on the account is found by the new sub, and by the old one no more. Identities of other teams' apps stay. A
             conflict is left as it is: the person signed in to the new team before and has a second account, or the account has
             several Apple identities and the sending team's is not known here. Each start looks at conflicts again: apple transfer
-            status names the accounts, and user show tells of each; have the one erased that is not to stay.
+            status names the accounts, and user show tells of each. Of two accounts, have the one erased that is not to stay.
+            Where one account has several identities (several_apple_identities), erase nothing: have the person unlink in the
+            app the one that is not to move; it can be linked again afterwards.
 
             EXIT CODES
               0 done, or nothing to apply, with a warning where users have no transfer identifier; 3 nothing is known of a transfer
