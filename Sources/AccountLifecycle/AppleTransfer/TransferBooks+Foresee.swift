@@ -43,7 +43,8 @@ extension TransferBooks {
                   and t.target_team = \(transfer.targetTeam)
                   and t.\(Self.awaitsApplying)
                 """,
-                as: (Int, Int).self
+                as: (Int, Int).self,
+                deadline: Self.patience
             )
         }
         var run = TeamTransfer.Run()

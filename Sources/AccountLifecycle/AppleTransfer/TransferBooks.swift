@@ -12,7 +12,7 @@ package struct TransferBooks: Sendable {
     let pool: Pool
     let transfer: TeamTransfer
     /// How long counting may take: all accounts are counted.
-    private static let patience = Duration.seconds(600)
+    static let patience = Duration.seconds(600)
 
     /// Opens the books of a transfer.
     package init(pool: Pool, transfer: TeamTransfer) {
