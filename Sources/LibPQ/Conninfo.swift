@@ -43,7 +43,7 @@ package struct Conninfo: Sendable {
             throw ConninfoError(
                 libpq: unsafe message.map { unsafe String(cString: $0).trimmedEnd() } ?? "out of memory",
                 about: text,
-                isURI: uri != nil
+                uri
             )
         }
         defer { unsafe PQconninfoFree(options) }

@@ -15,19 +15,24 @@ package struct ConninfoError: Error {
 
     /// What libpq says, which quotes the part that it did not understand: that is left out.
     ///
-    /// A misspelt keyword is named where the string has no password to split it from.
-    init(libpq message: String, about text: String, isURI: Bool) {
+    /// A keyword that it does not know, which may be misspelt or another program's, is named where it cannot be a part of
+    /// the password.
+    init(libpq message: String, about text: String, _ uri: ConninfoURI?) {
         let scalars = message.unicodeScalars
         let parts = scalars.split(separator: "\"", maxSplits: 3, omittingEmptySubsequences: false).map { String($0) }
-        if parts.count == 1 {
-            self.init(message: message)
-        } else if !isURI, parts[0] == "invalid connection option ", Self.isWord(parts[1]), !text.contains("password") {
+        let isNamed =
+            switch parts[0] {
+            case "invalid connection option ": uri == nil && !text.contains("password") && Self.isWord(parts[1])
+            case "invalid URI query parameter: ": uri?.hasOneAt == true && Self.isWord(parts[1])
+            default: parts.count == 1
+            }
+        if isNamed {
             self.init(message: message)
         } else {
             // The punctuation that was expected is quoted too.
             let isPunctuation = parts.count > 3 && (parts[1] == "=" || parts[1] == "]")
             let said = isPunctuation ? parts[0...2].joined(separator: "\"") : parts[0]
-            self.init(message: said + "…" + (isURI ? "; " + Self.advice : ""))
+            self.init(message: said + "…" + (uri == nil ? "" : "; " + Self.advice))
         }
     }
 

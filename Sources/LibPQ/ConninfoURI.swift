@@ -6,6 +6,8 @@
 struct ConninfoURI {
     /// What follows the user and the password, up to the query: hosts, ports and the database, as written.
     private let places: Substring.UTF8View
+    /// Whether an @ ends the user and the password and no other one follows: nothing behind it is a part of them then.
+    let hasOneAt: Bool
 
     private static let at = UInt8(ascii: "@")
 
@@ -15,9 +17,12 @@ struct ConninfoURI {
         guard let scheme = schemes.first(where: { text.utf8.starts(with: $0.utf8) }) else { return nil }
         var rest = text.utf8.dropFirst(scheme.utf8.count)
         // The first @ ends the password, unless a slash has ended the hosts before.
+        var hasEnded = false
         if let end = rest.firstIndex(where: { $0 == Self.at || $0 == UInt8(ascii: "/") }), rest[end] == Self.at {
             rest = rest[rest.index(after: end)...]
+            hasEnded = true
         }
+        hasOneAt = hasEnded && !rest.contains(Self.at)
         places = rest.prefix { $0 != UInt8(ascii: "?") }
     }
 

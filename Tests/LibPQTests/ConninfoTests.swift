@@ -21,6 +21,7 @@ import Testing
         "postgresql://postgres:hush", "postgresql://postgres:hush?pst/hush@db/postgres",
         "postgresql://anna@corp:hush@db/postgres",
         "postgresql://postgres:hush%pst@db/postgres", "postgresql://postgres:12/hush?pst@db/postgres",
+        "postgresql://postgres:12@hush/x?pst=hush@db/postgres", "postgresql://postgres:12/hush?pst=hush",
         "postgresql://postgres:99999/hush", "Postgresql://postgres:hush@db/postgres", "postgres:hush@db",
         "postgresqll://postgres:hush@db/postgres?sslmode=require", "host=db password=hush pst",
         "host=db password=hush pst=hush", "host=db password='hush' pst'",
@@ -53,5 +54,12 @@ import Testing
         #expect(error.message == #"invalid connection option "sslmod""#)
         let cut = try #require(throws: ConninfoError.self) { try Conninfo("host=db require") }
         #expect(cut.message == #"missing "=" after …"#)
+    }
+
+    /// As Prisma has them, and so Supabase's page for it.
+    @Test func aParameterOfAnotherProgramIsNamed() throws {
+        let text = "postgresql://postgres:hush@db:6543/postgres?pgbouncer=true&connection_limit=1"
+        let error = try #require(throws: ConninfoError.self) { try Conninfo(text) }
+        #expect(error.message == #"invalid URI query parameter: "pgbouncer""#)
     }
 }
