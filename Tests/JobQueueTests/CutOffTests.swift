@@ -1,6 +1,6 @@
+import Postgres
 import Synchronization
 import TestSupport
-import Postgres
 import Testing
 
 @testable import JobQueue

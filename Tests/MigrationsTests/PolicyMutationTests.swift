@@ -1,5 +1,5 @@
-import Testing
 import TestSupport
+import Testing
 
 /// Whether the pgTAP tests notice when a policy, grant or function is not what it should be.
 ///
