@@ -84,6 +84,20 @@ import Testing
 
     private struct Stopped: Error {}
 
+    /// Patterns of our statements would be other ones, and no setting of a session can be made.
+    @Test func aDatabaseThatTakesBackslashesForEscapesIsRefused() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.psql("alter database \(database.name) set standard_conforming_strings = off")
+            try await PgBouncer.with(.transaction, to: database.cluster) { bouncer in
+                let configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
+                let error = try await PostgresError.expected {
+                    try await Connection.with(configuration, logger: .silent) { _ in }
+                }
+                #expect(error.code == .configuration && error.description.contains("standard_conforming_strings"))
+            }
+        }
+    }
+
     @Test func aPoolerWithOneServerProcessIsFoundOutToo() async throws {
         try await TestDatabase.with(.empty) { database in
             try await PgBouncer.with(.transaction, poolSize: 1, to: database.cluster) { bouncer in

@@ -28,13 +28,15 @@ import Testing
         try await TestDatabase.with(.empty) { database in
             let hasLimit = try await database.psql("show server_version_num") >= "170000"
             if hasLimit { try await database.psql("alter database \(database.name) set transaction_timeout = '1s'") }
-            let limit = try await database.withConnection { connection in
-                try connection.one(
-                    "select coalesce(current_setting('transaction_timeout', true), 'unknown')",
-                    as: String.self
-                )
-            }
+            let setting: Statement = "select coalesce(current_setting('transaction_timeout', true), 'unknown')"
+            let limit = try await database.withConnection { try $0.one(setting, as: String.self) }
             #expect(limit == (hasLimit ? "0" : "unknown"))
+            var configuration = database.configuration
+            configuration.pooler = .transaction
+            let within = try await Connection.with(configuration, logger: .silent) { connection in
+                try await connection.transaction { try $0.one(setting, as: String.self) }
+            }
+            #expect(within == limit)
         }
     }
 

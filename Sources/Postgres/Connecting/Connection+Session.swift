@@ -96,17 +96,27 @@ extension Connection {
 
     /// Makes the session's settings; none behind a transaction pooler, where they would stick to somebody else's server
     /// process.
+    ///
+    /// - Throws: ``PostgresError`` `configuration` where none can be made and a backslash in our statements would be
+    ///   another character's: some would fail, and a pattern finds something else without a word.
     func applySettings() throws {
-        guard route.keepsSession else { return }
-        try script(unsafeSQL: "select \(SessionSetting.calls(settings))")
-        serverLimit = configuration.statementDeadline
+        if route.keepsSession {
+            try script(unsafeSQL: "select \(SessionSetting.calls(settings))")
+            serverLimit = configuration.statementDeadline
+        } else if takesBackslashesForEscapes {
+            throw PostgresError(
+                .configuration,
+                reason: "the database has standard_conforming_strings = off, which no session changes behind a "
+                    + "transaction pooler: turn it on for the role, or use the direct or the session port, 5432",
+                connectionUsable: false
+            )
+        }
     }
 
     private var settings: [SessionSetting] {
         var settings = ServerLimits.statements(deadline: configuration.statementDeadline)
         settings.append(ServerLimits.idle(limit: configuration.idleInTransactionLimit))
-        // A transaction may take as long as what happens in it; from 17 on a database may have a limit for all of it.
-        if serverVersion >= 170_000 { settings.append(SessionSetting("transaction_timeout", "0")) }
+        settings += transactionSettings
         // A statement without a transaction is to see what a transaction of ours sees; a database may have another
         // default.
         settings.append(SessionSetting("default_transaction_isolation", "read committed"))
@@ -116,13 +126,18 @@ extension Connection {
         if handle?.parameterStatus("DateStyle")?.hasPrefix("ISO") == false {
             settings.append(SessionSetting("datestyle", "iso"))
         }
-        // A backslash is itself in our statements; a database that is older than 9.1 may have kept what was before.
-        if handle?.parameterStatus("standard_conforming_strings") == "off" {
-            settings.append(SessionSetting("standard_conforming_strings", "on"))
-        }
+        if takesBackslashesForEscapes { settings.append(SessionSetting("standard_conforming_strings", "on")) }
         return settings
             + configuration.sessionSettings.sorted { $0.key < $1.key }.map { SessionSetting($0.key, $0.value) }
     }
+
+    /// A transaction may take as long as what happens in it; from 17 on a database may have a limit for all of it.
+    var transactionSettings: [SessionSetting] {
+        serverVersion >= 170_000 ? [SessionSetting("transaction_timeout", "0")] : []
+    }
+
+    /// A backslash is itself in our statements; a database that is older than 9.1 may have kept what was before.
+    private var takesBackslashesForEscapes: Bool { handle?.parameterStatus("standard_conforming_strings") == "off" }
 
     /// Lets the server allow a statement as long as its call does.
     ///

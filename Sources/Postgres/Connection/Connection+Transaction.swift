@@ -30,10 +30,7 @@ extension Connection {
         guard !isInTransaction else {
             throw PostgresError(.transactionState, reason: "a transaction is open already: use a savepoint")
         }
-        var begin = "begin isolation level \(level.rawValue)"
-        if readOnly { begin += " read only" }
-        try run(Statement(unsafeSQL: begin), binaryResult: true, deadline: nil)
-        longestDeadline = .zero
+        try begin("begin isolation level \(level.rawValue)" + (readOnly ? " read only" : ""))
         // SET is undone by a rollback, which is also how a COMMIT may end.
         let limit = serverLimit
         var isCommitted = false
@@ -60,8 +57,7 @@ extension Connection {
         }
         let limit = serverLimit
         defer { serverLimit = limit }
-        try run("begin isolation level read committed", binaryResult: true, deadline: nil)
-        longestDeadline = .zero
+        try begin("begin isolation level read committed")
         do {
             let result = try body()
             try commit()
@@ -95,6 +91,17 @@ extension Connection {
             serverLimit = limit
             throw error
         }
+    }
+
+    /// Begins a transaction; where a session keeps no settings, with those that it is not to go without.
+    private func begin(_ sql: String) throws {
+        let settings = route.keepsSession ? [] : transactionSettings
+        if settings.isEmpty {
+            try run(Statement(unsafeSQL: sql), binaryResult: true, deadline: nil)
+        } else {
+            try script(unsafeSQL: sql + "; " + SessionSetting.statements(settings, inTransaction: true))
+        }
+        longestDeadline = .zero
     }
 
     private func commit() throws {
