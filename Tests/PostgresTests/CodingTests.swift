@@ -66,16 +66,6 @@ import Testing
         }
     }
 
-    @Test func aBackslashIsItselfWhateverTheDatabaseMakesOfIt() async throws {
-        try await TestDatabase.with(.empty) { database in
-            try await database.psql("alter database \(database.name) set standard_conforming_strings = off")
-            try await database.withConnection { connection in
-                let length = try connection.one("select length('\\m')", as: Int.self)
-                #expect(length == 2)
-            }
-        }
-    }
-
     @Test func timesKeepMicrosecondsInfinityAndYearsBeforeChrist() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withConnection { connection in

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -84,16 +85,22 @@ import Testing
 
     private struct Stopped: Error {}
 
-    /// Patterns of our statements would be other ones, and no setting of a session can be made.
-    @Test func aDatabaseThatTakesBackslashesForEscapesIsRefused() async throws {
+    /// Patterns of our statements would be other ones and times could not be read; a session sets it right, and behind
+    /// the pooler there is none.
+    @Test(arguments: [("standard_conforming_strings", "off"), ("datestyle", "german")])
+    func aDatabaseOfAnotherFormIsReadDirectlyAndRefusedBehindAPooler(name: String, value: String) async throws {
         try await TestDatabase.with(.empty) { database in
-            try await database.psql("alter database \(database.name) set standard_conforming_strings = off")
+            try await database.psql("alter database \(database.name) set \(name) = \(value)")
+            let (pattern, time) = try await database.withConnection { connection in
+                try connection.one("select '\\m', to_timestamp(0)", as: (String, Date).self)
+            }
+            #expect(pattern == "\\m" && time == Date(timeIntervalSince1970: 0))
             try await PgBouncer.with(.transaction, to: database.cluster) { bouncer in
                 let configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
                 let error = try await PostgresError.expected {
                     try await Connection.with(configuration, logger: .silent) { _ in }
                 }
-                #expect(error.code == .configuration && error.description.contains("standard_conforming_strings"))
+                #expect(error.code == .configuration && error.description.contains(name))
             }
         }
     }

@@ -97,17 +97,17 @@ extension Connection {
     /// Makes the session's settings; none behind a transaction pooler, where they would stick to somebody else's server
     /// process.
     ///
-    /// - Throws: ``PostgresError`` `configuration` where none can be made and a backslash in our statements would be
-    ///   another character's: some would fail, and a pattern finds something else without a word.
+    /// - Throws: ``PostgresError`` `configuration` where none can be made and one of ``formSettings`` is missing: some
+    ///   statements would fail, and a pattern finds something else without a word.
     func applySettings() throws {
         if route.keepsSession {
             try script(unsafeSQL: "select \(SessionSetting.calls(settings))")
             serverLimit = configuration.statementDeadline
-        } else if takesBackslashesForEscapes {
+        } else if let missing = formSettings.first {
             throw PostgresError(
                 .configuration,
-                reason: "the database has standard_conforming_strings = off, which no session changes behind a "
-                    + "transaction pooler: turn it on for the role, or use the direct or the session port, 5432",
+                reason: "the setting \(missing.name) is not \(missing.value), and no session changes that behind a "
+                    + "transaction pooler: set it for the role, or use the direct or the session port, 5432",
                 connectionUsable: false
             )
         }
@@ -122,11 +122,7 @@ extension Connection {
         settings.append(SessionSetting("default_transaction_isolation", "read committed"))
         // What the catalogs print is compared with texts in which no name has quotes that it does not need.
         settings.append(SessionSetting("quote_all_identifiers", "off"))
-        // Times in text format are read in ISO style only.
-        if handle?.parameterStatus("DateStyle")?.hasPrefix("ISO") == false {
-            settings.append(SessionSetting("datestyle", "iso"))
-        }
-        if takesBackslashesForEscapes { settings.append(SessionSetting("standard_conforming_strings", "on")) }
+        settings += formSettings
         return settings
             + configuration.sessionSettings.sorted { $0.key < $1.key }.map { SessionSetting($0.key, $0.value) }
     }
@@ -136,8 +132,19 @@ extension Connection {
         serverVersion >= 170_000 ? [SessionSetting("transaction_timeout", "0")] : []
     }
 
-    /// A backslash is itself in our statements; a database that is older than 9.1 may have kept what was before.
-    private var takesBackslashesForEscapes: Bool { handle?.parameterStatus("standard_conforming_strings") == "off" }
+    /// What our statements, and the answers to them, are written in, where the session began with another form.
+    private var formSettings: [SessionSetting] {
+        var settings: [SessionSetting] = []
+        // A backslash is itself in our statements; a database that is older than 9.1 may have kept what was before.
+        if handle?.parameterStatus("standard_conforming_strings") == "off" {
+            settings.append(SessionSetting("standard_conforming_strings", "on"))
+        }
+        // Times in text format are read in ISO style only.
+        if handle?.parameterStatus("DateStyle")?.hasPrefix("ISO") == false {
+            settings.append(SessionSetting("datestyle", "iso"))
+        }
+        return settings
+    }
 
     /// Lets the server allow a statement as long as its call does.
     ///
