@@ -11,7 +11,7 @@ struct AccountDeskTests {
     private static let bystander = UUID(uuidString: "00000000-0000-4000-8000-000000000002") ?? UUID()
 
     private func withPeople(_ body: @Sendable (TestDatabase, AccountDesk, HashKey) async throws -> Void) async throws {
-        let key = HashKey(SealingKey.random(id: try #require(KeyID("h1"))))
+        let key = try HashKey(.named("h1"))
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(
                 """

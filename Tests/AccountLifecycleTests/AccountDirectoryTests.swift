@@ -156,7 +156,7 @@ struct AccountDirectoryTests {
     )
     func erased() async throws {
         try await TestDatabase.with(.migrated) { database in
-            let key = HashKey(SealingKey.random(id: try #require(KeyID("h1"))))
+            let key = try HashKey(.named("h1"))
             let hash = key.hash(DirectoryPeople.anna.uuidString.lowercased(), purpose: "account")
             try await database.withConnection(asAdministrator: true) { connection in
                 try connection.execute(
@@ -200,7 +200,7 @@ struct AccountDirectoryTests {
             )
             #expect(try await DirectoryPeople.find("anna", in: database).matches.isEmpty)
             // Nothing here knows of accounts that are gone.
-            let hashKey = HashKey(SealingKey.random(id: try #require(KeyID("hash"))))
+            let hashKey = try HashKey(.named("hash"))
             for (text, isUnknown) in [(UUID().uuidString, true), ("42", true), ("nobody@example.com", false)] {
                 let none = try await DirectoryPeople.find(text, in: database, hashKey: hashKey)
                 #expect(none.doubt == (isUnknown ? .notInstalled : nil) && !none.isInstalled, "\(text)")

@@ -202,8 +202,7 @@ import Testing
             await #expect(throws: SimulatedCrash.self) {
                 try await stage.drive(request, probe: SimulatedCrash.once(at: .before(.verify)))
             }
-            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
-            let strange = stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey))
+            let strange = stage.services(vault: try stage.vaultWithAnotherKey())
             _ = try await DeletionDriver(strange).drive(request)
             #expect(try await stage.state(request) == "blocked")
             #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
@@ -227,11 +226,9 @@ import Testing
             let request = try await stage.request(person)
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.verify)))
             let file = Mutex<KeyRing?>(nil)
-            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
-                .following(every: .zero) { file.withLock(\.self) }
-            let running = DeletionDriver(
-                stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey))
-            )
+            let keys = try stage.vaultWithAnotherKey().keys.following(every: .zero) { file.withLock(\.self) }
+            let vault = IdentifierVault(keys: keys, hashKey: stage.vault.hashKey)
+            let running = DeletionDriver(stage.services(vault: vault))
             _ = try await running.drive(request)
             #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
             file.withLock { $0 = stage.vault.keys }

@@ -15,8 +15,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct AppleStepBegunTests {
     /// A worker whose file of keys lacks the one that everything is sealed with.
     private func driver(withoutKeyOf stage: Stage) throws -> DeletionDriver {
-        let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
-        return DeletionDriver(stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey)))
+        DeletionDriver(stage.services(vault: try stage.vaultWithAnotherKey()))
     }
 
     private func cancel(_ request: UUID, on stage: Stage) async throws -> DeletionDesk.Act {

@@ -1,7 +1,6 @@
 import AccountLifecycle
 import Foundation
 import Postgres
-import Sealing
 import Testing
 
 /// What an account is recognised by may change until its row goes: a team's transfer, Apple's word of a relay address,
@@ -47,8 +46,7 @@ import Testing
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.lockOut)))
             try await stage.sql("update auth.users set email = \(new) where id = \(person.id)")
             #expect(try await stage.proceed(request, withoutIdentifiers: true) == .done)
-            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
-            let vault = IdentifierVault(keys: other, hashKey: stage.vault.hashKey)
+            let vault = try stage.vaultWithAnotherKey()
             for _ in 0..<2 {
                 try await stage.agePreflights()
                 let probe = SimulatedCrash.once(at: .before(.lockOut))
@@ -131,8 +129,7 @@ import Testing
             let person = try await stage.signUp(apple: false)
             let request = try await stage.request(person)
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.deleteRows)))
-            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
-            let strange = stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey))
+            let strange = stage.services(vault: try stage.vaultWithAnotherKey())
             _ = try await DeletionDriver(strange).drive(request)
             #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
             #expect(try await stage.proceed(request, withoutIdentifiers: true) == .done)
@@ -148,13 +145,12 @@ import Testing
             let request = try await stage.request(person)
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.lockOut)))
             #expect(try await stage.proceed(request, withoutIdentifiers: true) == .done)
-            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
-            let vault = IdentifierVault(keys: other, hashKey: stage.vault.hashKey)
+            let vault = try stage.vaultWithAnotherKey()
             try await stage.agePreflights()
             let probe = SimulatedCrash.once(at: .before(.lockOut))
             let driver = DeletionDriver(stage.services(vault: vault, probe: probe))
             await #expect(throws: SimulatedCrash.self) { try await driver.drive(request) }
-            let uses = try await CredentialVault(pool: stage.pool, keys: other).status()
+            let uses = try await CredentialVault(pool: stage.pool, keys: vault.keys).status()
             #expect(uses.map(\.key) == ["other"])
             #expect(uses.map(\.deletionRequests) == [1])
 
@@ -182,11 +178,10 @@ import Testing
                 try await ForgottenKey.forget("test1", as: actor, reason: "lost", on: connection)
             }
             #expect(losses.deletionRequests == 1)
-            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
-            let books = CredentialVault(pool: stage.pool, keys: other)
+            let vault = try stage.vaultWithAnotherKey()
+            let books = CredentialVault(pool: stage.pool, keys: vault.keys)
             let left = try await books.status()
             #expect(left.map(\.key) == ["other"])
-            let vault = IdentifierVault(keys: other, hashKey: stage.vault.hashKey)
             try await stage.agePreflights()
             let probe = SimulatedCrash.once(at: .before(.lockOut))
             let driver = DeletionDriver(stage.services(vault: vault, probe: probe))
@@ -204,8 +199,7 @@ import Testing
             let person = try await stage.signUp(apple: false)
             let request = try await stage.request(person)
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.deleteRows)))
-            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
-            let strange = stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey))
+            let strange = stage.services(vault: try stage.vaultWithAnotherKey())
             _ = try await DeletionDriver(strange).drive(request)
             #expect(try await stage.state(request) == "blocked")
             #expect(try await stage.situation(request)?.code == .sealingKeyMissing)

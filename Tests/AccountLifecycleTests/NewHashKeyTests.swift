@@ -10,7 +10,7 @@ struct NewHashKeyTests {
     func act() async throws {
         try await Stage.with { stage in
             let first = stage.vault.hashKey
-            let newer = HashKey(SealingKey.random(id: try #require(KeyID("newer"))))
+            let newer = try HashKey(.named("newer"))
             let desk = DeletionDesk(Operator(name: "test", hashKey: newer))
             try await stage.pool.withConnection { try HashKeyCanary.require(first, on: $0) }
             let isChanged = try await stage.pool.withConnection { connection in

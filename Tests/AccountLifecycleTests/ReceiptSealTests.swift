@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test func whateverIsChangedBreaksTheSeal() throws {
-        let key = HashKey(.random(id: try #require(KeyID("hash-1"))))
+        let key = try HashKey(.named("hash-1"))
         let data = Data(Self.text.utf8)
         let document = try JSONDecoder().decode(ReceiptDocument.self, from: data)
         let seal = try document.seal(with: key)

@@ -2,7 +2,6 @@ import AccountLifecycle
 import Foundation
 import Postgres
 import Sandbox
-import Sealing
 import Testing
 
 /// What a step found and did stays known when it is taken again and finds nothing any more.
@@ -86,8 +85,7 @@ import Testing
             guard case .failed = try await stage.drive(request) else { throw Unexpected("went on without Storage") }
             stage.sandbox.faults.clear(fault)
             try await stage.sql("update auth.users set email = 'new@example.com' where id = \(person.id)")
-            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
-            let strange = stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey))
+            let strange = stage.services(vault: try stage.vaultWithAnotherKey())
             _ = try await DeletionDriver(strange).drive(request)
             #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
             try await stage.drive(request)

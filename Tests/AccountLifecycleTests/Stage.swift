@@ -75,11 +75,8 @@ struct Stage: Sendable {
                         caller: caller,
                         deadline: .seconds(20)
                     )
-                    let keys = try KeyRing([SealingKey.random(id: Self.keyID("test1"))])
-                    let vault = IdentifierVault(
-                        keys: keys,
-                        hashKey: try HashKey(SealingKey.random(id: Self.keyID("hash1")))
-                    )
+                    let keys = try KeyRing([.named("test1")])
+                    let vault = IdentifierVault(keys: keys, hashKey: try HashKey(.named("hash1")))
                     var own = PoolConfiguration(connection: database.configuration)
                     own.connection.sessionSettings = ["jit": "off"]
                     own.maximumConnections = 3
@@ -225,10 +222,5 @@ struct Stage: Sendable {
     /// Tests the client id, which closes the breaker when Apple is well again.
     func testApple() async throws {
         _ = try await apple[Self.clientID]?.selfTest()
-    }
-
-    private static func keyID(_ text: String) throws -> KeyID {
-        guard let id = KeyID(text) else { throw Unexpected(text) }
-        return id
     }
 }

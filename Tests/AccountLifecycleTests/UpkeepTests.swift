@@ -1,7 +1,6 @@
 import AccountLifecycle
 import Foundation
 import Postgres
-import Sealing
 import Testing
 
 /// What is done once a minute for all requests.
@@ -172,10 +171,7 @@ import Testing
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.revokeApple)))
-            let other = try KeyRing([SealingKey.random(id: try #require(KeyID("other")))])
-            let strange = DeletionDriver(
-                stage.services(vault: IdentifierVault(keys: other, hashKey: stage.vault.hashKey))
-            )
+            let strange = DeletionDriver(stage.services(vault: try stage.vaultWithAnotherKey()))
             for _ in 0..<8 {
                 guard case .failed(_, let situation) = try await strange.drive(request) else {
                     Issue.record("went on without the key")

@@ -45,7 +45,7 @@ struct CredentialStage: Sendable {
                         deadline: .seconds(30),
                         logger: logger
                     )
-                    let first = try key("k1")
+                    let first = try SealingKey.named("k1")
                     let keys = try KeyRing([first])
                     return try await withPool(database.configuration, logger) { pool in
                         try await withPool(database.administratorConfiguration, logger) { admin in
@@ -74,11 +74,6 @@ struct CredentialStage: Sendable {
         var configuration = PoolConfiguration(connection: connection)
         configuration.maximumConnections = 3
         return try await Pool.withPool(configuration, logger: logger, body)
-    }
-
-    static func key(_ id: String) throws -> SealingKey {
-        guard let id = KeyID(id) else { throw CancellationError() }
-        return .random(id: id)
     }
 
     func services(

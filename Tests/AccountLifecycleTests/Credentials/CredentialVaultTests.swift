@@ -25,7 +25,7 @@ import Testing
                 )
                 """
             )
-            let second = try CredentialStage.key("k2")
+            let second = try SealingKey.named("k2")
             let both = try KeyRing([stage.key, second])
             let vault = CredentialVault(pool: stage.pool, keys: both)
             #expect(
@@ -54,7 +54,7 @@ import Testing
     @Test func aMissingKeyIsNamedAndNothingIsLost() async throws {
         try await CredentialStage.with { stage in
             _ = try await stage.signUp()
-            let other = try KeyRing([CredentialStage.key("k2")])
+            let other = try KeyRing([.named("k2")])
             let vault = CredentialVault(pool: stage.pool, keys: other)
             let status = try await vault.status()
             #expect(status.map(\.key) == ["k1", "k2"])
@@ -73,7 +73,7 @@ import Testing
             #expect(try await stage.value("select count(*) from accountctl.sealing_canaries", as: Int.self) == 0)
             try await first.recordKeys()
             #expect(try await first.status().filter(\.isAnother) == [])
-            let imposter = try KeyRing([CredentialStage.key("k1"), CredentialStage.key("k9")])
+            let imposter = try KeyRing([.named("k1"), .named("k9")])
             let vault = CredentialVault(pool: stage.pool, keys: imposter)
             #expect(try await vault.status().filter(\.isAnother).map(\.key) == ["k1"])
             // Nothing was learned from a ring that is wrong.

@@ -78,7 +78,7 @@ import Testing
             for person in [anna, ben] {
                 stage.sandbox.apple.stopUsing(sub: person.sub, clientID: CredentialStage.clientID)
             }
-            let foreign = try KeyRing([CredentialStage.key("k2")]).seal(
+            let foreign = try KeyRing([.named("k2")]).seal(
                 Secret("token"),
                 for: SealingContext(purpose: "apple-refresh-token", ids: [anna.text, "com.example.web"])
             )
