@@ -14,6 +14,8 @@ import TestSupport
 /// A database with every migration, the pretended Apple and Storage, and all that deletions need.
 struct Stage: Sendable {
     static let clientID = "com.example.app"
+    /// Against a hang; twice as long is less than a code's exchange has, and than the usual lease.
+    private static let appleDeadline = Duration.seconds(15)
 
     let database: TestDatabase
     let sandbox: Sandbox
@@ -53,22 +55,7 @@ struct Stage: Sendable {
                 var fast = HTTPCaller.Configuration()
                 fast.callsPerHost = 16
                 return try await HTTPCaller.withCaller(configuration: fast, logger: logger) { caller in
-                    let address = try ServiceAddress(sandbox.baseURL, allowPlainHTTP: true)
-                    let key = try ApplePrivateKey(parsing: Secret(sandbox.apple.developerKey.privateKey))
-                    let identity = try AppleClientIdentity(
-                        clientID: clientID,
-                        teamID: sandbox.apple.developerKey.teamID,
-                        keyID: sandbox.apple.developerKey.keyID,
-                        key: key
-                    )
-                    // Against a hang; twice as long is less than a code's exchange has, and than the usual lease.
-                    let apple = try AppleClients(
-                        [identity],
-                        address: address,
-                        caller: caller,
-                        deadline: .seconds(15),
-                        logger: logger
-                    )
+                    let apple = try AppleClients(of: sandbox, [clientID], caller: caller, deadline: appleDeadline)
                     let storage = StorageClient(
                         address: try ServiceAddress(sandbox.storage.url, allowPlainHTTP: true),
                         key: try StorageKey(Secret(sandbox.storage.keys.secretKey)),
@@ -106,20 +93,12 @@ struct Stage: Sendable {
     /// Apple for another client id as well, which is in no group with the usual one.
     func clients(and other: String) throws -> AppleClients {
         sandbox.apple.register(client: other)
-        let developer = sandbox.apple.makeKey()
         return try AppleClients(
-            [Self.clientID, other].map { id in
-                try AppleClientIdentity(
-                    clientID: id,
-                    teamID: developer.teamID,
-                    keyID: developer.keyID,
-                    key: ApplePrivateKey(parsing: Secret(developer.privateKey))
-                )
-            },
-            address: ServiceAddress(sandbox.baseURL, allowPlainHTTP: true),
+            of: sandbox,
+            [Self.clientID, other],
+            key: sandbox.apple.makeKey(),
             caller: caller,
-            deadline: .seconds(15),
-            logger: .silent
+            deadline: Self.appleDeadline
         )
     }
 

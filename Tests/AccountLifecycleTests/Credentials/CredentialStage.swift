@@ -30,21 +30,7 @@ struct CredentialStage: Sendable {
         return try await TestDatabase.with(.migrated) { database in
             try await Sandbox.with(logger: logger) { sandbox in
                 try await HTTPCaller.withCaller(logger: logger) { caller in
-                    let developer = sandbox.apple.developerKey
-                    let apple = try AppleClients(
-                        [clientID, "com.example.web"].map { id in
-                            try AppleClientIdentity(
-                                clientID: id,
-                                teamID: developer.teamID,
-                                keyID: developer.keyID,
-                                key: ApplePrivateKey(parsing: Secret(developer.privateKey))
-                            )
-                        },
-                        address: ServiceAddress(sandbox.baseURL),
-                        caller: caller,
-                        deadline: .seconds(30),
-                        logger: logger
-                    )
+                    let apple = try AppleClients(of: sandbox, [clientID, "com.example.web"], caller: caller)
                     let first = try SealingKey.named("k1")
                     let keys = try KeyRing([first])
                     return try await withPool(database.configuration, logger) { pool in

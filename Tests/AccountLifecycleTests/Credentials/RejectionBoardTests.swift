@@ -18,22 +18,9 @@ import Testing
         now: @escaping @Sendable () -> Date = { Date() },
         _ body: @Sendable (AppleClients, RejectionBoard) async throws -> Void
     ) async throws {
-        let developer = stage.sandbox.apple.developerKey
         try await HTTPCaller.withCaller(logger: logger) { caller in
-            let apple = try AppleClients(
-                stage.apple.clientIDs.map { id in
-                    try AppleClientIdentity(
-                        clientID: id,
-                        teamID: developer.teamID,
-                        keyID: developer.keyID,
-                        key: ApplePrivateKey(parsing: Secret(developer.privateKey))
-                    )
-                },
-                address: ServiceAddress(stage.sandbox.baseURL),
-                caller: caller,
-                logger: logger,
-                now: now
-            )
+            let ids = stage.apple.clientIDs
+            let apple = try AppleClients(of: stage.sandbox, ids, caller: caller, logger: logger, now: now)
             try await body(apple, RejectionBoard(pool: stage.pool, apple: apple, logger: logger))
         }
     }

@@ -19,19 +19,7 @@ import Testing
         let logger = Logger.silent
         let key = stage.sandbox.apple.makeKey(teamID: CredentialStage.recipient)
         return try await HTTPCaller.withCaller(logger: logger) { caller in
-            let clients = try AppleClients(
-                [
-                    AppleClientIdentity(
-                        clientID: CredentialStage.clientID,
-                        teamID: key.teamID,
-                        keyID: key.keyID,
-                        key: ApplePrivateKey(parsing: Secret(key.privateKey))
-                    )
-                ],
-                address: ServiceAddress(stage.sandbox.baseURL),
-                caller: caller,
-                logger: logger
-            )
+            let clients = try AppleClients(of: stage.sandbox, [CredentialStage.clientID], key: key, caller: caller)
             guard let client = clients[CredentialStage.clientID] else { throw CancellationError() }
             return try await body(stage.transferRuns(client))
         }

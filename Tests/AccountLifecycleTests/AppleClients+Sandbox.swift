@@ -1,0 +1,37 @@
+import Foundation
+import HTTPCalls
+import Logging
+import Sandbox
+import Sealing
+import SignInWithApple
+import TestSupport
+
+extension AppleClients {
+    /// Clients of the pretended Apple, under its first developer's key where no other is given.
+    init(
+        of sandbox: Sandbox,
+        _ ids: [String],
+        key: DeveloperKey? = nil,
+        caller: HTTPCaller,
+        deadline: Duration = .seconds(30),
+        logger: Logger = .silent,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws {
+        let key = key ?? sandbox.apple.developerKey
+        try self.init(
+            ids.map { id in
+                try AppleClientIdentity(
+                    clientID: id,
+                    teamID: key.teamID,
+                    keyID: key.keyID,
+                    key: ApplePrivateKey(parsing: Secret(key.privateKey))
+                )
+            },
+            address: ServiceAddress(sandbox.baseURL),
+            caller: caller,
+            deadline: deadline,
+            logger: logger,
+            now: now
+        )
+    }
+}
