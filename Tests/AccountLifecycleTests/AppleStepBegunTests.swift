@@ -203,23 +203,9 @@ import Testing
     @Test func whereACredentialIsGoneItHasBegun() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
-            let other = try await stage.signUp("berta", apple: false)
             let request = try await stage.request(person)
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
-            try await stage.sql(
-                """
-                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
-                values ('moved', \(other.id), '{}', 'apple', now())
-                """
-            )
-            try await stage.sql(
-                """
-                insert into accountctl.apple_credentials
-                    (id, user_id, client_id, apple_sub, sealed_token, sealing_key_id)
-                overriding system value
-                values (-1, \(person.id), 'com.example.web', 'moved', 'x', 'test1')
-                """
-            )
+            try await stage.addMovedCredential(of: person, id: -1)
             _ = try await driver(withoutKeyOf: stage).drive(request)
             #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
             #expect(try await stage.count("select from accountctl.apple_credentials") == 1)

@@ -52,21 +52,9 @@ import Testing
         case .concluding: return try await stage.request(try await stage.signUp())
         case .givingUp:
             let person = try await stage.signUp()
-            let other = try await stage.signUp("berta", apple: false)
             let request = try await stage.request(person)
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
-            try await stage.sql(
-                """
-                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
-                values ('moved', \(other.id), '{}', 'apple', now())
-                """
-            )
-            try await stage.sql(
-                """
-                insert into accountctl.apple_credentials (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
-                values (\(person.id), 'com.example.web', 'moved', 'x', 'test1')
-                """
-            )
+            try await stage.addMovedCredential(of: person)
             return request
         }
     }

@@ -35,19 +35,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             // Of an identity that moved: dealt with second, and without asking Apple.
-            let other = try await stage.signUp("berta", apple: false)
-            try await stage.sql(
-                """
-                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at)
-                values ('moved', \(other.id), '{}', 'apple', now())
-                """
-            )
-            try await stage.sql(
-                """
-                insert into accountctl.apple_credentials (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
-                values (\(person.id), 'com.example.web', 'moved', 'x', 'test1')
-                """
-            )
+            try await stage.addMovedCredential(of: person)
             let request = try await stage.request(person)
             try await stage.driveWithoutApple(request, once: .middle(.revokeApple)) {
                 try await stage.pull(brake, on: person, request)

@@ -78,12 +78,7 @@ import Testing
             if hasVanished {
                 try await stage.holdCredential(of: person)
             } else {
-                try await stage.sql(
-                    """
-                    insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
-                    values (\(person.id), 'com.example.other', 'grant_unknown', now())
-                    """
-                )
+                try await stage.add(.unknown, of: person, clientID: "com.example.other")
             }
             let code = try await stage.submitCode(of: person)
             let request = try await stage.request(person)
@@ -114,12 +109,7 @@ import Testing
                 guard point == .afterExchange else { return }
                 try await stage.expire(code, triedBefore: "1 hour")
                 let pause = try await stage.drive(request, once: .before(.deleteRows)) {
-                    try await stage.sql(
-                        """
-                        insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
-                        values (\(person.id), 'com.example.other', 'grant_unknown', now())
-                        """
-                    )
+                    try await stage.add(.unknown, of: person, clientID: "com.example.other")
                 }
                 #expect(pause == .ended(.verified))
                 #expect(try await stage.appleTold(request)[0] == "grant_unknown")

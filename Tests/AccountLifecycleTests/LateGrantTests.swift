@@ -45,28 +45,17 @@ import Testing
     /// Revoking ends the authorisation of one app and its group; which others are in the group nobody here knows.
     @Test(
         arguments: [
-            ("lost", Stage.clientID, "revoked"), ("lost", "com.example.other", "not_revoked"),
-            ("unknown", Stage.clientID, "revoked"), ("unknown", "com.example.other", "grant_unknown"),
-            ("unknown", nil, "revoked"),
-        ] as [(String, String?, String)]
+            (.lost, Stage.clientID, "revoked"), (.lost, "com.example.other", "not_revoked"),
+            (.unknown, Stage.clientID, "revoked"), (.unknown, "com.example.other", "grant_unknown"),
+            (.unknown, nil, "revoked"),
+        ] as [(UnheldGrant, String?, String)]
     )
-    func revokingEndsWhatWasLostOrUnknownOfItsClientAlone(_ grant: String, _ clientID: String?, _ expected: String)
+    func revokingEndsWhatWasLostOrUnknownOfItsClientAlone(_ grant: UnheldGrant, _ clientID: String?, _ expected: String)
         async throws
     {
         try await Stage.with { stage in
             let person = try await stage.signUp()
-            if grant == "lost" {
-                try await stage.sql(
-                    "insert into accountctl.lost_grants (user_id, client_id) values (\(person.id), \(clientID))"
-                )
-            } else {
-                try await stage.sql(
-                    """
-                    insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
-                    values (\(person.id), \(clientID), 'grant_unknown', now())
-                    """
-                )
-            }
+            try await stage.add(grant, of: person, clientID: clientID)
             try await stage.holdCredential(of: person)
             let request = try await stage.request(person)
             #expect(try await stage.drive(request) == .ended(.verified))
@@ -79,9 +68,7 @@ import Testing
     @Test func aRevocationRecordedWithoutItsClientStandsForAll() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
-            try await stage.sql(
-                "insert into accountctl.lost_grants (user_id, client_id) values (\(person.id), 'com.example.other')"
-            )
+            try await stage.add(.lost, of: person, clientID: "com.example.other")
             try await stage.holdCredential(of: person)
             let request = try await stage.request(person)
             let pause = try await stage.drive(request, once: .before(.deleteRows)) {

@@ -7,32 +7,10 @@ import Testing
 
 /// What a revocation that Apple takes later, when the account may be gone, ends besides the credential itself.
 @Suite(.timeLimit(.minutes(5))) struct LateRevocationTests {
-    /// A grant that nobody here can revoke: its token or Apple's answer was lost.
-    enum Grant: String, Sendable, CaseIterable {
-        case lost
-        case unknown
-    }
-
     /// What becomes of the revocation that was handed over.
     enum End: Sendable {
         case taken
         case givenUp
-    }
-
-    private func add(_ grant: Grant, of person: Person, _ clientID: String?, on stage: Stage) async throws {
-        switch grant {
-        case .lost:
-            try await stage.sql(
-                "insert into accountctl.lost_grants (user_id, client_id) values (\(person.id), \(clientID))"
-            )
-        case .unknown:
-            try await stage.sql(
-                """
-                insert into accountctl.authorization_codes (user_id, client_id, state, settled_at)
-                values (\(person.id), \(clientID), 'grant_unknown', now())
-                """
-            )
-        }
     }
 
     /// A request whose credential is handed over, since Apple does not answer.
@@ -64,17 +42,17 @@ import Testing
 
     /// An outage makes both halves at once: an answer that is lost, and a revocation that is handed over.
     @Test(
-        arguments: Grant.allCases,
+        arguments: UnheldGrant.allCases,
         [(Stage.clientID, End.taken, "revoked"), (nil, .taken, "revoked"), (Stage.clientID, .givenUp, "not_revoked")]
             as [(String?, End, String)]
     )
-    func itEndsWhatWasLostOrUnknownOfItsClient(_ grant: Grant, _ later: (String?, End, String)) async throws {
+    func itEndsWhatWasLostOrUnknownOfItsClient(_ grant: UnheldGrant, _ later: (String?, End, String)) async throws {
         let (clientID, end, expected) = later
         // A lost grant has a client id always.
         guard grant == .unknown || clientID != nil else { return }
         try await Stage.with { stage in
             let person = try await stage.signUp()
-            try await add(grant, of: person, clientID, on: stage)
+            try await stage.add(grant, of: person, clientID: clientID)
             let request = try await requestInAnOutage(person, on: stage)
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await told(request, on: stage) == "pending")
@@ -84,10 +62,10 @@ import Testing
     }
 
     /// Revoking was concluded when it was taken, and the account is reckoned up once more when it goes.
-    @Test(arguments: Grant.allCases) func itMayBeTakenBeforeTheAccountGoes(_ grant: Grant) async throws {
+    @Test(arguments: UnheldGrant.allCases) func itMayBeTakenBeforeTheAccountGoes(_ grant: UnheldGrant) async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
-            try await add(grant, of: person, Stage.clientID, on: stage)
+            try await stage.add(grant, of: person, clientID: Stage.clientID)
             let request = try await requestInAnOutage(person, on: stage)
             let once = Counter(1)
             let pause = try await stage.drive(request) { point in
@@ -104,12 +82,12 @@ import Testing
     /// Which others are in the group of a client id nobody here knows.
     @Test(
         arguments: [(.lost, "not_revoked", "not_revoked"), (.unknown, "pending", "grant_unknown")]
-            as [(Grant, String, String)]
+            as [(UnheldGrant, String, String)]
     )
-    func itEndsNothingOfAnotherClient(_ grant: Grant, _ atOnce: String, _ later: String) async throws {
+    func itEndsNothingOfAnotherClient(_ grant: UnheldGrant, _ atOnce: String, _ later: String) async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
-            try await add(grant, of: person, "com.example.other", on: stage)
+            try await stage.add(grant, of: person, clientID: "com.example.other")
             let request = try await requestInAnOutage(person, on: stage)
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await told(request, on: stage) == atOnce)
@@ -121,16 +99,16 @@ import Testing
     /// Apple may be asked before a grant that comes after the handing over.
     @Test(
         arguments: [(.lost, "not_revoked", "not_revoked"), (.unknown, "pending", "grant_unknown")]
-            as [(Grant, String, String)]
+            as [(UnheldGrant, String, String)]
     )
-    func itEndsNothingThatCameSince(_ grant: Grant, _ atOnce: String, _ later: String) async throws {
+    func itEndsNothingThatCameSince(_ grant: UnheldGrant, _ atOnce: String, _ later: String) async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let request = try await requestInAnOutage(person, on: stage)
             let once = Counter(1)
             let pause = try await stage.drive(request) { point in
                 guard point == .before(.deleteRows), once.take() else { return }
-                try await add(grant, of: person, Stage.clientID, on: stage)
+                try await stage.add(grant, of: person, clientID: Stage.clientID)
             }
             #expect(pause == .ended(.verified))
             #expect(try await told(request, on: stage) == atOnce)
