@@ -91,7 +91,7 @@ import Testing
             }
             #expect(soon == .seconds(60))
             stage.sandbox.faults.set(.status(429, retryAfter: "3600").times(1), for: .appleToken)
-            let id = try await stage.value("select max(id) from accountctl.authorization_codes", as: Int64.self)
+            let id = try await stage.lastCode()
             guard case .again(let last, _) = try await CodeExchange(stage.services()).run(id) else {
                 Issue.record("was not put off")
                 return

@@ -148,7 +148,7 @@ import Testing
             let person = try await stage.signUp()
             let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
             let request = try await stage.request(person, code: code)
-            let id = try await stage.value("select max(id) from accountctl.authorization_codes", as: Int64.self)
+            let id = try await stage.lastCode()
             let crash = stage.services(probe: SimulatedCrash.once(at: .afterExchange))
             await #expect(throws: SimulatedCrash.self) { try await CodeExchange(crash).run(id) }
             #expect(try await CodeExchange(stage.services()).run(id) == .settled(.grantUnknown))

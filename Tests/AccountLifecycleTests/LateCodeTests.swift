@@ -20,7 +20,7 @@ import Testing
             #expect(try await stage.state(request) == "running")
             #expect(try await stage.situation(request)?.code == .codeUnderWay)
             #expect(try await stage.count("select from auth.users where id = \(person.id)") == 1)
-            let code = try await stage.value("select max(id) from accountctl.authorization_codes", as: Int64.self)
+            let code = try await stage.lastCode()
             #expect(try await CodeExchange(stage.services()).run(code) == .settled(.exchanged))
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.appleTold(request) == ["revoked", "revoked", "revoked"])
@@ -32,16 +32,11 @@ import Testing
     @Test func aCodeIsExchangedWhileErasuresHoldEveryConnection() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
-            let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
-            _ = try await stage.call(
-                person,
-                "select public.submit_apple_authorization_code(\(code), \(Stage.clientID))"
-            )
-            let id = try await stage.value("select max(id) from accountctl.authorization_codes", as: Int64.self)
+            let code = try await stage.submitCode(of: person)
             try await stage.pool.withConnection { _ in
                 try await stage.pool.withConnection { _ in
                     try await stage.pool.withConnection { _ in
-                        let outcome = try await CodeExchange(stage.services(codes: stage.admin)).run(id)
+                        let outcome = try await CodeExchange(stage.services(codes: stage.admin)).run(code)
                         #expect(outcome == .settled(.exchanged))
                     }
                 }

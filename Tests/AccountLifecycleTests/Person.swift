@@ -137,10 +137,7 @@ extension Stage {
 
     /// Has the person's code exchanged, so that a credential is held.
     func holdCredential(of person: Person) async throws {
-        let code = try sandbox.apple.issueCode(clientID: Self.clientID, sub: person.sub)
-        _ = try await call(person, "select public.submit_apple_authorization_code(\(code), \(Self.clientID))")
-        let id = try await value("select max(id) from accountctl.authorization_codes", as: Int64.self)
-        let outcome = try await CodeExchange(services()).run(id)
+        let outcome = try await CodeExchange(services()).run(submitCode(of: person))
         guard outcome == .settled(.exchanged) else { throw Unexpected(outcome) }
     }
 

@@ -20,13 +20,20 @@ extension Stage {
         )
     }
 
-    func submitCode(of person: Person) async throws -> Int64 {
-        let code = try sandbox.apple.issueCode(clientID: Self.clientID, sub: person.sub)
-        _ = try await call(
-            person,
-            "select public.submit_apple_authorization_code(\(code), \(Self.clientID))"
-        )
-        return try await value("select max(id) from accountctl.authorization_codes", as: Int64.self)
+    /// Hands a code in as the app does; a new one of the person's where none is given.
+    func submitCode(
+        _ code: String? = nil,
+        of person: Person,
+        clientID: String = Self.clientID
+    ) async throws -> Int64 {
+        let code = try code ?? sandbox.apple.issueCode(clientID: clientID, sub: person.sub)
+        _ = try await call(person, "select public.submit_apple_authorization_code(\(code), \(clientID))")
+        return try await lastCode()
+    }
+
+    /// The code that was handed in last.
+    func lastCode() async throws -> Int64 {
+        try await value("select max(id) from accountctl.authorization_codes", as: Int64.self)
     }
 
     func expire(_ code: Int64, triedBefore: String) async throws {

@@ -14,8 +14,7 @@ extension Stage {
         by apple: AppleClients? = nil,
         logger: Logger = .silent
     ) async throws -> CodeExchange.Outcome {
-        _ = try await call(person, "select public.submit_apple_authorization_code(\(code), \(Self.clientID))")
-        let id = try await value("select max(id) from accountctl.authorization_codes", as: Int64.self)
+        let id = try await submitCode(code, of: person)
         try await sql(
             "update accountctl.authorization_codes set expires_at = expires_at - \(age)::interval where id = \(id)"
         )

@@ -41,13 +41,8 @@ import Testing
             let person = try await stage.fullAccount()
             let other = "com.example.other"
             let both = try stage.clients(and: other)
-            let code = try stage.sandbox.apple.issueCode(clientID: other, sub: person.sub)
-            _ = try await stage.call(
-                person,
-                "select public.submit_apple_authorization_code(\(code), \(other))"
-            )
-            let id = try await stage.value("select max(id) from accountctl.authorization_codes", as: Int64.self)
-            #expect(try await CodeExchange(stage.services(apple: both)).run(id) == .settled(.exchanged))
+            let code = try await stage.submitCode(of: person, clientID: other)
+            #expect(try await CodeExchange(stage.services(apple: both)).run(code) == .settled(.exchanged))
             let request = try await stage.request(person)
             let driver = DeletionDriver(stage.services(apple: both))
             stage.sandbox.faults.set(.status(503).only(for: other), for: .appleRevoke)

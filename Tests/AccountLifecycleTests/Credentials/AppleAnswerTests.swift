@@ -86,7 +86,7 @@ import Testing
                 LineLogHandler(label: label, format: .json, level: .error) { line in written.withLock { $0 += line } }
             }
             #expect(try await stage.exchange(code, of: person, logger: logger) == .settled(.grantUnknown))
-            let id = try await stage.value("select max(id) from accountctl.authorization_codes", as: Int64.self)
+            let id = try await stage.lastCode()
             #expect(written.withLock { $0.contains(#""code_id":"\#(id)""#) })
         }
     }

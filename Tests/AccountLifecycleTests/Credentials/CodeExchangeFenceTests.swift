@@ -10,14 +10,6 @@ import Testing
     /// What Apple says to the worker that will have lost its job when it hears it.
     enum Answer: CaseIterable { case grant, refusal, trouble, none }
 
-    private func submit(_ code: String, of person: Person, _ stage: Stage) async throws -> Int64 {
-        _ = try await stage.call(
-            person,
-            "select public.submit_apple_authorization_code(\(code), \(Stage.clientID))"
-        )
-        return try await stage.value("select max(id) from accountctl.authorization_codes", as: Int64.self)
-    }
-
     private func code(_ id: Int64, _ stage: Stage) async throws -> String {
         try await stage.value(
             "select to_jsonb(c)::text from accountctl.authorization_codes as c where id = \(id)",
@@ -31,7 +23,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let genuine = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
-            let id = try await submit(answer == .refusal ? genuine + "x" : genuine, of: person, stage)
+            let id = try await stage.submitCode(answer == .refusal ? genuine + "x" : genuine, of: person)
             let mine = try await stage.claim("apple.exchange_code")
             switch answer {
             case .grant, .refusal: break
@@ -68,7 +60,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let genuine = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
-            let id = try await submit(genuine, of: person, stage)
+            let id = try await stage.submitCode(genuine, of: person)
             let mine = try await stage.claim("apple.exchange_code")
             let next = try await stage.claim("apple.exchange_code")
             let before = try await code(id, stage)
