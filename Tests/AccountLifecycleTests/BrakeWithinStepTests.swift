@@ -67,14 +67,9 @@ import Testing
     @Test(arguments: Brake.allCases)
     func batchesOfRowsStop(_ brake: Brake) async throws {
         try await Stage.with { stage in
-            try await stage.sql(
-                "create table public.posts (id int, author uuid references auth.users on delete cascade)"
-            )
-            try await stage.sql("create index on public.posts (author)")
-            try await stage.sql("grant select, delete on public.posts to postgres")
+            try await stage.createPosts()
             let person = try await stage.signUp()
-            try await stage.sql("insert into public.posts select g, \(person.id) from generate_series(1, 250) as g")
-            try await stage.sql("analyze public.posts")
+            try await stage.addPosts(250, of: person)
             var policy = Stage.swift
             policy.batchRows = 100
             let request = try await stage.request(person)

@@ -95,10 +95,7 @@ import Testing
             #expect(try await stage.drive(request, policy) == .ended(.verified))
             #expect(try await stage.avatarCounts(request) == ["objects": 0, "shared": 1])
             #expect(try await stage.proof(request) == "accepted")
-            let document = try await stage.value(
-                "select document from accountctl.deletion_receipts where request_id = \(request)",
-                as: JSON<ReceiptDocument>.self
-            ).value
+            let document = try await stage.receipt(of: request)
             #expect(document.proof == .accepted)
             #expect(document.outOfScope.contains { $0.contains("files without an owner") && $0.contains("1 stayed") })
         }
@@ -162,10 +159,7 @@ import Testing
                 #expect(try await stage.drive(request, Self.policy()) == .ended(.verified))
                 #expect(try await stage.avatarCounts(request) == ["objects": 0, "shared": 1])
                 #expect(try await stage.proof(request) == "accepted")
-                let document = try await stage.value(
-                    "select document from accountctl.deletion_receipts where request_id = \(request)",
-                    as: JSON<ReceiptDocument>.self
-                ).value
+                let document = try await stage.receipt(of: request)
                 #expect(
                     document.outOfScope.contains { $0.contains("files without an owner") && $0.contains("1 stayed") }
                 )

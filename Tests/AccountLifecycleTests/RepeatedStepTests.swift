@@ -161,10 +161,6 @@ import Testing
 extension Stage {
     /// The steps of a request's receipt, by name.
     fileprivate func receiptSteps(_ request: UUID) async throws -> [String: ReceiptDocument.Step] {
-        let document = try await value(
-            "select document from accountctl.deletion_receipts where request_id = \(request)",
-            as: JSON<ReceiptDocument>.self
-        ).value
-        return Dictionary(document.steps.map { ($0.step, $0) }) { _, last in last }
+        Dictionary(try await receipt(of: request).steps.map { ($0.step, $0) }) { _, last in last }
     }
 }

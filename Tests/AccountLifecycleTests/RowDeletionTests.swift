@@ -21,26 +21,17 @@ import Testing
 
     @Test func manyRowsGoInBatches() async throws {
         try await Stage.with { stage in
-            try await stage.sql(
-                "create table public.posts (id int, author uuid references auth.users on delete cascade)"
-            )
-            try await stage.sql("create index on public.posts (author)")
-            try await stage.sql("grant select, delete on public.posts to postgres")
+            try await stage.createPosts()
             let person = try await stage.signUp()
             let other = try await stage.signUp("berta")
-            try await stage.sql("insert into public.posts select g, \(person.id) from generate_series(1, 2500) as g")
-            try await stage.sql("insert into public.posts select g, \(other.id) from generate_series(1, 100) as g")
-            try await stage.sql("analyze public.posts")
+            try await stage.addPosts(2500, of: person)
+            try await stage.addPosts(100, of: other)
             var policy = Stage.swift
             policy.batchRows = 1000
             let request = try await stage.request(person)
             #expect(try await stage.drive(request, policy) == .ended(.verified))
             #expect(try await stage.count("select from public.posts") == 100)
-            let batched = try await stage.value(
-                "select (facts -> 'counts' ->> 'batched_rows')::int from accountctl.deletion_steps where step = 'delete_rows'",
-                as: Int.self
-            )
-            #expect(batched == 2500)
+            #expect(try await stage.counts(of: .deleteRows, request)["batched_rows"] == 2500)
         }
     }
 
@@ -105,30 +96,24 @@ import Testing
             policy.batchRows = 1000
             let request = try await stage.request(person)
             #expect(try await stage.drive(request, policy) == .ended(.verified))
-            let batched = try await stage.value(
-                "select (facts -> 'counts' ->> 'batched_rows')::int from accountctl.deletion_steps where step = 'delete_rows'",
-                as: Int.self
-            )
-            #expect(batched == 2500)
+            #expect(try await stage.counts(of: .deleteRows, request)["batched_rows"] == 2500)
         }
     }
 
     /// No key reaches the rows of a table that inherits from its own; the search finds them.
     @Test(arguments: [3, 2500]) func whatInheritsFromATableIsLeftWhereItIs(_ rows: Int) async throws {
         try await Stage.with { stage in
+            try await stage.createPosts()
             for statement in [
-                "create table public.posts (id int, author uuid references auth.users on delete cascade)",
-                "create index on public.posts (author)",
                 "create table public.old_posts () inherits (public.posts)",
                 "create table public.orders (buyer uuid references auth.users)",
                 "create table public.old_orders () inherits (public.orders)",
                 "grant select, delete on all tables in schema public to postgres",
             ] { try await stage.sql(Statement(unsafeSQL: statement)) }
             let person = try await stage.signUp()
-            try await stage.sql("insert into public.posts select g, \(person.id) from generate_series(1, \(rows)) as g")
+            try await stage.addPosts(rows, of: person)
             try await stage.sql("insert into public.old_posts select g, \(person.id) from generate_series(1, 3) as g")
             try await stage.sql("insert into public.old_orders values (\(person.id))")
-            try await stage.sql("analyze public.posts")
             var policy = Stage.swift
             policy.batchRows = 1000
             let request = try await stage.request(person)
@@ -204,14 +189,9 @@ import Testing
 
     @Test func betweenTwoBatchesOthersHaveTheConnection() async throws {
         try await Stage.with { stage in
-            try await stage.sql(
-                "create table public.posts (id int, author uuid references auth.users on delete cascade)"
-            )
-            try await stage.sql("create index on public.posts (author)")
-            try await stage.sql("grant select, delete on public.posts to postgres")
+            try await stage.createPosts()
             let person = try await stage.signUp()
-            try await stage.sql("insert into public.posts select g, \(person.id) from generate_series(1, 250) as g")
-            try await stage.sql("analyze public.posts")
+            try await stage.addPosts(250, of: person)
             let request = try await stage.request(person)
             let pauses = Counter()
             // Of three connections the deletion has one.

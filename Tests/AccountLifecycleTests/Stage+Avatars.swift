@@ -30,13 +30,6 @@ extension Stage {
 
     /// What the step at the avatars has counted.
     func avatarCounts(_ request: UUID) async throws -> [String: Int] {
-        try await value(
-            """
-            select facts -> 'counts'
-            from accountctl.deletion_steps
-            where request_id = \(request) and step = 'delete_avatars'
-            """,
-            as: JSON<[String: Int]>.self
-        ).value
+        try await counts(of: .deleteAvatars, request)
     }
 }

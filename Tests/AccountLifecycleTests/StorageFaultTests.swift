@@ -125,11 +125,7 @@ import Testing
             let request = try await stage.request(person)
             stage.sandbox.faults.set(Fault(.status(503), effect: .before).times(1), for: .storageDeleteMany)
             #expect(try await stage.drive(request) == .ended(.verified))
-            let counted = try await stage.value(
-                "select facts -> 'counts' ->> 'objects' from accountctl.deletion_steps where step = 'delete_avatars'",
-                as: String.self
-            )
-            #expect(counted == "2")
+            #expect(try await stage.avatarCounts(request)["objects"] == 2)
         }
     }
 
@@ -225,10 +221,7 @@ import Testing
             policy.keptBuckets = ["invoices", "letters"]
             let request = try await stage.request(person)
             #expect(try await stage.drive(request, policy) == .ended(.verified))
-            let document = try await stage.value(
-                "select document from accountctl.deletion_receipts where request_id = \(request)",
-                as: JSON<ReceiptDocument>.self
-            ).value
+            let document = try await stage.receipt(of: request)
             for step in document.steps where ["verify", "settle"].contains(step.step) {
                 #expect(step.facts.kept == ["invoices": 2, "letters": 0], "\(step.step)")
             }
@@ -276,11 +269,7 @@ import Testing
             #expect(pause == .ended(.verified))
             #expect(try await stage.count("select from storage.objects where name = 'logo.png'") == 1)
             #expect(stage.sandbox.storage.files(bucket: "teams").count == 1)
-            let deleted = try await stage.value(
-                "select (facts -> 'counts' ->> 'objects')::int from accountctl.deletion_steps where step = 'delete_avatars'",
-                as: Int.self
-            )
-            #expect(deleted == 2)
+            #expect(try await stage.avatarCounts(request)["objects"] == 2)
         }
     }
 }

@@ -105,11 +105,7 @@ import Testing
             policy.maximumRows = 10
             let request = try await stage.request(person)
             #expect(try await stage.drive(request, policy) == .ended(.verified))
-            let batched = try await stage.value(
-                "select (facts -> 'counts' ->> 'batched_rows')::int from accountctl.deletion_steps where step = 'delete_rows'",
-                as: Int.self
-            )
-            #expect(batched == 10)
+            #expect(try await stage.counts(of: .deleteRows, request)["batched_rows"] == 10)
         }
     }
 }
