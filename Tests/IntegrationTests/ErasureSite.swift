@@ -21,12 +21,8 @@ struct ErasureSite: Sendable {
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("erasure-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(at: folder) }
-            var configuration = SandboxConfiguration()
-            configuration.storage = .init(
-                conninfo: database.cluster.conninfo(database: database.name, user: "supabase_storage_admin"),
-                folder: folder.appendingPathComponent("files").path
-            )
-            try await Sandbox.with(configuration) { sandbox in
+            let files = folder.appendingPathComponent("files").path
+            try await Sandbox.with(SandboxConfiguration(storageOf: database, files: files)) { sandbox in
                 try await database.psql(fixture(accounts))
                 try await body(
                     ErasureSite(

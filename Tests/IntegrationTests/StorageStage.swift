@@ -14,11 +14,7 @@ struct StorageStage: Sendable {
     static func with(_ body: @Sendable (StorageStage) async throws -> Void) async throws {
         try await OperatorStage.with { stage in
             let database = stage.database
-            var configuration = SandboxConfiguration()
-            configuration.storage = .init(
-                conninfo: database.cluster.conninfo(database: database.name, user: "supabase_storage_admin"),
-                folder: stage.path("storage")
-            )
+            let configuration = SandboxConfiguration(storageOf: database, files: stage.path("storage"))
             try await Sandbox.with(configuration) { sandbox in
                 let key = stage.path("storage.key")
                 try sandbox.storage.keys.secretKey.write(toFile: key, atomically: true, encoding: .utf8)

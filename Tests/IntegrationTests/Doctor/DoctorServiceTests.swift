@@ -162,14 +162,8 @@ struct DoctorServiceTests {
     @Test("no bucket missing that is of profiles, where these were left out")
     func noProfiles() async throws {
         try await DoctorStage.with(migrating: ["--without-profiles"]) { deployment in
-            var configuration = SandboxConfiguration()
-            configuration.storage = .init(
-                conninfo: deployment.database.cluster.conninfo(
-                    database: deployment.database.name,
-                    user: "supabase_storage_admin"
-                ),
-                folder: deployment.folder.appendingPathComponent("files").path
-            )
+            let files = deployment.folder.appendingPathComponent("files").path
+            let configuration = SandboxConfiguration(storageOf: deployment.database, files: files)
             try await Sandbox.with(configuration, logger: Logger.silent) { sandbox in
                 let key = try deployment.file("storage.key", sandbox.storage.keys.secretKey)
                 let storage = [
@@ -193,14 +187,8 @@ struct DoctorServiceTests {
     @Test("what is wrong with Apple and Storage: the key, the bucket, a bucket nobody decided about, no answer")
     func services() async throws {
         try await DoctorStage.with { deployment in
-            var configuration = SandboxConfiguration()
-            configuration.storage = .init(
-                conninfo: deployment.database.cluster.conninfo(
-                    database: deployment.database.name,
-                    user: "supabase_storage_admin"
-                ),
-                folder: deployment.folder.appendingPathComponent("files").path
-            )
+            let files = deployment.folder.appendingPathComponent("files").path
+            let configuration = SandboxConfiguration(storageOf: deployment.database, files: files)
             let logger = Logger.silent
             try await Sandbox.with(configuration, logger: logger) { sandbox in
                 let developer = sandbox.apple.developerKey

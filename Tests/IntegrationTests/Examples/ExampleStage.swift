@@ -28,12 +28,8 @@ struct ExampleStage: Sendable {
                 )
             }
             try await ZoneServer.withServer(zone) { server in
-                var configuration = SandboxConfiguration()
-                configuration.storage = .init(
-                    conninfo: database.cluster.conninfo(database: database.name, user: "supabase_storage_admin"),
-                    folder: folder.appendingPathComponent("files").path
-                )
-                try await Sandbox.with(configuration) { sandbox in
+                let files = folder.appendingPathComponent("files").path
+                try await Sandbox.with(SandboxConfiguration(storageOf: database, files: files)) { sandbox in
                     let variables = [
                         "PATH": folder.path + "/bin:/usr/bin:/bin", "HOME": folder.path, "ACCOUNTCTL_OPERATOR": "olga",
                         "ACCOUNTCTL_CONFIG": folder.path + "/accountctl.conf",
