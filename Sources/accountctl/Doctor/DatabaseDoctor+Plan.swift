@@ -15,7 +15,9 @@ extension DatabaseDoctor {
         findings += ontoFiles.map { key in
             Self.blocking(key, why: "An account whose files have rows there cannot be deleted: files go before rows.")
         }
-        findings += plan.unindexed.filter { $0.table.schema != "accountctl" }.map(Self.slow)
+        // Nobody but its owner may add an index: of Supabase's tables nothing is said that nobody can heed.
+        let theirs = ["accountctl", "auth", "storage"]
+        findings += plan.unindexed.filter { !theirs.contains($0.table.schema) }.map(Self.slow)
         findings += plan.triggers.filter { !$0.isOfStorage }.map(Self.running)
         findings += plan.triggersWithFiles.filter { !$0.isOfStorage }.map(Self.runningWithFiles)
         findings += plan.reachingOutside.filter { !$0.isOfStorage }.map(Self.reachingOutside)
@@ -36,14 +38,12 @@ extension DatabaseDoctor {
 
     private static func slow(_ key: ForeignKey) -> DoctorFinding {
         let columns = key.columns.joined(separator: ", ")
-        // Nobody but its owner may add an index: a warning that cannot be heeded would only hide the others.
-        let isSupabases = ["auth", "storage"].contains(key.table.schema)
         return DoctorFinding(
-            key.estimatedRows > 10_000 && !isSupabases ? .warning : .notice,
+            key.estimatedRows > 10_000 ? .warning : .notice,
             "deletion.missing_index",
             "no index begins with \(columns) of \(key.table)",
             why: "Each deletion reads the whole table (about \(key.estimatedRows) rows).",
-            todo: isSupabases ? "Supabase owns the table; nothing to do." : index(for: key)
+            todo: index(for: key)
         )
     }
 
