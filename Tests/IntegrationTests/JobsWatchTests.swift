@@ -218,6 +218,26 @@ struct JobsWatchTests {
         }
     }
 
+    @Test("That the database is away is told at once, not when the wait for a connection is over")
+    func databaseGoes() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await TCPProxy.with(to: database.cluster.port) { proxy in
+                let watch = try AccountctlProcess([
+                    "jobs", "watch", "--json", "kind", "--database-url", database.conninfo(port: proxy.port),
+                ])
+                try await database.waitUntilSomebodyListens()
+                let began = ContinuousClock.now
+                proxy.behaviour = .cut
+                #expect(try await watch.waitForErrors(containing: "the database is away"))
+                #expect(ContinuousClock.now - began < .seconds(15))
+                proxy.behaviour = .forward
+                #expect(try await watch.waitForErrors(containing: "the database is back"))
+                watch.signal(SIGTERM)
+                _ = try await watch.result()
+            }
+        }
+    }
+
     @Test("However much changes at once, nothing is left out, and a filter counts before the limit")
     func manyChanges() async throws {
         try await TestDatabase.with(.migrated) { database in

@@ -18,7 +18,8 @@ extension CommandContext {
         // everything.
         if logger.logLevel > .debug { logger.logLevel = .error }
         let listener = JobListener(connectionConfiguration(settings), logger: logger)
-        return try await withDatabase(retriesConnecting: .always) { pool in
+        // It tries again itself, and says at once that the database is away.
+        return try await withDatabase(retriesConnecting: .never) { pool in
             let watch = make()
             return try await withThrowingTaskGroup(of: ExitStatus?.self) { group in
                 let (looks, look) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
