@@ -48,6 +48,8 @@ import Testing
             let later = metrics.text()
             #expect((7200...7300).contains(JobMetrics.value("jobs_oldest_ready_seconds{queue=\"others\"}", later) ?? 0))
             #expect(JobMetrics.value(oldest, later) == 0)
+            let paused = "jobs_queue_paused{queue=\"one\"}"
+            #expect(JobMetrics.value(paused, text) == 0 && JobMetrics.value(paused, later) == 1)
             #expect(JobMetrics.value(available, text) == 7)
             #expect(JobMetrics.value(others, text) == 2)
             #expect((3600...3700).contains(JobMetrics.value(oldest, text) ?? 0))

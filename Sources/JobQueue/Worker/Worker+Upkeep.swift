@@ -91,8 +91,10 @@ extension Worker {
     /// Takes the numbers of the tables over into the metrics.
     func recordGauges() async throws {
         let queue = self.queue
-        let figures = try await pool.withConnection { connection in try queue.figures(on: connection) }
-        metrics.record(figures)
+        let (figures, settings) = try await pool.withConnection { connection in
+            (try queue.figures(on: connection), try queue.queueSettings(on: connection))
+        }
+        metrics.record(figures, paused: Set(settings.filter { $0.pausedAt != nil }.map(\.name)))
         figuresRead(.now)
         if figures.defaultRows > 0 {
             logger.error("job history lies in the default partition", metadata: ["rows": "\(figures.defaultRows)"])

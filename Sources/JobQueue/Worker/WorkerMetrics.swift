@@ -16,6 +16,7 @@ import Synchronization
 /// | jobs_abandoned | gauge | | handlers of this process that go on without their jobs, each in a slot |
 /// | jobs_depth | gauge | queue, state | unfinished jobs |
 /// | jobs_oldest_ready_seconds | gauge | queue | age of the oldest job that could run |
+/// | jobs_queue_paused | gauge | queue | 1 while an operator's pause keeps its jobs from running |
 /// | jobs_oldest_snapshot_seconds | gauge | | age of the oldest snapshot, which keeps dead rows alive |
 /// | jobs_oldest_xmin_age | gauge | | the same in transactions, with what standbys and replication slots keep alive |
 /// | jobs_dead_rows | gauge | | dead rows of the hot table |
@@ -110,8 +111,8 @@ final class WorkerMetrics: Sendable {
         kind.finished[outcome]?.increment()
     }
 
-    /// Takes over what the tables say at this moment.
-    func record(_ figures: JobFigures) {
+    /// Takes over what the tables say at this moment, and which queues are paused.
+    func record(_ figures: JobFigures, paused: Set<String>) {
         // Names written by hand may be spelled in two ways that are one to Swift.
         let counts = Dictionary(
             figures.depths.map { (QueueState(queue: $0.queue, state: $0.state), $0.count) },
@@ -128,6 +129,8 @@ final class WorkerMetrics: Sendable {
         for queue in Set(series.map(\.queue)) {
             Gauge(label: "jobs_oldest_ready_seconds", dimensions: [("queue", queue)], factory: factory)
                 .record(figures.oldestReady[queue] ?? 0)
+            Gauge(label: "jobs_queue_paused", dimensions: [("queue", queue)], factory: factory)
+                .record(paused.contains(queue) ? 1 : 0)
         }
         oldestSnapshot.record(figures.oldestSnapshot)
         oldestXminAge.record(figures.oldestXminAge)
