@@ -57,7 +57,7 @@ enum ExampleRules {
     static let sentences = [
         "accountctl worker --until-idle", "accountctl migrate up", "accountctl migrate plan",
         "accountctl migrate verify",
-        "accountctl config check", "accountctl keys new",
+        "accountctl config check", "accountctl doctor", "accountctl keys new",
         "accountctl jobs prune", "accountctl apple vault rotate", "accountctl apple vault forget-key",
         "accountctl apple client-secret push", "accountctl deletion export --output",
         "accountctl apple events replay", "accountctl apple transfer import", "accountctl manual --into",
