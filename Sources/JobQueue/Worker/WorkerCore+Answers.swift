@@ -27,7 +27,7 @@ extension WorkerCore {
     /// How much more time has gone by for the server's clock than for this machine's since the last answer.
     private func leap(to serverTime: Int64?, now: Instant) -> Duration {
         guard let serverTime, let serverClock else { return .zero }
-        return max(.zero, .microseconds(serverTime - serverClock.time) - (now - serverClock.at))
+        return max(.zero, Duration.microseconds(serverTime - serverClock.time) - (now - serverClock.at))
     }
 
     /// Whether this worker may take others for lost, and itself.
