@@ -7,7 +7,7 @@ struct SoakSample: Sendable {
     let memory: Double
     /// Since the sample before.
     let walPerJob: Double
-    /// Since the sample before; each is a flush of the log.
+    /// Since the sample before, as the server counts them: those that only read, or are not flushed, too.
     let commitsPerJob: Double
     let waiting: Int
     /// Jobs that had been added before the table was looked at, and are in neither part of it.
