@@ -18,7 +18,7 @@ package struct JobFigures: Sendable, Hashable {
     package let exhausted: Int
     /// Jobs that ended in the last minute, by outcome.
     package let lastMinute: [JobState: Int]
-    /// Seconds since the oldest snapshot that any session or prepared transaction holds was taken.
+    /// Seconds since the oldest transaction began that holds a snapshot, or is prepared: the snapshot is no older.
     package let oldestSnapshot: Double
     /// Transactions since the oldest one whose dead rows anything keeps: sessions, prepared transactions, standbys and
     /// their slots, of which some tell no time.

@@ -175,8 +175,8 @@ extension JobQueue {
         throw try doesNotWait(id, on: connection)
     }
 
-    /// The ids that ``retry(_:on:)`` of many would take: discarded, cancelled or parked jobs as the filter says; and
-    /// whether it says so of more than its limit.
+    /// The ids of the jobs of a filter that ``retry(_:on:)`` takes, which are all but those that run or completed; and
+    /// whether the filter has more than its limit.
     ///
     /// - Throws: ``JobQueueError`` for a filter out of form; ``PostgresError``.
     package func retryable(
