@@ -1,0 +1,35 @@
+import Postgres
+import Testing
+
+@testable import JobQueue
+
+/// Days of history that an operator drops.
+@Suite(.timeLimit(.minutes(5))) struct PruneTests {
+    /// Whatever ends meanwhile would wait for all of them, and the locks of years of days fill the server's room for locks.
+    @Test func daysAreDroppedInPieces() async throws {
+        try await JobHarness.with { harness in
+            let queue = harness.queue
+            let (first, most) = ("2020-01-01", JobQueue.prunedAtOnce)
+            try await harness.execute("select accountctl.prepare_job_history(\(first)::date, \(most + 3)::integer)")
+            let prune = { @Sendable in
+                try await harness.pool.withConnection { connection in
+                    let days = try queue.oldDays(olderThan: .seconds(86_400), on: connection)
+                    return try await queue.prune(days, on: connection).count
+                }
+            }
+            let left: Statement = "select count(*) from pg_class where relname ~ '^job_history_2020[0-9]{4}$'"
+            try await harness.pool.withTransaction { reader in
+                // In the way of the last.
+                let last = try reader.one(
+                    "select to_char(\(first)::date + \(most + 2)::integer, 'YYYYMMDD')",
+                    as: String.self
+                )
+                _ = try reader.one("select count(*) from accountctl.job_history_\(unsafeSQL: last)", as: Int.self)
+                await #expect(throws: PostgresError.self) { try await prune() }
+            }
+            #expect(try await harness.count(left) == 3)
+            #expect(try await prune() == 3)
+            #expect(try await harness.count(left) == 0)
+        }
+    }
+}
