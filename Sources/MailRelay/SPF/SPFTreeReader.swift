@@ -69,27 +69,8 @@ struct SPFTreeReader<Source: Resolver>: Sendable {
         guard reading.beginsNode() else { return nil }
         guard !above.contains(domain) else { return .leaf(domain, .loop, term: term) }
         guard let outcome = await reading.outcome(of: Question(domain, .txt)) else { return nil }
-        guard case .records(let answer) = outcome else {
-            return .leaf(domain, outcome.isTemporary ? .unknown(outcome) : .none(outcome), term: term)
-        }
-        let strings = answer.records.compactMap { record -> [[UInt8]]? in
-            guard case .text(let strings) = record else { return nil }
-            return strings
-        }
-        let texts = strings.map(\.joinedBytes)
-        let policies = zip(strings, texts).filter { SPFRecord.isPolicy($0.1) }
-        guard let (parts, text) = policies.first else {
-            return .leaf(domain, .none(outcome), term: term, texts: texts)
-        }
-        guard policies.count == 1 else {
-            return .leaf(domain, .several(policies.count), term: term, strings: parts, texts: texts)
-        }
-        let record: SPFRecord
-        do {
-            record = try SPFRecord(parsing: text)
-        } catch {
-            return .leaf(domain, .malformed(error), term: term, strings: parts, texts: texts)
-        }
+        let found = Self.own(outcome, of: domain, term: term)
+        guard case .policy(let record) = found.content else { return found }
         var survey = Survey()
         survey.isSending = isSending
         for directive in record.reached {
@@ -116,7 +97,7 @@ struct SPFTreeReader<Source: Resolver>: Sendable {
         }
         return SPFTree.Node(
             domain: domain,
-            content: .policy(record),
+            content: found.content,
             children: survey.children,
             term: term,
             isSending: isSending,
@@ -124,9 +105,35 @@ struct SPFTreeReader<Source: Resolver>: Sendable {
             networks: survey.networks,
             openTerms: survey.openTerms,
             unanswered: survey.unanswered,
-            strings: parts,
-            texts: texts
+            strings: found.strings,
+            texts: found.texts
         )
+    }
+
+    /// What a domain's TXT records say, before anything is asked that they lead to.
+    private static func own(_ outcome: LookupOutcome, of domain: DomainName, term: String) -> SPFTree.Node {
+        guard case .records(let answer) = outcome else {
+            return .leaf(domain, outcome.isTemporary ? .unknown(outcome) : .none(outcome), term: term)
+        }
+        let strings = answer.records.compactMap { record -> [[UInt8]]? in
+            guard case .text(let strings) = record else { return nil }
+            return strings
+        }
+        let texts = strings.map(\.joinedBytes)
+        let policies = zip(strings, texts).filter { SPFRecord.isPolicy($0.1) }
+        guard let (parts, text) = policies.first else {
+            return .leaf(domain, .none(outcome), term: term, texts: texts)
+        }
+        guard policies.count == 1 else {
+            return .leaf(domain, .several(policies.count), term: term, strings: parts, texts: texts)
+        }
+        let content: SPFTree.Content
+        do {
+            content = .policy(try SPFRecord(parsing: text))
+        } catch {
+            content = .malformed(error)
+        }
+        return .leaf(domain, content, term: term, strings: parts, texts: texts)
     }
 
     /// What the terms of one record add up to.
