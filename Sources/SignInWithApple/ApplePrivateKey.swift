@@ -97,6 +97,8 @@ extension ApplePrivateKey {
         }
         // Line ends may have become spaces on the way: the middle is read without any.
         let body = afterMarker[labelEnd.upperBound..<bodyEnd.lowerBound].filter { !$0.isWhitespace }
+        // A header of the older form (RFC 1421); base64 has no comma.
+        if body.contains("4,ENCRYPTED") { throw .encrypted }
         guard let der = Base64.decode(body) else { throw .damaged }
         return try parseDER(der, otherwise: .damaged)
     }
@@ -106,12 +108,12 @@ extension ApplePrivateKey {
         func contains(_ pattern: [UInt8]) -> Bool { der.firstRange(of: pattern) != nil }
         // Object identifiers as DER spells them.
         let rsa: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
-        let (p384, p521, ed25519): ([UInt8], [UInt8], [UInt8]) = (
-            [0x2B, 0x81, 0x04, 0x00, 0x22], [0x2B, 0x81, 0x04, 0x00, 0x23], [0x06, 0x03, 0x2B, 0x65, 0x70]
-        )
+        // The curves of one list, P-384, P-521 and secp256k1 among them; P-256 is in another.
+        let secg: [UInt8] = [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00]
+        let ed25519: [UInt8] = [0x06, 0x03, 0x2B, 0x65, 0x70]
         if contains(rsa) { throw .rsaKey }
         if (try? P256.Signing.PublicKey(derRepresentation: der)) != nil { throw .publicKey }
-        if contains(p384) || contains(p521) || contains(ed25519) { throw .otherCurve }
+        if contains(secg) || contains(ed25519) { throw .otherCurve }
         throw otherwise
     }
 }

@@ -43,8 +43,15 @@ import Testing
             (rsa.pemRepresentation, .rsaKey), (rsa.pkcs8PEMRepresentation, .rsaKey),
             (Data(rsa.pkcs8PEMRepresentation.utf8).base64EncodedString(), .rsaKey),
             (P384.Signing.PrivateKey().pemRepresentation, .otherCurve),
+            // The beginning of one of secp256k1, which has as many bits.
+            ("-----BEGIN PRIVATE KEY-----\nMBAGByqGSM49AgEGBSuBBAAK\n-----END PRIVATE KEY-----", .otherCurve),
             ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", .certificate),
             ("-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----", .encrypted),
+            // As openssl ec writes it with a passphrase.
+            (
+                "-----BEGIN EC PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\nAAAA\n"
+                    + "-----END EC PRIVATE KEY-----", .encrypted
+            ),
             ("/run/secrets/AuthKey_ABC123DEFG.p8", .path), ("AuthKey_ABC123DEFG.p8", .path),
             (String(pem.dropLast(40)), .damaged), (String(pem.prefix(100)), .damaged),
             ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----", .damaged),
