@@ -1,11 +1,11 @@
 import HTTPCalls
 
-/// What came of a deletion whose keys were judged before each of its calls.
+/// What came of a deletion whose objects were judged before each of its calls.
 package struct JudgedDeletion: Sendable {
-    /// The keys of all calls: one that was turned away may have been carried out all the same.
-    package var asked: Set<String> = []
-    /// The keys of the last call; empty where none was to go any more by then.
-    package var last: [String] = []
+    /// The objects of all calls: one that was turned away may have been carried out all the same.
+    package var asked: Set<StorageTarget> = []
+    /// The objects of the last call; empty where none was to go any more by then.
+    package var last: [StorageTarget] = []
     /// What became of the last call; nil where none was made.
     package var outcome: StorageOutcome<StorageDeletion>?
 
@@ -18,13 +18,13 @@ extension StorageClient {
     ///
     /// - Parameters:
     ///   - bucket: The bucket's id.
-    ///   - judge: Which keys may go, at most ``largestBatch``; asked in turn, right before each call. No call is made
+    ///   - judge: Which objects may go, at most ``largestBatch``; asked in turn, right before each call. No call is made
     ///     for none.
     /// - Returns: What was asked for, and what became of it.
     /// - Throws: what `judge` throws; `CancellationError`.
     package func delete(
         in bucket: String,
-        judging judge: () async throws -> [String]
+        judging judge: () async throws -> [StorageTarget]
     ) async throws -> JudgedDeletion {
         var deletion = JudgedDeletion()
         var schedule = RetrySchedule(policy: .init(), repetition: .always)

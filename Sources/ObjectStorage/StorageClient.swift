@@ -13,7 +13,7 @@ import Waiting
 /// Outcomes are values; a call throws only `CancellationError`, when its task is cancelled. One that deletes is sent
 /// again only where nothing was sent: its keys may be somebody else's by then.
 package struct StorageClient: Sendable {
-    /// The most keys in one delete call: the service works in transactions of this size, so that a larger call can be
+    /// The most objects in one delete call: the service works in transactions of this size, so that a larger call can be
     /// half done.
     package static let largestBatch = 500
 
@@ -80,25 +80,26 @@ package struct StorageClient: Sendable {
         }
     }
 
-    /// Deletes objects by their exact keys.
+    /// Deletes objects by their exact keys, and by their versions where the bucket keeps these.
     ///
     /// - Parameters:
-    ///   - keys: 1 to ``largestBatch`` keys, in the stored spelling.
+    ///   - targets: 1 to ``largestBatch`` objects.
     ///   - bucket: The bucket's id.
     /// - Returns: Which keys the service named as deleted. Confirm in the database what it did not name.
     /// - Throws: `CancellationError`.
     package func delete(
-        _ keys: [String],
+        _ targets: [StorageTarget],
         in bucket: String
     ) async throws(CancellationError) -> StorageOutcome<StorageDeletion> {
-        precondition((1...Self.largestBatch).contains(keys.count), "delete 1 to \(Self.largestBatch) keys at a time")
-        struct Request: Encodable { let prefixes: [String] }
+        precondition((1...Self.largestBatch).contains(targets.count), "delete 1 to \(Self.largestBatch) at a time")
+        struct Request: Encodable { let prefixes: [StorageTarget] }
         struct Row: Decodable { let name: String }
+        let keys = targets.map(\.key)
         let answer = try await send(
             "storage.delete-many",
             .delete,
             "/object/\(PercentEncoding.component(bucket))",
-            json: Request(prefixes: keys)
+            json: Request(prefixes: targets)
         )
         // The service answers once all is deleted, with whole rows, which people may make as long as they like: an
         // answer that is too long to be read is a success.

@@ -53,6 +53,26 @@ import Testing
         }
     }
 
+    /// It goes as its user's delete would let it go, and is not found again among the versions.
+    @Test func aBucketThatKeepsVersionsIsSweptOnce() async throws {
+        try await Stage.with { stage in
+            try await stage.keepVersions()
+            let person = try await stage.signUp()
+            try await stage.upload("1-left.png", by: person)
+            let found = try await leftovers(on: stage)
+            let (asked, stayed) = try await sweep.delete(
+                found,
+                by: StorageGateway(stage.storage),
+                pool: stage.pool,
+                check: { _ in },
+                record: { _, _ in }
+            )
+            #expect(asked == 1 && stayed == 0)
+            #expect(try await stage.count("select from storage.objects where is_delete_marker") == 1)
+            #expect(try await leftovers(on: stage) == [])
+        }
+    }
+
     /// Somebody stops everything while a call that was turned away waits for its repeat.
     @Test func whatIsForbiddenBeforeTheCallIsRepeatedIsNotDone() async throws {
         try await Stage.with { stage in

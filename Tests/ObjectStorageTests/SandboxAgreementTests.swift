@@ -80,7 +80,8 @@ import Testing
             // Keys are case-sensitive: the other folder is somebody else's.
             #expect(found.sorted() == ["u/a.png", "u/deep/b (c)+.png"])
 
-            guard case .done(let deletion) = try await client.delete(found + ["u/missing"], in: "avatars") else {
+            let targets = found.map { StorageTarget($0) } + ["u/missing"]
+            guard case .done(let deletion) = try await client.delete(targets, in: "avatars") else {
                 Issue.record("not deleted")
                 return
             }

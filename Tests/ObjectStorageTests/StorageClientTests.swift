@@ -145,6 +145,17 @@ import Testing
         }
     }
 
+    /// A text to older servers, too; only a bucket that keeps versions has more to say.
+    @Test func aVersionIsNamedBesideItsKey() async throws {
+        try await StorageClient.with({ _, _ in Self.json(#"[{"name":"a"},{"name":"b"}]"#) }) { client, server in
+            let outcome = try await client.delete([StorageTarget("a", version: "v1"), "b"], in: "avatars")
+            #expect(outcome.map(\.notNamed) == .done([]))
+            let body = try #require(server.received.first?.body)
+            #expect(body.contains(#""path":"a""#) && body.contains(#""versionId":"v1""#), "\(body)")
+            #expect(body.hasSuffix(#"},"b"]}"#), "\(body)")
+        }
+    }
+
     /// Whoever uploads may write much into a row, and 500 of them are in one answer.
     @Test func aVeryLongAnswerSaysThatAllIsDone() async throws {
         let row = #"{"name":"a","user_metadata":{"note":"\#(String(repeating: "x", count: 2 << 20))"}}"#

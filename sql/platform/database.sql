@@ -1,8 +1,8 @@
 -- Supabase's `auth` and `storage` schemas as far as account deletion and look-up touch them, in one database.
 -- Development and tests only. Applied once by supabase_admin with psql, after roles.sql; the database belongs to postgres.
 --
--- Names, types, keys, delete rules, indexes, row-level security and grants are the platform's (state of August 2026: Auth
--- 2.196, Storage 1.70); tables that no account hangs on are left out.
+-- Names, types, keys, delete rules, indexes, row-level security and grants are the platform's (state of November 2026: Auth
+-- 2.197, Storage 1.98); tables that no account hangs on are left out.
 
 \set ON_ERROR_STOP on
 set client_min_messages = warning;

@@ -26,13 +26,15 @@ create table storage.buckets (
     versioning_status text not null default 'DISABLED',
     constraint buckets_versioning_status_check
         check (versioning_status in ('DISABLED', 'ENABLED', 'SUSPENDED')),
-    constraint buckets_versioning_standard_only_check check (type = 'STANDARD' or versioning_status = 'DISABLED'),
-    constraint buckets_versioning_dark_check check (versioning_status = 'DISABLED')
+    constraint buckets_versioning_standard_only_check check (type = 'STANDARD' or versioning_status = 'DISABLED')
 );
 create unique index bname on storage.buckets (name);
 
 -- owner is deprecated and owner_id is text, the `sub` of the token that uploaded; neither is a key, neither is indexed,
 -- both are empty for what was uploaded with the service key.
+--
+-- Where the bucket keeps versions a key has a row for each: what was replaced or deleted is archived, a delete leaves a row
+-- that marks it, and at most one row of a key is not archived.
 create table storage.objects (
     id uuid not null default gen_random_uuid() constraint objects_pkey primary key,
     bucket_id text constraint "objects_bucketId_fkey" references storage.buckets (id),
@@ -50,7 +52,13 @@ create table storage.objects (
     is_delete_marker boolean not null default false,
     is_versioned boolean not null default false
 );
-create unique index bucketid_objname on storage.objects (bucket_id, name);
+create unique index objects_bucket_id_name_version_key
+    on storage.objects (bucket_id, name collate "C", version) nulls not distinct;
+create unique index idx_objects_current_version
+    on storage.objects (bucket_id, name collate "C")
+    where archived_at is null;
+create unique index idx_objects_null_version on storage.objects (bucket_id, name collate "C") where not is_versioned;
+create index idx_objects_delete_markers on storage.objects (bucket_id, name collate "C") where is_delete_marker;
 create index idx_objects_bucket_id_name on storage.objects (bucket_id, name collate "C");
 create index idx_objects_bucket_id_name_lower on storage.objects (bucket_id, lower(name) collate "C");
 create index name_prefix_search on storage.objects (name text_pattern_ops);

@@ -123,7 +123,8 @@ values
         format(
             'insert into storage.objects (bucket_id, name, owner, owner_id, version) '
             'values (''avatars'', ''anna.jpeg'', %1$L, %1$L, ''2'') '
-            'on conflict (bucket_id, name) do update set version = excluded.version, owner_id = excluded.owner_id '
+            'on conflict (bucket_id, name collate "C") where archived_at is null '
+            'do update set version = excluded.version, owner_id = excluded.owner_id '
             'returning *', id('Anna')
         ), '1 rows'
     ),
@@ -132,7 +133,8 @@ values
         format(
             'insert into storage.objects (bucket_id, name, owner, owner_id, version) '
             'values (''avatars'', ''anna.jpeg'', %1$L, %1$L, ''2'') '
-            'on conflict (bucket_id, name) do update set version = excluded.version, owner_id = excluded.owner_id '
+            'on conflict (bucket_id, name collate "C") where archived_at is null '
+            'do update set version = excluded.version, owner_id = excluded.owner_id '
             'returning *', id('Bert')
         ), '42501'
     ),

@@ -63,6 +63,7 @@ extension AvatarSweep {
                    greatest(o.created_at, o.updated_at) as changed_at
             from storage.objects as o
             where o.bucket_id = \(AccountObjects.bucketOfProfiles)
+              and \(AccountObjects.isCurrent)
               and \(clauses)
         ),
         owned as (

@@ -14,6 +14,9 @@ package import Postgres
 /// stay, and so do those of accounts under a legal hold and of accounts with an open deletion, which has steps of its
 /// own for them.
 ///
+/// In a bucket that keeps versions a leftover goes as its user's delete would let it go, to the versions: how long these
+/// are kept was said of the bucket.
+///
 /// What accounts name is read once for all objects, and objects a page at a time by key: twice the objects cost twice
 /// the reading.
 package struct AvatarSweep: Sendable {
@@ -175,7 +178,7 @@ package struct AvatarSweep: Sendable {
     ) async throws -> (asked: Int, stayed: Int) {
         var recorded: Set<String> = []
         let (deletion, trouble) = try await storage.delete(in: AccountObjects.bucketOfProfiles) {
-            let keys = try await pool.withConnection { [recorded] connection in
+            let keys = try await pool.withConnection { [recorded] connection -> [String] in
                 try check(connection)
                 let rows = try rows(of: judged(only: leftovers.map(\.key)), on: connection)
                 let left = try unnamed(rows.compactMap(\.leftover), sources(on: connection), on: connection)
@@ -184,14 +187,15 @@ package struct AvatarSweep: Sendable {
                 return left.map(\.key)
             }
             recorded.formUnion(keys)
-            return keys
+            return keys.map { StorageTarget($0) }
         }
         if let trouble { throw Failure.storage(trouble) }
         // A key that was withdrawn before the last call is meant to remain, and does not count as left in place.
-        let objects = deletion.asked.sorted().map { StoredObject(bucket: AccountObjects.bucketOfProfiles, key: $0) }
-        let left = try await pool.withConnection { try AccountObjects.remaining(objects, on: $0) }
-        let stayed = left.count { deletion.last.contains($0.key) }
-        return (objects.count - left.count + stayed, stayed)
+        let asked = deletion.asked.map(\.key).sorted()
+        let last = Set(deletion.last.map(\.key))
+        let left = try await pool.withConnection { try rows(of: judged(only: asked), on: $0).map(\.key) }
+        let stayed = left.count { last.contains($0) }
+        return (asked.count - left.count + stayed, stayed)
     }
 
     /// Where it stands what accounts name.

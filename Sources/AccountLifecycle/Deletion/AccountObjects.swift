@@ -14,6 +14,9 @@ import Postgres
 /// owns, what lies in a folder named by another user id, and what was there before the account is never an account's,
 /// whatever its profile says: people write their profiles themselves.
 ///
+/// A bucket may keep versions. Each has an owner of its own, and is an object here; so is the mark that a user's delete
+/// leaves, once there is nothing behind it: without it, somebody else's deleted file would be there again.
+///
 /// A profile names an object by its `avatar_url`; what another one names, in whatever text, is told by ``AvatarTexts``
 /// and ``AvatarNames``, as it is for sweeps: in doubt an object is shared, and stays.
 enum AccountObjects {
@@ -56,7 +59,12 @@ enum AccountObjects {
                 switch fate {
                 case .own:
                     found[object.account, default: []].insert(
-                        StoredObject(bucket: bucketOfProfiles, key: object.key)
+                        StoredObject(
+                            bucket: bucketOfProfiles,
+                            key: object.key,
+                            version: object.version,
+                            place: object.place
+                        )
                     )
                 case .shared: shared[object.account, default: 0] += 1
                 case .undecided: undecided[object.account, default: 0] += 1
@@ -79,17 +87,17 @@ enum AccountObjects {
         by users: [UUID],
         on connection: isolated Connection
     ) throws -> [(account: UUID, object: StoredObject)] {
-        try connection.query(
+        try query(
             """
-            select a.id, o.bucket_id, o.name
+            select a.id, \(columns)
             from storage.objects as o
             join unnest(\(users), \(users.map(\.text))) as a (id, text) on a.text = \(owner)
-            where o.bucket_id is not null
-              and o.name is not null
+            join storage.buckets as b on b.id = o.bucket_id
+            where o.name is not null
             """,
-            as: (UUID, String, String).self,
-            deadline: .seconds(1800)
-        ).map { ($0, StoredObject(bucket: $1, key: $2)) }
+            deadline: .seconds(1800),
+            on: connection
+        )
     }
 
     /// The objects of nobody in the accounts' folders: one index range per bucket and account.
@@ -97,9 +105,9 @@ enum AccountObjects {
         of users: [UUID],
         on connection: isolated Connection
     ) throws -> [(account: UUID, object: StoredObject)] {
-        try connection.query(
+        try query(
             """
-            select a.id, o.bucket_id, o.name
+            select a.id, \(columns)
             from unnest(\(users)) as a (id)
             cross join storage.buckets as b
             join storage.objects as o
@@ -107,8 +115,20 @@ enum AccountObjects {
                 and \(isInFolder(of: "a.id"))
             where \(isNobodys)
             """,
-            as: (UUID, String, String).self
-        ).map { ($0, StoredObject(bucket: $1, key: $2)) }
+            on: connection
+        )
+    }
+
+    private static func query(
+        _ statement: Statement,
+        deadline: Duration? = nil,
+        on connection: isolated Connection
+    ) throws -> [(account: UUID, object: StoredObject)] {
+        try connection.query(statement, as: (UUID, String, String, String?, Int).self, deadline: deadline)
+            .compactMap { account, bucket, key, version, place -> (account: UUID, object: StoredObject)? in
+                guard let object = Self.stored(bucket, key, version, place) else { return nil }
+                return (account, object)
+            }
     }
 
     /// The objects of nobody that the profiles of these accounts name, less the app's own, and what becomes of them.
@@ -143,8 +163,17 @@ enum AccountObjects {
             as: (UUID, String).self
         ).flatMap { account, path in spellings(of: path).map { NamedObject(account: account, key: $0) } }
         guard !named.isEmpty else { return [] }
-        return try connection.query(ownerless(named), as: (UUID, String, Bool).self)
-            .map { NamedObject(account: $0, key: $1, isOlder: $2) }
+        return try connection.query(ownerless(named), as: (UUID, Bool, String, String, String?, Int).self)
+            .compactMap { account, isOlder, bucket, key, version, place -> NamedObject? in
+                guard let object = Self.stored(bucket, key, version, place) else { return nil }
+                return NamedObject(
+                    account: account,
+                    key: key,
+                    isOlder: isOlder,
+                    version: object.version,
+                    place: object.place
+                )
+            }
     }
 
     /// A path as it is, and with its escapes resolved where it has some: URLs of the Storage API are escaped.
@@ -171,11 +200,16 @@ enum AccountObjects {
     ) throws -> [StoredObject] {
         let named = try profiles.map { try Self.named(by: [user], profiles: $0, on: connection) } ?? []
         let ownByName = named.map(\.key).filter { folders.fate(of: $0) == .accounts }
+        // Of one that was found without a version any: its bucket may have begun to keep them since.
         return try connection.query(
             """
-            select o.bucket_id, o.name
-            from unnest(\(objects.map(\.bucket)), \(objects.map(\.key))) as k (bucket, key)
-            join storage.objects as o on o.bucket_id = k.bucket and o.name = k.key
+            select \(columns)
+            from \(listed(objects))
+            join storage.objects as o
+                on o.bucket_id = k.bucket
+                and o.name = k.key
+                and (k.version = '' or o.version = k.version)
+            join storage.buckets as b on b.id = o.bucket_id
             where \(owner) = \(user.text)
                or (
                    \(isNobodys)
@@ -185,21 +219,71 @@ enum AccountObjects {
                    )
                )
             """,
-            as: (String, String).self
-        ).map { StoredObject(bucket: $0, key: $1) }
+            as: (String, String, String?, Int).self
+        ).compactMap { bucket, key, version, place in Self.stored(bucket, key, version, place) }
     }
 
     /// Which of these objects have a row still.
     static func remaining(_ objects: [StoredObject], on connection: isolated Connection) throws -> [StoredObject] {
         try connection.query(
             """
-            select o.bucket_id, o.name
-            from unnest(\(objects.map(\.bucket)), \(objects.map(\.key))) as k (bucket, key)
-            join storage.objects as o on o.bucket_id = k.bucket and o.name = k.key
+            select k.place
+            from \(listed(objects))
+            where exists (
+                select
+                from storage.objects as o
+                where o.bucket_id = k.bucket
+                  and o.name = k.key
+                  and (k.version = '' or o.version = k.version)
+            )
             """,
-            as: (String, String).self
-        ).map { StoredObject(bucket: $0, key: $1) }
+            as: Int.self
+        ).map { objects[$0 - 1] }
     }
+
+    /// Objects as a table `k`; the version is empty of one that has none, and `place` counts from 1.
+    private static func listed(_ objects: [StoredObject]) -> Statement {
+        """
+        unnest(\(objects.map(\.bucket)), \(objects.map(\.key)), \(objects.map { $0.version ?? "" }))
+            with ordinality as k (bucket, key, version, place)
+        """
+    }
+
+    /// The columns that make an object, of `o` in its bucket `b`.
+    ///
+    /// Older servers have none of those that tell of versions.
+    private static let columns: Statement = """
+        o.bucket_id,
+        o.name,
+        case when coalesce(to_jsonb(b) ->> 'versioning_status', 'DISABLED') <> 'DISABLED' then o.version end,
+        case
+            when to_jsonb(o) ->> 'archived_at' <> '' then 0
+            when \(isCurrent) then 1
+            when not exists (
+                select
+                from storage.objects as h
+                where h.bucket_id = o.bucket_id
+                  and h.name = o.name
+                  and h.id <> o.id
+            ) then 2
+            else 3
+        end
+        """
+
+    /// An object of the database; nil for a mark that hides something.
+    private static func stored(_ bucket: String, _ key: String, _ version: String?, _ place: Int) -> StoredObject? {
+        StoredObject.Place(rawValue: place).map {
+            StoredObject(bucket: bucket, key: key, version: version, place: $0)
+        }
+    }
+
+    /// That a key names this object `o` now, and not one of the earlier versions that its bucket keeps, or nothing.
+    static let isCurrent: Statement = """
+        (
+            to_jsonb(o) ->> 'archived_at' is null
+            and coalesce(to_jsonb(o) ->> 'is_delete_marker', 'false') = 'false'
+        )
+        """
 
     /// The account that an object `o` belongs to, as text; null for an object of nobody.
     static let owner: Statement = "coalesce(lower(nullif(o.owner_id, '')), o.owner::text)"
@@ -221,9 +305,10 @@ enum AccountObjects {
     /// The keys that profiles name under which an object of nobody is.
     private static func ownerless(_ named: [NamedObject]) -> Statement {
         """
-        select n.account, o.name, coalesce(o.created_at < u.created_at, false)
+        select n.account, coalesce(o.created_at < u.created_at, false), \(columns)
         from unnest(\(named.map(\.account)), \(named.map(\.key))) as n (account, path)
         join storage.objects as o on o.bucket_id = \(bucketOfProfiles) and o.name = n.path
+        join storage.buckets as b on b.id = o.bucket_id
         left join auth.users as u on u.id = n.account
         where \(isNobodys)
           -- In the account's own folder it is the account's, whoever names it.

@@ -12,6 +12,10 @@ struct NamedObject: Sendable, Hashable {
     let key: String
     /// Whether it was there before the account, which then cannot have brought it.
     var isOlder = false
+    /// As in ``StoredObject``.
+    var version: String?
+    /// As in ``StoredObject``.
+    var place = StoredObject.Place.current
 }
 
 /// Tells which of some objects another account names, too, in a text of ``AvatarTexts`` and by the rule of

@@ -63,12 +63,12 @@ package struct StorageGateway: Sendable {
     ///
     /// - Parameters:
     ///   - bucket: The bucket.
-    ///   - judge: Which keys may go, looked up in turn, right before each call; no call is made for none.
-    /// - Returns: What was asked for, and what kept the last call's keys from being deleted.
+    ///   - judge: Which objects may go, looked up in turn, right before each call; no call is made for none.
+    /// - Returns: What was asked for, and what kept the last call's objects from being deleted.
     /// - Throws: what `judge` throws; `CancellationError`.
     func delete(
         in bucket: String,
-        judging judge: () async throws -> [String]
+        judging judge: () async throws -> [StorageTarget]
     ) async throws -> (deletion: JudgedDeletion, trouble: Situation?) {
         guard let client else { return (JudgedDeletion(), try await judge().isEmpty ? nil : Self.unconfigured) }
         let deletion = try await client.delete(in: bucket, judging: judge)

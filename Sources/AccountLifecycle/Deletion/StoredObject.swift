@@ -1,15 +1,41 @@
-/// An object in Storage, by bucket and key.
+import ObjectStorage
+
+/// An object in Storage, by bucket and key; in a bucket that keeps versions one version of it.
 struct StoredObject: Sendable, Hashable, Comparable {
+    /// What an object is to its key.
+    enum Place: Int, Sendable, Hashable {
+        /// It was replaced, or deleted by whoever uploads: only who names the version finds it.
+        case archived
+        /// It is what the key names.
+        case current
+        /// It says that the key names nothing: what it named was deleted by whoever uploads.
+        case mark
+    }
+
     let bucket: String
     /// The key exactly as stored: keys are case-sensitive.
     let key: String
+    /// The version, where the bucket keeps them; each has an owner of its own.
+    let version: String?
+    let place: Place
 
-    init(bucket: String, key: String) {
+    init(bucket: String, key: String, version: String? = nil, place: Place = .current) {
         self.bucket = bucket
         self.key = key
+        self.version = version
+        self.place = place
     }
 
+    init(bucket: String, target: StorageTarget) {
+        self.init(bucket: bucket, key: target.key, version: target.version)
+    }
+
+    /// What a call to Storage names that deletes it.
+    var target: StorageTarget { StorageTarget(key, version: version) }
+
+    /// What is archived first: Storage shows the newest version that is left in the place of one that went.
     static func < (left: StoredObject, right: StoredObject) -> Bool {
-        (left.bucket, left.key) < (right.bucket, right.key)
+        (left.bucket, left.place.rawValue, left.key, left.version ?? "")
+            < (right.bucket, right.place.rawValue, right.key, right.version ?? "")
     }
 }

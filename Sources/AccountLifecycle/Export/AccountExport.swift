@@ -85,14 +85,14 @@ package struct AccountExport: Sendable {
                 let isOwn = { [pool, profiles, folders] in
                     let object = StoredObject(bucket: file.bucket, key: file.key)
                     return try await pool.withConnection { connection in
-                        try !AccountObjects.stillOwned(
+                        try AccountObjects.stillOwned(
                             [object],
                             by: user,
                             profiles: profiles,
                             folders: folders,
                             on: connection
                         )
-                        .isEmpty
+                        .contains { $0.place == .current }
                     }
                 }
                 // Files were found by the rows of a while ago, and Storage gives out by key whatever is there by now.
@@ -132,6 +132,7 @@ package struct AccountExport: Sendable {
                     where o.bucket_id = \(file.bucket)
                       and o.name = \(file.key)
                       and \(AccountObjects.owner) <> \(id)
+                      and \(AccountObjects.isCurrent)
                 )
                 """,
                 as: Bool.self

@@ -74,7 +74,9 @@ struct ExportSource {
         let objects =
             hasStorage
             ? try AccountObjects.find(of: [user], profiles: profiles, folders: folders, on: connection) : [:]
-        files = (objects[user]?.objects ?? []).map { ExportManifest.StoredFile(bucket: $0.bucket, key: $0.key) }
+        // Of a bucket that keeps versions what the keys name now.
+        files = (objects[user]?.objects ?? []).filter { $0.place == .current }
+            .map { ExportManifest.StoredFile(bucket: $0.bucket, key: $0.key) }
     }
 
     /// When the account was locked out for an erasure of which a step began that cannot be undone; now where it is gone,

@@ -28,5 +28,26 @@ struct ListPageBody: Decodable, Sendable {
 
 /// `DELETE /object/{bucket}`: the name says prefixes, but they are exact keys.
 struct DeleteBody: Decodable, Sendable {
-    let prefixes: [String]
+    /// A key, or one version of it.
+    struct Entry: Decodable, Sendable {
+        let path: String
+        let versionId: String?
+
+        private enum CodingKeys: String, CodingKey {
+            case path, versionId
+        }
+
+        init(from decoder: any Decoder) throws {
+            if let path = try? decoder.singleValueContainer().decode(String.self) {
+                self.path = path
+                versionId = nil
+                return
+            }
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            path = try container.decode(String.self, forKey: .path)
+            versionId = try container.decode(String.self, forKey: .versionId)
+        }
+    }
+
+    let prefixes: [Entry]
 }

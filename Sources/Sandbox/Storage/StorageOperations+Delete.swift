@@ -4,38 +4,51 @@ extension StorageOperations {
     /// How many keys one transaction takes; a call above it can end half done.
     private static let batch = 500
 
-    /// Deletes exact keys: 200 with the rows that went, which may be none for any of several reasons.
+    /// Deletes exact keys, and exact versions: 200 with the rows that went, which may be none for any of several reasons.
     func deleteMany(
         _ bucket: String,
-        _ keys: [String],
+        _ entries: [DeleteBody.Entry],
         as caller: StorageCaller,
         carryOut: Bool
     ) async throws -> Reply {
-        guard !keys.isEmpty else {
+        guard !entries.isEmpty else {
             throw StorageFailure.invalidRequest("body/prefixes must NOT have fewer than 1 items")
         }
+        let keepsVersions = try await keepsVersions(bucket)
         var deleted: [String] = []
-        for start in stride(from: 0, to: keys.count, by: Self.batch) {
-            let names = Array(keys[start..<min(start + Self.batch, keys.count)])
+        for start in stride(from: 0, to: entries.count, by: Self.batch) {
+            let part = Array(entries[start..<min(start + Self.batch, entries.count)])
+            let names = part.filter { $0.versionId == nil }.map(\.path)
             do {
-                deleted += try await scope.run(as: caller, operation: operation) { connection in
-                    // RETURNING needs the select policies as well: what the caller cannot see it cannot delete.
-                    let rows = try connection.query(
-                        """
-                        delete from storage.objects as o
-                        where o.bucket_id = \(bucket)
-                          and o.name = any(\(names))
-                        returning o.name, o.version, (\(Self.objectAsJSON))::text
-                        """,
-                        as: (String, String?, String).self
+                deleted += try await scope.run(as: caller, operation: operation) { connection -> [String] in
+                    var rows = try Self.remove(
+                        part.compactMap { entry in entry.versionId.map { (key: entry.path, version: $0) } },
+                        in: bucket,
+                        on: connection
                     )
-                    guard carryOut else { throw PretendedRows(rows: rows.map(\.2)) }
-                    // Rows first, then bytes: bytes that cannot be removed bring this batch's rows back.
-                    for (name, version, _) in rows {
-                        guard let version else { continue }
-                        try files.remove(bucket: bucket, key: name, version: version)
+                    var marks: [String] = []
+                    if keepsVersions {
+                        if !names.isEmpty { marks = try Self.mark(bucket, names, on: connection) }
+                    } else {
+                        // RETURNING needs the select policies as well: what the caller cannot see it cannot delete.
+                        rows += try connection.query(
+                            """
+                            delete from storage.objects as o
+                            where o.bucket_id = \(bucket)
+                              and o.name = any(\(names))
+                            returning o.name, o.version, (\(Self.objectAsJSON))::text
+                            """,
+                            as: (String, String?, String).self
+                        ).map { (key: $0.0, version: $0.1, row: $0.2) }
                     }
-                    return rows.map(\.2)
+                    let shown = rows.map(\.row) + marks
+                    guard carryOut else { throw PretendedRows(rows: shown) }
+                    // Rows first, then bytes: bytes that cannot be removed bring this batch's rows back.
+                    for row in rows {
+                        guard let version = row.version else { continue }
+                        try files.remove(bucket: bucket, key: row.key, version: version)
+                    }
+                    return shown
                 }
             } catch let pretended as PretendedRows {
                 deleted += pretended.rows
@@ -50,7 +63,13 @@ extension StorageOperations {
             #"{"message":"Successfully deleted"}"#,
             contentType: "application/json; charset=utf-8"
         )
+        let keepsVersions = try await keepsVersions(bucket)
         try await scope.run(as: caller, operation: operation) { connection in
+            if keepsVersions {
+                _ = try Self.mark(bucket, [key], on: connection)
+                guard carryOut else { throw Pretended(reply: reply) }
+                return
+            }
             let version = try connection.first(
                 """
                 select o.version

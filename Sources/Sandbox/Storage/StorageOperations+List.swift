@@ -24,6 +24,7 @@ extension StorageOperations {
                     select o.*, o.path_tokens[\(level)] as entry, cardinality(o.path_tokens) > \(level) as is_folder
                     from storage.objects as o
                     where o.bucket_id = \(bucket)
+                      and \(Self.isCurrent)
                       and lower(o.name) collate "C" like lower(\(pattern))
                 ), entries as (
                     select
@@ -81,6 +82,7 @@ extension StorageOperations {
                         end as folder
                     from storage.objects as o
                     where o.bucket_id = \(bucket)
+                      and \(Self.isCurrent)
                       and starts_with(o.name, \(prefix))
                       -- The same again, as a range of the index.
                       and o.name collate "C" >= \(prefix)

@@ -24,6 +24,7 @@ extension StorageOperations {
         let owner = caller.subject
         // The deprecated column is a uuid: left empty for subjects that are none.
         let ownerID = owner.flatMap { UUID(uuidString: $0) }
+        let keepsVersions = try await keepsVersions(bucket)
         let (id, previous) = try await scope.run(as: caller, operation: operation) { connection in
             let previous = try connection.first(
                 """
@@ -31,12 +32,17 @@ extension StorageOperations {
                 from storage.objects as o
                 where o.bucket_id = \(bucket)
                   and o.name = \(key)
+                  and \(Self.isCurrent)
                 for update
                 """,
                 as: String?.self
             )
             let id: UUID
-            if previous != nil, replaces || upload.upserts {
+            // Over a mark, too, whoever uploads need not say that they replace something.
+            if keepsVersions, previous == nil || replaces || upload.upserts {
+                try Self.archive(bucket, [key], on: connection)
+            }
+            if !keepsVersions, previous != nil, replaces || upload.upserts {
                 id = try connection.one(
                     """
                     update storage.objects as o
@@ -50,13 +56,13 @@ extension StorageOperations {
                     """,
                     as: UUID.self
                 )
-            } else if replaces {
+            } else if replaces, previous == nil {
                 throw StorageFailure.noSuchKey
             } else {
                 id = try connection.one(
                     """
-                    insert into storage.objects (bucket_id, name, owner, owner_id, version, metadata)
-                    values (\(bucket), \(key), \(ownerID), \(owner), \(version), \(metadata))
+                    insert into storage.objects (bucket_id, name, owner, owner_id, version, metadata, is_versioned)
+                    values (\(bucket), \(key), \(ownerID), \(owner), \(version), \(metadata), \(keepsVersions))
                     returning id
                     """,
                     as: UUID.self
@@ -64,7 +70,8 @@ extension StorageOperations {
             }
             guard carryOut else { throw Pretended(reply: try Self.uploaded(bucket, key, id)) }
             try files.write(upload.bytes, bucket: bucket, key: key, version: version)
-            return (id, previous ?? nil)
+            let replaced: String? = keepsVersions ? nil : previous.flatMap { $0 }
+            return (id, replaced)
         }
         if let previous { try? files.remove(bucket: bucket, key: key, version: previous) }
         return try Self.uploaded(bucket, key, id)
@@ -102,6 +109,7 @@ extension StorageOperations {
             from storage.objects as o
             where o.bucket_id = \(bucket)
               and o.name = \(key)
+              and \(isCurrent)
             """,
             as: (String?, String?).self
         )

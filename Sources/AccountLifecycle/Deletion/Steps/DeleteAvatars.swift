@@ -38,7 +38,7 @@ extension DeletionRun {
                         if let trouble { return .failed(trouble) }
                         continue
                     }
-                    let asked = deletion.asked.sorted().map { StoredObject(bucket: bucket, key: $0) }
+                    let asked = deletion.asked.sorted().map { StoredObject(bucket: bucket, target: $0) }
                     if trouble == nil { try await services.probe(.middle(.deleteAvatars)) }
                     let left = try await countDeleted(asked)
                     // Rows that came since the preflight: Storage calls its refusal an invalid request.
@@ -56,9 +56,9 @@ extension DeletionRun {
         return .failed(Situation(.storageUnusable, detail: "objects keep appearing"))
     }
 
-    /// The keys of those of some objects that may go still: they were found before the line at Storage, and before all
-    /// parts that came first, and Storage deletes by key, whoever has it by now.
-    private func stillOwned(_ objects: [StoredObject]) async throws -> [String] {
+    /// Those of some objects that may go still: they were found before the line at Storage, and before all parts that
+    /// came first, and Storage deletes by key, whoever has it by now.
+    private func stillOwned(_ objects: [StoredObject]) async throws -> [StorageTarget] {
         let own = try await services.pool.withConnection { connection in
             try lookAgain(.deleteAvatars, on: connection)
             let profiles = try services.catalogs.plan(on: connection).profiles
@@ -71,7 +71,7 @@ extension DeletionRun {
             )
         }
         if !own.isEmpty { try lease?(services.storage.longestCall) }
-        return own.map(\.key)
+        return own.map(\.target)
     }
 
     /// Counts those of some objects that are gone, after an error, too: the answer may have been lost, and all of it done.

@@ -1,0 +1,88 @@
+import Foundation
+import ObjectStorage
+import Postgres
+import Sandbox
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+/// A bucket that keeps versions: each has an owner of its own, and a delete by key removes nothing.
+@Suite(.timeLimit(.minutes(5))) struct StorageVersionTests {
+    /// Deletes as whoever uploads does, which leaves a mark.
+    private func hide(_ key: String, on stage: Stage) async throws {
+        let outcome = try await stage.storage.delete([StorageTarget(key)], in: "avatars")
+        guard case .done = outcome else { throw Unexpected(outcome) }
+    }
+
+    /// What was deleted long ago goes for good, and what somebody else has put in its place stays.
+    @Test func everyVersionOfTheAccountGoesAndNoOther() async throws {
+        try await Stage.with { stage in
+            try await stage.keepVersions()
+            let person = try await stage.signUp("anna", apple: false)
+            let other = try await stage.signUp("berta", apple: false)
+            for key in ["team.png", "mine.png", "\(person.text)/me.png"] {
+                #expect(try await stage.upload(key, by: person))
+            }
+            for key in ["team.png", "\(person.text)/me.png"] { try await hide(key, on: stage) }
+            #expect(try await stage.upload("team.png", by: nil))
+            try await stage.sql(
+                """
+                update storage.objects
+                set owner = \(other.id), owner_id = \(other.text)
+                where name = 'team.png' and archived_at is null
+                """
+            )
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let left = try await stage.value(
+                """
+                select string_agg(concat_ws(' ', name, owner_id, archived_at is null), ',')
+                from storage.objects
+                where not is_delete_marker
+                """,
+                as: String.self
+            )
+            #expect(left == "team.png \(other.text) t")
+            #expect(stage.sandbox.storage.files(bucket: "avatars").count == 1)
+            #expect(try await stage.avatarCounts(request)["objects"] == 4)
+            #expect(try await !stage.traces(of: person).contains("storage.objects"))
+        }
+    }
+
+    /// Without it, a file that somebody else deleted would be there again.
+    @Test func aMarkThatHidesAnothersFileStays() async throws {
+        try await Stage.with { stage in
+            try await stage.keepVersions()
+            let person = try await stage.signUp("anna", apple: false)
+            let other = try await stage.signUp("berta", apple: false)
+            let key = "\(person.text)/me.png"
+            #expect(try await stage.upload(key, by: nil))
+            try await stage.sql("update storage.objects set owner = \(other.id), owner_id = \(other.text)")
+            try await hide(key, on: stage)
+            let marked = try await stage.objects(of: person)
+            #expect(marked.isEmpty, "\(marked)")
+            try await stage.sql("update storage.objects set owner = null, owner_id = null")
+            #expect(try await stage.objects(of: person).map(\.place) == [.archived])
+        }
+    }
+}
+
+extension Stage {
+    /// Has the bucket of avatars keep versions from now on.
+    func keepVersions() async throws {
+        try await sql("update storage.buckets set versioning_status = 'ENABLED' where id = 'avatars'")
+    }
+
+    /// What is found to be an account's own.
+    fileprivate func objects(of person: Person) async throws -> [StoredObject] {
+        try await admin.withConnection { connection in
+            try AccountObjects.find(
+                of: [person.id],
+                profiles: nil,
+                folders: AvatarFolders(),
+                on: connection
+            )[person.id]?.objects ?? []
+        }
+    }
+}
