@@ -12,6 +12,8 @@ extension AvatarSweep {
     /// An object, and what would be deleted of it.
     struct Row {
         let key: String
+        /// Whether the key names it; what it named before is no matter of a sweep.
+        let isCurrent: Bool
         let leftover: Leftover?
     }
 
@@ -23,24 +25,27 @@ extension AvatarSweep {
     func rows(of judged: Statement, on connection: isolated Connection) throws -> [Row] {
         try connection.query(
             judged,
-            as: (String, String?, Int64, Date?, Bool?).self
+            as: (String, String?, Int64, Date?, Bool, Bool?).self
         )
-        .map { name, account, bytes, changedAt, isLeft in
-            guard isLeft == true, let account, let changedAt else { return Row(key: name, leftover: nil) }
+        .map { name, account, bytes, changedAt, isCurrent, isLeft in
+            guard isCurrent, isLeft == true, let account, let changedAt else {
+                return Row(key: name, isCurrent: isCurrent, leftover: nil)
+            }
             return Row(
                 key: name,
+                isCurrent: true,
                 leftover: Leftover(key: name, account: account, bytes: bytes, changedAt: changedAt)
             )
         }
     }
 
-    /// The objects behind a key, judged.
+    /// The objects behind a key, judged; all that a bucket keeps of the last key.
     package func page(after key: String?) -> Statement {
         judged(
             """
             o.name collate "C" > \(key ?? "")
             order by o.name collate "C"
-            limit \(Self.page.objects)
+            fetch first \(Self.page.objects) rows with ties
             """
         )
     }
@@ -60,17 +65,18 @@ extension AvatarSweep {
                        end
                    ) as account,
                    coalesce((o.metadata ->> 'size')::bigint, 0) as bytes,
-                   greatest(o.created_at, o.updated_at) as changed_at
+                   greatest(o.created_at, o.updated_at) as changed_at,
+                   -- No condition: the planner would take it to leave next to nothing, and walk along no index.
+                   \(AccountObjects.isCurrent) as is_current
             from storage.objects as o
             where o.bucket_id = \(AccountObjects.bucketOfProfiles)
-              and \(AccountObjects.isCurrent)
               and \(clauses)
         ),
         owned as (
             select page.*, case when account ~ \(Self.anyUserID) then account::uuid end as user_id
             from page
         )
-        select name, account, bytes, changed_at,
+        select name, account, bytes, changed_at, is_current,
                user_id is not null
                and changed_at < \(before)
                and (select 1 from accountctl.holds as h where h.user_id = owned.user_id limit 1) is null

@@ -108,7 +108,7 @@ package struct AvatarSweep: Sendable {
                 if place < examples { oldest.insert(leftover, at: place) }
                 if oldest.count > examples { oldest.removeLast() }
             }
-            guard page.count == Self.page.objects else { break }
+            guard page.count >= Self.page.objects else { break }
             last = page.last?.key
         }
         return Survey(objects: objects, bytes: bytes, accounts: accounts.count, examples: oldest)
@@ -138,7 +138,7 @@ package struct AvatarSweep: Sendable {
             if found.count + leftovers.count > limit { return Batch(leftovers: found, cursor: cursor) }
             found += leftovers
             cursor = page.last?.key ?? cursor
-            guard page.count == Self.page.objects, found.count < limit else {
+            guard page.count >= Self.page.objects, found.count < limit else {
                 return Batch(leftovers: found, cursor: cursor)
             }
         }
@@ -193,7 +193,9 @@ package struct AvatarSweep: Sendable {
         // A key that was withdrawn before the last call is meant to remain, and does not count as left in place.
         let asked = deletion.asked.map(\.key).sorted()
         let last = Set(deletion.last.map(\.key))
-        let left = try await pool.withConnection { try rows(of: judged(only: asked), on: $0).map(\.key) }
+        let left = try await pool.withConnection { connection -> [String] in
+            try rows(of: judged(only: asked), on: connection).filter(\.isCurrent).map(\.key)
+        }
         let stayed = left.count { last.contains($0) }
         return (asked.count - left.count + stayed, stayed)
     }
