@@ -11,7 +11,7 @@ set search_path = auth;
 create type auth.aal_level as enum ('aal1', 'aal2', 'aal3');
 create type auth.code_challenge_method as enum ('s256', 'plain');
 create type auth.factor_status as enum ('unverified', 'verified');
-create type auth.factor_type as enum ('totp', 'webauthn', 'phone');
+create type auth.factor_type as enum ('totp', 'webauthn', 'phone', 'recovery_code');
 create type auth.oauth_authorization_status as enum ('pending', 'approved', 'denied', 'expired');
 create type auth.oauth_client_type as enum ('public', 'confidential');
 create type auth.oauth_registration_type as enum ('dynamic', 'manual');
@@ -234,6 +234,33 @@ create table auth.mfa_challenges (
 );
 create index mfa_challenge_created_at_idx on auth.mfa_challenges (created_at desc);
 
+-- Codes for whoever has lost a second factor; the set is a factor itself, and goes with it or with the account.
+create table auth.mfa_recovery_code_sets (
+    id uuid not null constraint mfa_recovery_code_sets_pkey primary key,
+    user_id uuid not null
+        constraint mfa_recovery_code_sets_user_id_key unique
+        constraint mfa_recovery_code_sets_user_id_fkey references auth.users (id) on delete cascade,
+    mfa_factor_id uuid not null
+        constraint mfa_recovery_code_sets_mfa_factor_id_key unique
+        constraint mfa_recovery_code_sets_mfa_factor_id_fkey references auth.mfa_factors (id) on delete cascade,
+    failed_verification_count integer not null default 0
+        constraint mfa_recovery_code_sets_failed_verification_count_check check (failed_verification_count >= 0),
+    verification_locked_until timestamptz,
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now()
+);
+
+create table auth.mfa_recovery_codes (
+    id uuid not null constraint mfa_recovery_codes_pkey primary key,
+    mfa_recovery_code_set_id uuid not null
+        constraint mfa_recovery_codes_mfa_recovery_code_set_id_fkey
+        references auth.mfa_recovery_code_sets (id) on delete cascade,
+    code_hash text not null,
+    consumed_at timestamptz,
+    created_at timestamptz not null default now()
+);
+create index mfa_recovery_codes_set_id_idx on auth.mfa_recovery_codes (mfa_recovery_code_set_id);
+
 create table auth.mfa_amr_claims (
     session_id uuid not null
         constraint mfa_amr_claims_session_id_fkey references auth.sessions (id) on delete cascade,
@@ -251,7 +278,8 @@ create table auth.one_time_tokens (
     token_hash text not null constraint one_time_tokens_token_hash_check check (char_length(token_hash) > 0),
     relates_to text not null,
     created_at timestamp not null default now(),
-    updated_at timestamp not null default now()
+    updated_at timestamp not null default now(),
+    expires_at timestamptz
 );
 create index one_time_tokens_relates_to_hash_idx on auth.one_time_tokens using hash (relates_to);
 create index one_time_tokens_token_hash_hash_idx on auth.one_time_tokens using hash (token_hash);
