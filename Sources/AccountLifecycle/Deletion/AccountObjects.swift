@@ -251,13 +251,14 @@ enum AccountObjects {
 
     /// The columns that make an object, of `o` in its bucket `b`.
     ///
-    /// Older servers have none of those that tell of versions.
+    /// Older servers have none of those that tell of versions. Qualified, since a function of the app's for a row would fit
+    /// better.
     private static let columns: Statement = """
         o.bucket_id,
         o.name,
-        case when coalesce(to_jsonb(b) ->> 'versioning_status', 'DISABLED') <> 'DISABLED' then o.version end,
+        case when coalesce(pg_catalog.to_jsonb(b) ->> 'versioning_status', 'DISABLED') <> 'DISABLED' then o.version end,
         case
-            when to_jsonb(o) ->> 'archived_at' <> '' then 0
+            when pg_catalog.to_jsonb(o) ->> 'archived_at' <> '' then 0
             when \(isCurrent) then 1
             when not exists (
                 select
@@ -280,8 +281,8 @@ enum AccountObjects {
     /// That a key names this object `o` now, and not one of the earlier versions that its bucket keeps, or nothing.
     static let isCurrent: Statement = """
         (
-            to_jsonb(o) ->> 'archived_at' is null
-            and coalesce(to_jsonb(o) ->> 'is_delete_marker', 'false') = 'false'
+            pg_catalog.to_jsonb(o) ->> 'archived_at' is null
+            and coalesce(pg_catalog.to_jsonb(o) ->> 'is_delete_marker', 'false') = 'false'
         )
         """
 

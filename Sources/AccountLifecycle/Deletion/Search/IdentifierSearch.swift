@@ -133,7 +133,7 @@ struct IdentifierSearch: Sendable {
     /// Searches the files of Storage, finished or not, whose names are their uploaders' to choose.
     ///
     /// One that somebody else owns is somebody else's, whomever it names, and only counted: otherwise anybody who is
-    /// signed in could keep another's erasure from its end.
+    /// signed in could keep another's erasure from its end. So is the mark that hides one.
     private func search(
         _ files: SearchCatalog.Files,
         in table: SearchCatalog.Table,
@@ -142,7 +142,23 @@ struct IdentifierSearch: Sendable {
         var matches: [(owner: UUID?, place: SearchTallies.Place, kind: Identifier.Kind)] = []
         let owner: Statement =
             files == .objects
-            ? "coalesce(nullif(searched.owner_id, ''), searched.owner::text, '')" : "coalesce(searched.owner_id, '')"
+            ? """
+            coalesce(
+                nullif(searched.owner_id, ''),
+                searched.owner::text,
+                case
+                    when pg_catalog.to_jsonb(searched) ->> 'is_delete_marker' = 'true' then (
+                        select \(AccountObjects.owner)
+                        from storage.objects as o
+                        where o.bucket_id = searched.bucket_id
+                          and o.name = searched.name
+                          and \(AccountObjects.owner) is not null
+                        limit 1
+                    )
+                end,
+                ''
+            )
+            """ : "coalesce(searched.owner_id, '')"
         try connection.stream(
             statements.rows(of: table, besides: owner),
             as: (String, String).self,
