@@ -182,6 +182,17 @@ select is(
 );
 rollback to savepoint tokens;
 
+-- Clients that read times without their offset ----------------------------------------------------------------------
+
+set local timezone = 'Asia/Tokyo';
+select is(
+    (accountctl.deletion_status_document(id) ->> 'runs_after')::timestamp, run_after at time zone 'utc',
+    'a status has its times in UTC, whatever the time zone of the session'
+)
+from accountctl.deletion_requests
+where user_id = id('Anna');
+reset timezone;
+
 -- What is told of Apple before the deletion says it --------------------------------------------------------------------
 
 create function pg_temp.apple() returns text language sql as $$
