@@ -223,6 +223,31 @@ import Testing
         }
     }
 
+    /// As those of a stand-in for whoever has left, who can like a post once.
+    @Test func aConstraintThatRowsDoNotMeetWithoutTheirAccountIsNamed() async throws {
+        try await Stage.with { stage in
+            let (person, ghost) = (try await stage.fullAccount(), try await stage.signUp("ghost"))
+            try await stage.sql(
+                Statement(
+                    unsafeSQL: """
+                        create table public.likes (
+                            post int,
+                            author uuid default '\(ghost.text)' references auth.users on delete set default,
+                            constraint likes_once unique (post, author)
+                        )
+                        """
+                )
+            )
+            try await stage.sql("insert into public.likes values (1, \(person.id)), (1, \(ghost.id))")
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            let situation = try #require(try await stage.situation(request))
+            #expect(situation.code == .blockingRows)
+            #expect(situation.blockers?.map(\.name) == ["likes_once"])
+            #expect(try await stage.count("select from auth.sessions where user_id = \(person.id)") == 1)
+        }
+    }
+
     /// As tenants' tables have it: the tenant is a part of the key, and stays.
     @Test func aKeyOfWhichOnlyAPartIsSetToNullRefusesNothing() async throws {
         try await Stage.with { stage in
@@ -251,16 +276,55 @@ import Testing
         }
     }
 
-    @Test(arguments: ["cascade", "set null"]) func aTableThatCannotBePublishedIsNamed(_ rule: String) async throws {
-        try await Stage.with { stage in
-            try await stage.sql(
-                Statement(
-                    unsafeSQL: "create table public.posts (id int, author uuid references auth.users on delete \(rule))"
+    @Test(arguments: [
+        (["create table public.posts (id int, author uuid references auth.users on delete cascade)"], "for all tables"),
+        (
+            ["create table public.posts (id int, author uuid references auth.users on delete set null)"],
+            "for all tables"
+        ),
+        (
+            [
+                """
+                create table public.posts (
+                    id int primary key deferrable,
+                    author uuid references auth.users on delete cascade
                 )
-            )
+                """
+            ],
+            "for all tables"
+        ),
+        (
+            [
+                """
+                create table public.posts (
+                    id int not null constraint posts_id unique,
+                    author uuid references auth.users on delete cascade
+                )
+                """,
+                "alter table public.posts replica identity using index posts_id",
+                "alter table public.posts drop constraint posts_id",
+            ],
+            "for all tables"
+        ),
+        (
+            [
+                """
+                create table public.posts (
+                    id int primary key,
+                    author uuid references auth.users on delete cascade,
+                    is_public boolean default true
+                )
+                """
+            ],
+            "for table public.posts where (is_public)"
+        ),
+    ])
+    func aTableThatCannotBePublishedIsNamed(_ statements: [String], _ published: String) async throws {
+        try await Stage.with { stage in
+            for statement in statements { try await stage.sql(Statement(unsafeSQL: statement)) }
             let person = try await stage.fullAccount()
             try await stage.sql("insert into public.posts values (1, \(person.id))")
-            try await stage.sql("create publication everything for all tables")
+            try await stage.sql("create publication changes \(unsafeSQL: published)")
             let request = try await stage.request(person)
             try await stage.drive(request)
             let situation = try #require(try await stage.situation(request))

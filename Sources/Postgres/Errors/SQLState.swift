@@ -19,6 +19,8 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
 
         /// 08: the connection.
         static let connectionException = Class(rawValue: "08")
+        /// 23: a constraint does not hold.
+        package static let integrityConstraintViolation = Class(rawValue: "23")
         /// 53: out of memory, disk or connections.
         static let insufficientResources = Class(rawValue: "53")
     }
@@ -62,6 +64,8 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     package static let undefinedFunction = SQLState(rawValue: "42883")
     /// 42P01, undefined table.
     package static let undefinedTable = SQLState(rawValue: "42P01")
+    /// 42P10, invalid column reference.
+    package static let invalidColumnReference = SQLState(rawValue: "42P10")
     /// 42704, undefined object.
     package static let undefinedObject = SQLState(rawValue: "42704")
     /// 55000: among others, a delete from a table that is published without a replica identity.

@@ -164,8 +164,8 @@ package struct BlockerSearch: Sendable {
         switch state {
         case .foreignKeyViolation, .notNullViolation:
             return Blocker(table: table, name: error.diagnostics?.constraint, rows: nil, code: .blockingRows)
-        case .checkViolation where error.diagnostics?.constraint != nil:
-            let detail = "a check that rows without their account do not pass"
+        case _ where state.class == .integrityConstraintViolation && error.diagnostics?.constraint != nil:
+            let detail = "a constraint that rows without their account do not meet"
             return Blocker(
                 table: table,
                 name: error.diagnostics?.constraint,
@@ -175,7 +175,8 @@ package struct BlockerSearch: Sendable {
             )
         case .insufficientPrivilege where plan.triggers.isEmpty:
             return Blocker(table: table, name: nil, rows: nil, code: .missingRight)
-        case .objectNotInPrerequisiteState where !plan.unidentified.isEmpty:
+        case .objectNotInPrerequisiteState where !plan.unidentified.isEmpty,
+            .invalidColumnReference where !plan.unidentified.isEmpty:
             // The server names the table in its message alone.
             let tables = plan.unidentified.map(\.description).joined(separator: ", ")
             return Blocker(table: tables, name: nil, rows: nil, code: .unpublishable)

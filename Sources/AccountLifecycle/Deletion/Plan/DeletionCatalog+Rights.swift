@@ -16,15 +16,22 @@ extension DeletionCatalog {
             has_schema_privilege(n.oid, 'USAGE') and has_table_privilege(c.oid, 'DELETE'),
             row_security_active(c.oid),
             exists (select from pg_catalog.pg_publication as p where p.pubdelete or p.pubupdate)
-            and case c.relreplident
-                when 'n' then true
-                when 'd' then not exists (
+            and c.relreplident <> 'f'
+            and (
+                not exists (
                     select
                     from pg_catalog.pg_index as i
-                    where i.indrelid = c.oid and i.indisprimary
+                    where i.indrelid = c.oid
+                      and i.indisvalid
+                      and i.indimmediate
+                      and (i.indisreplident or (c.relreplident = 'd' and i.indisprimary))
                 )
-                else false
-            end
+                or exists (
+                    select
+                    from pg_catalog.pg_publication_rel as r
+                    where r.prrelid = c.oid and (r.prqual is not null or r.prattrs is not null)
+                )
+            )
         from pg_catalog.pg_class as c
         join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
         where c.relkind in ('r', 'p')

@@ -22,8 +22,9 @@ package struct DeletionCatalog: Sendable, Hashable {
         let mayDelete: Bool
         /// Whether row-level security applies to our role, so that rows may be there that it does not see.
         let hidesRows: Bool
-        /// Whether there are publications of changes and the table has nothing to tell its rows apart by: where it is
-        /// published, the server refuses every delete and update.
+        /// Whether there are publications of changes and the table has nothing to tell its rows apart by, or one publishes
+        /// some of its rows or columns by others than those: where it is published, the server refuses every delete and
+        /// update.
         var lacksIdentity = false
     }
 
