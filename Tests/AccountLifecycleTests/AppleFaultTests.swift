@@ -54,6 +54,27 @@ import Testing
         }
     }
 
+    /// Apple came back, and something else stood in the way for longer than Apple is waited for.
+    @Test func anOutageHasThePatienceOfItsOwn() async throws {
+        try await Stage.with { stage in
+            let request = try await stage.request(try await stage.fullAccount())
+            stage.sandbox.faults.set(.status(503), for: .appleToken)
+            try await stage.drive(request)
+            #expect(try await stage.state(request) == "waiting_for_apple")
+            stage.sandbox.faults.clearAll()
+            try await stage.refuseUntried("P0001")
+            try await stage.drive(request)
+            #expect(try await stage.situation(request)?.code == .refusingTrigger)
+            try await stage.sql("drop trigger refuse on public.profiles")
+            try await stage.sql(
+                "update accountctl.deletion_requests set apple_waiting_since = apple_waiting_since - interval '8 days'"
+            )
+            stage.sandbox.faults.set(.status(503), for: .appleToken)
+            try await stage.drive(request)
+            #expect(try await stage.state(request) == "waiting_for_apple")
+        }
+    }
+
     @Test func anOperatorMayProceedWithoutApple() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

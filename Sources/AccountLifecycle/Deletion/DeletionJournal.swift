@@ -87,6 +87,20 @@ struct DeletionJournal: Sendable {
         )
     }
 
+    /// Records that Apple can be used again for the request.
+    func endWaitForApple(on connection: isolated Connection) throws {
+        try write(
+            """
+            request as (
+                update accountctl.deletion_requests
+                set apple_waiting_since = null
+                where id = \(request) and exists (select from held)
+            )
+            """,
+            on: connection
+        )
+    }
+
     /// Makes changes that go by `held`, which has a row while the fence holds, in a transaction of their own.
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`, and nothing is written.

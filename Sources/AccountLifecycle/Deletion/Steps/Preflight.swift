@@ -173,6 +173,10 @@ extension DeletionRun {
         for clientID in clientIDs {
             if let situation = try await services.apple.trouble(with: clientID) { return situation }
         }
+        // Another outage is not to find the patience used up by this one.
+        if record.appleWaitingSince != nil {
+            try await services.pool.withConnection { try journal.endWaitForApple(on: $0) }
+        }
         return nil
     }
 
