@@ -116,6 +116,26 @@ import Testing
         }
     }
 
+    @Test func aTriggerOnFilesIsNamedWhereSomeGoAndNotAsked() async throws {
+        try await Stage.with { stage in
+            for statement in [
+                "create function public.unlink() returns trigger language plpgsql as $$ begin return old; end $$",
+                """
+                create trigger unlink before delete on storage.objects
+                for each row execute function public.unlink()
+                """,
+            ] as [Statement] { try await stage.sql(statement) }
+            let (person, other) = (try await stage.fullAccount(), try await stage.signUp("berta"))
+            for (one, names) in [(person, ["unlink"]), (other, [])] as [(Person, [String])] {
+                let preview = try await stage.pool.withConnection {
+                    try await DeletionPreview.read(one.id, policy: Stage.swift, asksTriggers: true, on: $0)
+                }
+                #expect(preview?.triggers.map(\.name) == names)
+                #expect(preview?.untried.map(\.description) == names.map { "storage.objects.\($0)" })
+            }
+        }
+    }
+
     /// They may be anybody's: the plan counts them, and very many stop the deletion.
     @Test func rowsThatGoWithFilesAreCountedBeforeAnythingIsTouched() async throws {
         try await Stage.with { stage in

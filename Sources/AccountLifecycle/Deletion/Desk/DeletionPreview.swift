@@ -108,6 +108,10 @@ package struct DeletionPreview: Sendable {
         } else {
             preview.untried = found.plan.questions
         }
+        // Those that run with files alone, as Storage's role: nothing of ours can ask them.
+        preview.untried += preview.triggers.filter { !found.plan.triggers.contains($0) }.map(
+            DeletionPlan.Question.trigger
+        )
         return preview
     }
 
@@ -126,13 +130,14 @@ package struct DeletionPreview: Sendable {
                 on: connection
             )[user] ?? .init()
         let going = found.objects.filter { policy.buckets.contains($0.bucket) }
+        let withFiles = plan.triggersWithFiles.filter { !$0.isOfStorage && !plan.triggers.contains($0) }
         let preview = DeletionPreview(
             user: user,
             tables: try tables(of: plan, user, going, on: connection),
             blockers: try BlockerSearch(plan, user: user).run(maximumRows: policy.maximumRows, on: connection)
                 + plan.blockers(ofDeleting: going, maximumRows: policy.maximumRows, on: connection),
             unindexed: plan.unindexed,
-            triggers: plan.triggers,
+            triggers: plan.triggers + (going.isEmpty ? [] : withFiles),
             buckets: buckets(of: found, policy),
             undecidedFiles: found.undecided,
             clientIDs: try connection.query(
