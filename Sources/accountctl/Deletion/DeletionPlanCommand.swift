@@ -18,8 +18,8 @@ struct DeletionPlanCommand: AccountctlCommand {
 
             With --ask-triggers the delete is done and rolled back, since only a trigger itself knows whether it refuses, and only the
             delete whether the rows that stay pass their checks; not where a trigger may reach outside the database (by http, dblink,
-            a foreign table or an untrusted language), which no rollback takes back, nor where rows, rights or numbers stand in the
-            way: those are named as not asked.
+            a foreign table or an untrusted language), which no rollback takes back, nor where Storage runs it with the account's files,
+            nor where rows, rights or numbers stand in the way: those are named as not asked.
 
             EXIT CODES
               0 nothing stands in the way; 3 no such account; 6 something does
