@@ -50,6 +50,24 @@ import Testing
         }
     }
 
+    /// As whoever likes a comment does: the delete waits for the row, and passes over what it has become.
+    @Test func oneThatSomebodyChangesMeanwhileGoesToo() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            try await makeTables(stage, for: [person])
+            try await grantDeletes(stage)
+            let request = try await stage.request(person)
+            let drive = try await stage.admin.withTransaction { other in
+                try other.execute("update public.comments set post = post")
+                let drive = Task { try await stage.drive(request) }
+                try await other.waitUntilSomebodyIsBlocked()
+                return drive
+            }
+            #expect(try await drive.value == .ended(.verified))
+            #expect(try await stage.count("select from public.comments") == 0)
+        }
+    }
+
     /// As one that counts comments.
     @Test func aTriggerThatChangesTheProfileRefusesNothing() async throws {
         try await Stage.with { stage in

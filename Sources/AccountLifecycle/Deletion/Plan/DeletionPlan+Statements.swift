@@ -7,8 +7,8 @@ import Postgres
 #endif
 
 extension DeletionPlan {
-    /// The statements that delete an account and its own profile with all that cascades, in order; the last deletes the
-    /// account.
+    /// The statements that delete what goes before an account, in order: its own profile with all that cascades, and rows
+    /// that would refuse.
     ///
     /// The profile goes before the account, so that it does not matter how its keys are declared. Rows that go along, and
     /// refer to others which do by a key that does not let these go, go before them: the server checks such a key as soon
@@ -17,12 +17,12 @@ extension DeletionPlan {
     ///
     /// Only those that refer to each other go in one statement: a trigger of a row that a statement deletes must not
     /// touch another row of the same, as one of a post does that deletes its comments.
-    func deleting(_ user: UUID) -> [Statement] {
+    func deletingBeforehand(_ user: UUID) -> [Statement] {
         var statements = goingBeforehand.map { group in Self.inOne(group.flatMap { deletes(of: $0, user: user) }) }
         if let profile = deletingProfile(of: user), !goingBeforehand.joined().contains(where: isProfiles) {
             statements.append(profile)
         }
-        return statements + ["delete from auth.users where id = \(user)"]
+        return statements
     }
 
     private func isProfiles(_ part: Part) -> Bool { part.table == profiles?.table }

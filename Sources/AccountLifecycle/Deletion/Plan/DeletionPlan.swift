@@ -50,7 +50,7 @@ package struct DeletionPlan: Sendable, Hashable {
     package let refusing: [ForeignKey]
     /// Those of the tables whose rows go along, and refer to others that do by a key that does not let these go.
     ///
-    /// In the order of ``deleting(_:)``; together where they refer to each other.
+    /// In the order of ``deletingBeforehand(_:)``; together where they refer to each other.
     let goingBeforehand: [[Part]]
     /// The tables that lose rows with the files of Storage, and by which keys.
     let goingWithFiles: CascadeReach
