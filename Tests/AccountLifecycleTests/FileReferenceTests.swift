@@ -116,6 +116,24 @@ import Testing
         }
     }
 
+    /// Rows that came since the preflight, too many of them, have nothing to do with it.
+    @Test func whatStorageFailsAtIsNotLaidToRowsThatGoAlong() async throws {
+        try await Stage.with { stage in
+            try await stage.sql("create table public.likes (file uuid references storage.objects on delete cascade)")
+            let person = try await stage.fullAccount()
+            let like: Statement = "insert into public.likes select id from storage.objects, generate_series(1, 4)"
+            for statement in [like, "analyze public.likes", "delete from public.likes"] {
+                try await stage.sql(statement)
+            }
+            var policy = Stage.swift
+            policy.maximumRows = 11
+            let request = try await stage.request(person)
+            stage.sandbox.faults.set(.status(503), for: .storageDeleteMany)
+            try await stage.drive(request, policy, once: .before(.deleteAvatars)) { try await stage.sql(like) }
+            #expect(try await stage.situation(request)?.code == .storageUnusable)
+        }
+    }
+
     @Test func aTriggerOnFilesIsNamedWhereSomeGoAndNotAsked() async throws {
         try await Stage.with { stage in
             for statement in [

@@ -41,8 +41,9 @@ extension DeletionRun {
                     let asked = deletion.asked.sorted().map { StoredObject(bucket: bucket, target: $0) }
                     if trouble == nil { try await services.probe(.middle(.deleteAvatars)) }
                     let left = try await countDeleted(asked)
-                    // Rows that came since the preflight: Storage calls its refusal an invalid request.
-                    if left > 0, let references = try await lookForReferences(to: asked) {
+                    // Rows that came since the preflight: Storage calls its refusal an invalid request. However many go
+                    // along, they keep it from nothing.
+                    if left > 0, let references = try await lookForReferences(to: asked, maximumRows: .max) {
                         return .stopped(.blocked, references, lookAgainAfter: DeletionMachine.lookAgainAfter)
                     }
                     if let trouble { return .failed(trouble) }

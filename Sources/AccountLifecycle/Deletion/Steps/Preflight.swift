@@ -135,7 +135,11 @@ extension DeletionRun {
         if let situation = undecidedBuckets(among: found) ?? Situation.undecided(files: found.undecided) {
             return situation
         }
-        if let situation = try await lookForReferences(to: objectsToDelete(among: found)) { return situation }
+        let references = try await lookForReferences(
+            to: objectsToDelete(among: found),
+            maximumRows: services.policy.maximumRows
+        )
+        if let references { return references }
         // Without objects, too, it is asked after the lock-out whether it lists any; where there is no Storage it is
         // not.
         guard services.storage.isConfigured || !buckets.isDisjoint(with: services.policy.buckets) else { return nil }
@@ -143,7 +147,7 @@ extension DeletionRun {
     }
 
     /// What refers to files that are to go, and does not let them, or goes with them in too great a number.
-    func lookForReferences(to objects: [StoredObject]) async throws -> Situation? {
+    func lookForReferences(to objects: [StoredObject], maximumRows: Int) async throws -> Situation? {
         let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0) }
         guard plan.isAboutFiles, !objects.isEmpty else { return nil }
         let blockers = try await patiently { deadline in
@@ -151,7 +155,7 @@ extension DeletionRun {
                 try AccountRows.allow(deadline, on: connection)
                 return try plan.blockers(
                     ofDeleting: objects,
-                    maximumRows: services.policy.maximumRows,
+                    maximumRows: maximumRows,
                     deadline: deadline,
                     on: connection
                 )
