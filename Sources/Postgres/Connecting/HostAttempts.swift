@@ -11,7 +11,7 @@ struct HostAttempts {
     private let hostTimeout: Duration?
 
     init(_ inForce: [String: String]) {
-        // As with libpq, a time for each host; none or zero means as long as it takes.
+        // A time for each host, as with libpq. Where none is set, or zero, the usual one counts, for all of them.
         hostTimeout = inForce["connect_timeout"].flatMap { Int($0) }.flatMap { $0 > 0 ? .seconds($0) : nil }
         let hosts = Self.parts(inForce["host"])
         let addresses = Self.parts(inForce["hostaddr"])
