@@ -3,7 +3,7 @@ package import Postgres
 extension MigrationEngine {
     /// What a migration would meet half-way, when those before it are applied and stay.
     func refuse(_ plan: MigrationPlan, on connection: isolated Connection) async throws {
-        if !plan.pending.isEmpty { try checkOwner(on: connection) }
+        try checkSchema(for: plan, on: connection)
         let items = try await AdoptionPlan.pending(Set(plan.pending.map(\.number)), nil, on: connection)
         let reasons = items.filter(\.decision.isRefusal).compactMap(\.decision.reason)
         guard let first = reasons.first else { return }
@@ -14,12 +14,19 @@ extension MigrationEngine {
         )
     }
 
+    /// Refuses to apply anything to a schema that is not this program's own work.
+    ///
+    /// - Throws: ``MigrationError`` `refused`; `PostgresError`.
+    package func checkSchema(for plan: MigrationPlan, on connection: isolated Connection) throws {
+        guard !plan.pending.isEmpty else { return }
+        try checkOwner(on: connection)
+        if plan.items.allSatisfy({ $0.applied == nil }) { try checkHistory(on: connection) }
+    }
+
     /// Refuses a role that the schema does not belong to: what a migration makes belongs to the role that runs it.
     ///
     /// Neither the workers nor the functions that the app calls could use it then, and no check would tell.
-    ///
-    /// - Throws: ``MigrationError`` `refused`; `PostgresError`.
-    package func checkOwner(on connection: isolated Connection) throws {
+    private func checkOwner(on connection: isolated Connection) throws {
         let other = try connection.first(
             """
             select pg_get_userbyid(relowner)::text, current_user::text
@@ -34,6 +41,17 @@ extension MigrationEngine {
             .refused,
             "nothing was changed: the schema accountctl belongs to the role \(owner), and this is \(role)",
             hint: "Connect as \(owner): what \(role) made could not be used by the workers and the app's functions."
+        )
+    }
+
+    /// Refuses a schema without a history: a copy of its structure lacks the rows that migrations write.
+    private func checkHistory(on connection: isolated Connection) throws {
+        guard try connection.one("select to_regclass('accountctl.settings') is not null", as: Bool.self) else { return }
+        throw MigrationError(
+            .refused,
+            "nothing was changed: the schema accountctl is there without its history",
+            hint: "If supabase db pull or db diff wrote it into your own migrations, take it out of them and make this "
+                + "database anew. In a restored one accountctl.migrations, migration_bundles and catalog_snapshot are missing."
         )
     }
 }

@@ -130,6 +130,22 @@ struct MigrateProcessTests {
         }
     }
 
+    /// A database that is made by migrations of one's own, into which `supabase db pull` copied the structure.
+    @Test("A schema without its history is refused as that, not for the objects in it")
+    func withoutHistory() async throws {
+        try await TestDatabase.withPlatform { database in
+            let first = try await AccountctlProcess.run("migrate", "up", environment: database.variables)
+            #expect(first.status == 0, "\(first.errors)")
+            try await database.psql(
+                "truncate accountctl.migrations, accountctl.migration_bundles, accountctl.catalog_snapshot"
+            )
+            for act in ["plan", "up"] {
+                let result = try await AccountctlProcess.run("migrate", act, environment: database.variables)
+                #expect(result.status == 6 && result.errors.contains("without its history"), "\(act): \(result)")
+            }
+        }
+    }
+
     @Test("A plan changes nothing, and drift is told by the exit code")
     func planAndDrift() async throws {
         try await TestDatabase.withPlatform { database in

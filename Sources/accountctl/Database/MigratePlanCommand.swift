@@ -44,7 +44,7 @@ struct MigratePlanCommand: AccountctlCommand {
             connection in
             let plan = try engine.plan(bundles: options.bundles(of: engine.set), on: connection)
             let pending = Set(plan.pending.map(\.number))
-            if !pending.isEmpty { try engine.checkOwner(on: connection) }
+            try engine.checkSchema(for: plan, on: connection)
             let platform = try PlatformLocks.read(on: connection)
             let locks = Dictionary(
                 uniqueKeysWithValues: engine.set.migrations.filter { pending.contains($0.number) }

@@ -3,7 +3,7 @@ import Terminal
 
 extension DatabaseDoctor {
     /// What of the schema belongs to a role whose rights the schema's owner does not have, as where two roles migrated
-    /// before ``MigrationEngine/checkOwner(on:)`` came.
+    /// before ``MigrationEngine/checkSchema(for:on:)`` came.
     ///
     /// Sequences of columns go with their tables. Days of the history belong to whoever works; the schema's owner may
     /// drop them all the same.
