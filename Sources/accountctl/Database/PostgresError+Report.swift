@@ -12,8 +12,14 @@ extension PostgresError: ReportableError {
                 .temporary,
                 "the connection broke during the commit: look whether the change is there before repeating it"
             )
-        case .configuration, .tlsRequired:
+        case .configuration:
             return ErrorReport(.usage, "the connection string is not right: \(reason ?? description)")
+        case .tlsRequired:
+            return ErrorReport(
+                .usage,
+                "the server takes no TLS: \(reason ?? description)",
+                hint: "Switch TLS on there; sslmode=disable goes without, where nobody else is in that network."
+            )
         case .server:
             if sqlState.map(Self.isRefusal) == true {
                 return ErrorReport(
