@@ -70,7 +70,13 @@ extension PostgresError: ReportableError {
             )
         }
         guard let state = sqlState, let message = diagnostics?.message else {
-            return ErrorReport(.temporary, "cannot reach the database: \(reason ?? description)", hint: place)
+            let said = reason ?? description
+            let isDirect = said.contains("\"db.") && said.contains(".supabase.co\"")
+            return ErrorReport(
+                .temporary,
+                "cannot reach the database: \(said)",
+                hint: isDirect ? Self.directHint : place
+            )
         }
         if Self.isRefusal(state) {
             return ErrorReport(
@@ -86,6 +92,10 @@ extension PostgresError: ReportableError {
             ? ErrorReport(.temporary, "the database takes no connection now: \(message)")
             : ErrorReport(.failure, "the database refuses the connection: \(message)", hint: place)
     }
+
+    private static let directHint =
+        "A project's own host has IPv6 alone, unless IPv4 was bought for it: elsewhere use the session pooler, port 5432, "
+        + "as the project's Connect shows it."
 
     private static let roleHint =
         "The role comes from the connection string or PGUSER, its password from database.password_file, PGPASSWORD or "

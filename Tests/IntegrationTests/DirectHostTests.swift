@@ -1,0 +1,24 @@
+import Testing
+
+@testable import Postgres
+@testable import accountctl
+
+@Suite("A project's own host, which many networks have no way to")
+struct DirectHostTests {
+    @Test(
+        "Who cannot reach it is told of the pooler",
+        arguments: [
+            ("db.abcdefghijklmnopqrst.supabase.co", true), ("aws-0-eu-west-1.pooler.supabase.com", false),
+            ("localhost", false),
+        ]
+    )
+    func unreachable(host: String, isDirect: Bool) {
+        let error = PostgresError(
+            .connectionFailed,
+            reason: "connection to server at \"\(host)\" (2001:db8::1), port 5432 failed: Network is unreachable",
+            connectionUsable: false
+        )
+        let report = error.report
+        #expect(report.status == .temporary && report.hint?.contains("IPv6 alone") == isDirect, "\(report)")
+    }
+}
