@@ -60,7 +60,10 @@ package struct DatabaseSettings: Sendable {
                 stopsNothing: true
             )
         }
-        isElsewhere = connection.leadsElsewhere(environmentHost: reader.connectionVariable("PGHOST"))
+        isElsewhere = connection.leadsElsewhere(
+            environmentHost: reader.connectionVariable("PGHOST"),
+            environmentService: reader.connectionVariable("PGSERVICE")
+        )
         let named = connection.parameters
         project = ProjectReference.ofDatabase(
             user: named["user"] ?? reader.connectionVariable("PGUSER"),

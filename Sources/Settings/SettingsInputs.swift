@@ -95,7 +95,7 @@ package struct SettingsInputs: Sendable {
         self.problems = problems
         self.readFile = readFile
         self.values = values
-        connectionVariables = variables.filter { $0.key == "PGUSER" || $0.key == "PGHOST" }
+        connectionVariables = variables.filter { ["PGUSER", "PGHOST", "PGSERVICE"].contains($0.key) }
         self.variables = Dictionary(
             uniqueKeysWithValues: variables.filter { $0.key.hasPrefix(Self.prefix) }
                 .map { ($0.key, RawSetting(text: $0.value, source: .variable($0.key))) }

@@ -283,6 +283,10 @@ struct SettingsTests {
         let elsewhere = "[database]\nurl = host=db.example.com user=postgres\n"
         #expect(told(elsewhere) == ["environment"])
         #expect(told("", ["PGHOST": "db.example.com"]) == ["environment"])
+        // Where a service leads is not known.
+        #expect(told("[database]\nurl = service=live\n") == ["environment"])
+        #expect(told("", ["PGSERVICE": "live"]) == ["environment"])
+        #expect(told("[database]\nurl = service=live host=localhost\n").isEmpty)
         for said in ["environment = staging\n", "production = no\n"] { #expect(told(said + elsewhere).isEmpty) }
         for host in ["127.0.0.1", "/run/postgresql"] {
             #expect(told("database.url = host=\(host)", ["PGHOST": "db.example.com"]).isEmpty)

@@ -20,8 +20,13 @@ extension ConnectionConfiguration: CustomStringConvertible {
     }
 
     /// Whether what the connection string names, or else the environment's host, is another machine.
-    package func leadsElsewhere(environmentHost: String?) -> Bool {
-        TLSRule.leadsElsewhere(parameters.merging(environmentHost.map { ["host": $0] } ?? [:]) { own, _ in own })
+    ///
+    /// What a service names is in a file that is not read here; it counts as another machine.
+    package func leadsElsewhere(environmentHost: String?, environmentService: String?) -> Bool {
+        let named = parameters
+        let service = named["service"] ?? environmentService
+        if named["host"] == nil, named["hostaddr"] == nil, service != nil { return true }
+        return TLSRule.leadsElsewhere(named.merging(environmentHost.map { ["host": $0] } ?? [:]) { own, _ in own })
     }
 
     /// Whether the connection string holds a password; one that libpq cannot read may.
