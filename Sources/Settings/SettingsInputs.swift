@@ -44,6 +44,8 @@ package struct SettingsInputs: Sendable {
         _ environment: String?,
         _ readFile: (@Sendable (String) throws -> String)?
     ) {
+        // As in a file. A variable that is made of one, as of a secret of Kubernetes, often ends so.
+        let variables = variables.mapValues { $0.trimmingLineEnds() }
         file = parsed
         let own = parsed?.values["environment"]?.text
         let chosen =

@@ -65,13 +65,11 @@ package struct SettingsReader {
         let form = "a path, or - for standard input"
         if let direct, case .variable = direct.source {
             declare(fileKey, form, nil, help, isSecret: true, nil, direct.source)
-            // As in a file, where a line end belongs to none.
-            let text = direct.text.trimmingLineEnds()
-            guard !text.isEmpty else {
+            guard !direct.text.isEmpty else {
                 report(key, direct.source, "is empty: set it, or leave it out", stopsNothing: !isNeeded)
                 return nil
             }
-            return Secret(text)
+            return Secret(direct.text)
         }
         let shown = named.map { $0.text == "-" || PathText.isPath($0.text) ? $0.text : "(set)" }
         declare(fileKey, form, nil, help, isSecret: true, shown, named?.source)
@@ -225,12 +223,5 @@ package struct SettingsReader {
         stopsNothing: Bool = false
     ) {
         problems.append(SettingsProblem(key: key, source: source, message: message, stopsNothing: stopsNothing))
-    }
-}
-
-extension String {
-    fileprivate func trimmingLineEnds() -> String {
-        guard let last = lastIndex(where: { !$0.isNewline }) else { return "" }
-        return String(self[...last])
     }
 }

@@ -23,6 +23,13 @@ struct SettingsValueTests {
         #expect(settings.deletion.grace == .seconds(7200))
     }
 
+    @Test("A line end belongs to no value of a variable, which may be made of a file")
+    func lineEnds() throws {
+        let variables = ["ACCOUNTCTL_DATABASE_URL": "postgresql:///app\n", "ACCOUNTCTL_DELETION_GRACE": "2h\r\n"]
+        let settings = try Settings(inputs(variables: variables))
+        #expect(settings.database.url == "postgresql:///app" && settings.deletion.grace == .seconds(7200))
+    }
+
     @Test("Comments, quotes and blanks in values")
     func values() throws {
         let file = """
