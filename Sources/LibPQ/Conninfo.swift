@@ -37,6 +37,10 @@ package struct Conninfo: Sendable {
     ///   or a database.
     package init(_ text: String) throws(ConninfoError) {
         let uri = ConninfoURI(text)
+        // No keyword has these characters in it.
+        if uri == nil, text.utf8.prefix(while: { $0 != UInt8(ascii: "=") }).contains("://".utf8) {
+            throw ConninfoError.otherScheme
+        }
         var message: UnsafeMutablePointer<CChar>?
         guard let options = unsafe PQconninfoParse(text, &message) else {
             defer { unsafe PQfreemem(message) }

@@ -13,6 +13,9 @@ package struct ConninfoError: Error {
     /// A URI of which a part of the password would be taken for a host, a port or a database.
     static let misread = ConninfoError(message: "the URI has an @ too many or a port that is no number: " + advice)
 
+    /// A URI that another program takes, or of something else.
+    static let otherScheme = ConninfoError(message: "a connection URI begins with postgresql:// or postgres://")
+
     /// What libpq says, which quotes the part that it did not understand: that is left out.
     ///
     /// A keyword that it does not know, which may be misspelt or another program's, is named where it cannot be a part of

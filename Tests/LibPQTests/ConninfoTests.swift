@@ -56,6 +56,14 @@ import Testing
         #expect(cut.message == #"missing "=" after …"#)
     }
 
+    @Test(arguments: [
+        "https://abc.supabase.co", "jdbc:postgresql://db/app?user=a", "postgresql+asyncpg://a:hush@db/app",
+    ])
+    func aURIOfSomethingElseIsToldFromOne(text: String) throws {
+        let error = try #require(throws: ConninfoError.self) { try Conninfo(text) }
+        #expect(error.message == "a connection URI begins with postgresql:// or postgres://")
+    }
+
     /// As Prisma has them, and so Supabase's page for it.
     @Test func aParameterOfAnotherProgramIsNamed() throws {
         let text = "postgresql://postgres:hush@db:6543/postgres?pgbouncer=true&connection_limit=1"
