@@ -1,7 +1,8 @@
 import Synchronization
-@testable import Postgres
 import TestSupport
 import Testing
+
+@testable import Postgres
 
 @Suite(.timeLimit(.minutes(5))) struct ListenerTests {
     @Test func hearsNotificationsAndComesBackAfterALoss() async throws {
@@ -23,15 +24,16 @@ import Testing
                 try await database.psql(
                     "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%' and datname = current_database()"
                 )
-                var wasLost = false
+                var loss: PostgresError?
                 loop: while let event = await events.next() {
                     switch event {
-                    case .lost: wasLost = true
+                    case .lost(let error): loss = loss ?? error
                     case .listening: break loop
                     case .notification, .unavailable: Issue.record("unexpected \(event)")
                     }
                 }
-                #expect(wasLost)
+                // As the server told.
+                #expect(loss?.sqlState == .adminShutdown)
                 try await database.psql("notify jobs, 'two'")
                 event = await events.next()
                 #expect(notification(event) == Notification(channel: "jobs", payload: "two"))

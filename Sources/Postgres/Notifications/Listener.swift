@@ -102,6 +102,7 @@ package enum Listener {
                     try Task.checkCancellation()
                     return PostgresError(
                         .connectionLost,
+                        diagnostics: connection.lastWord,
                         reason: "the listening connection was lost",
                         connectionUsable: false
                     )
