@@ -1,7 +1,8 @@
-@testable import AccountLifecycle
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import AccountLifecycle
 
 @Suite(.timeLimit(.minutes(5))) struct CoalescerTests {
     /// Work that waits until it is let go, and remembers what it was given.

@@ -1,7 +1,8 @@
-@testable import AccountLifecycle
 import Foundation
 import Postgres
 import Testing
+
+@testable import AccountLifecycle
 
 @Suite struct DeletionPlanTests {
     private let user = UUID()
