@@ -6,21 +6,8 @@ import Testing
 struct HashKeyTests {
     @Test("of another name is told wherever an account would be said never to have been")
     func otherName() async throws {
-        try await ErasureSite.with(accounts: 0) { site in
-            let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
-            let living = try await site.database.psql("select id from auth.users where email = 'stays3@example.com'")
-            let path = FileManager.default.temporaryDirectory.appendingPathComponent("other-\(UUID().uuidString)")
-            try SecretFile.write(try await AccountctlProcess.run("keys", "new", "hash-2").output, to: path)
-            defer { try? FileManager.default.removeItem(at: path) }
-            @Sendable func run(_ words: [String], other: Bool = true) async throws -> AccountctlProcess.Result {
-                let own = other ? ["ACCOUNTCTL_KEYS_HASH_FILE": path.path] : [:]
-                return try await AccountctlProcess(words, environment: site.variables.merging(own) { $1 }).result()
-            }
-            let erased = try await run(
-                ["deletion", "rehearse", account, "--confirm=\(account)", "--no-input"],
-                other: false
-            )
-            #expect(erased.status == 0, "\(erased.errors)")
+        try await OtherKeySite.with(keyNamed: "hash-2") { other in
+            let (site, account, living) = (other.site, other.account, other.living)
             for isOld in [true, false] {
                 if isOld {
                     try await site.database.psql(
@@ -28,17 +15,17 @@ struct HashKeyTests {
                     )
                 }
                 for words in [["user", "find", account], ["user", "show", account], ["deletion", "show", account]] {
-                    let none = try await run(words)
+                    let none = try await other.run(words)
                     #expect(none.status == 3, "\(words): \(none)")
                     #expect(!none.errors.contains("none was erased"), "\(words): \(none)")
                     #expect(none.errors.contains(#"under the hash key "hash""#), "\(words): \(none)")
                 }
                 if isOld { try await site.database.psql("insert into accountctl.hash_key_canaries table public.kept") }
             }
-            let row = try await run(["user", "find", account, "--tsv", "state"])
+            let row = try await other.run(["user", "find", account, "--tsv", "state"])
             #expect(row.output == "unknown\n", "\(row)")
             // Whoever is found by its row needs no hash.
-            #expect(try await run(["user", "find", living]).status == 0)
+            #expect(try await other.run(["user", "find", living]).status == 0)
             // No act that means something else makes it known, and a worker refuses it before one and after.
             let rows =
                 "select (select count(*) from accountctl.hash_key_canaries), (select count(*) from accountctl.operator_log)"
@@ -48,7 +35,7 @@ struct HashKeyTests {
                 (["deletion", "resume", "--all", "--confirm=all", "--no-input"], 6), (["worker", "--until-idle"], 5),
             ]
             for (words, status) in refused {
-                let early = try await run(words)
+                let early = try await other.run(words)
                 #expect(early.status == status && early.errors.contains("was never used here"), "\(words): \(early)")
                 #expect(early.errors.contains("accountctl deletion pause --all"), "\(words): \(early)")
                 #expect(try await site.database.psql(rows) == before, "\(words)")
@@ -58,40 +45,27 @@ struct HashKeyTests {
                 ["deletion", "pause", "--all"], ["deletion", "resume", "--all", "--confirm=all", "--no-input"],
                 ["user", "sign-out", living],
             ] {
-                let done = try await run(words)
+                let done = try await other.run(words)
                 #expect(done.status == 0, "\(words): \(done)")
             }
             let last = try await site.database.psql("select max(id) from accountctl.operator_log")
             for (line, user, status) in [(last, living, 0), (last, account, 5), ("1", account, Int32(7))] {
-                let shown = try await run(["audit", "show", line, "--user", user, "--json", "is_about_user"])
+                let shown = try await other.run(["audit", "show", line, "--user", user, "--json", "is_about_user"])
                 #expect(shown.status == status && shown.output.contains("null") == (status == 7), "\(shown)")
                 #expect(shown.errors.contains(#"under the hash key "hash""#) == (status == 7), "\(shown)")
             }
-            let worker = try await run(["worker", "--until-idle"])
+            let worker = try await other.run(["worker", "--until-idle"])
             #expect(worker.status == 0 && !worker.errors.contains("was never used here"), "\(worker.errors)")
-            let none = try await run(["user", "find", account])
+            let none = try await other.run(["user", "find", account])
             #expect(none.errors.contains(#"under the hash key "hash""#), "\(none)")
-            #expect(try await run(["user", "find", account], other: false).errors.contains("was erased on"))
+            #expect(try await other.runWithSitesKey(["user", "find", account]).errors.contains("was erased on"))
         }
     }
 
     @Test("is noticed by whatever hashes, with canaries and, in a database older than these, by its receipts")
     func noticed() async throws {
-        try await ErasureSite.with(accounts: 0) { site in
-            let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
-            let living = try await site.database.psql("select id from auth.users where email = 'stays3@example.com'")
-            let path = FileManager.default.temporaryDirectory.appendingPathComponent("other-\(UUID().uuidString)")
-            try SecretFile.write(try await AccountctlProcess.run("keys", "new", "hash").output, to: path)
-            defer { try? FileManager.default.removeItem(at: path) }
-            func run(_ words: [String], other: Bool = true) async throws -> AccountctlProcess.Result {
-                let own = other ? ["ACCOUNTCTL_KEYS_HASH_FILE": path.path] : [:]
-                return try await AccountctlProcess(words, environment: site.variables.merging(own) { $1 }).result()
-            }
-            let erased = try await run(
-                ["deletion", "rehearse", account, "--confirm=\(account)", "--no-input"],
-                other: false
-            )
-            #expect(erased.status == 0, "\(erased.errors)")
+        try await OtherKeySite.with(keyNamed: "hash") { other in
+            let (site, account, living) = (other.site, other.account, other.living)
             let number = try await site.database.psql("select number from accountctl.deletion_receipts")
             let stored = "select key_id, octet_length(canary) from accountctl.hash_key_canaries"
             #expect(try await site.database.psql(stored) == "hash|32")
@@ -103,23 +77,23 @@ struct HashKeyTests {
                     ["user", "sign-out", living], ["deletion", "request", living, "--confirm=\(living)"],
                     ["deletion", "show", account], ["worker", "--until-idle"],
                 ] {
-                    let refused = try await run(words)
+                    let refused = try await other.run(words)
                     #expect(refused.status == 5, "\(words): \(refused.errors)")
                     #expect(
                         refused.errors.contains("\"hash\" is not the hash key that was used here"),
                         "\(refused.errors)"
                     )
                 }
-                let receipt = try await run(["deletion", "receipt", number])
+                let receipt = try await other.run(["deletion", "receipt", number])
                 #expect(receipt.status == 7 && receipt.output.contains("unchecked"), "\(receipt.output)")
                 #expect(receipt.errors.contains("is not the hash key that was used here"))
                 // Who asks for what no hash is needed for is answered.
-                #expect(try await run(["user", "find", "stays3@example.com"]).status == 0)
+                #expect(try await other.run(["user", "find", "stays3@example.com"]).status == 0)
                 #expect(try await site.database.psql("select count(*) from accountctl.deletion_requests") == "1")
             }
-            let right = try await run(["deletion", "receipt", account], other: false)
+            let right = try await other.runWithSitesKey(["deletion", "receipt", account])
             #expect(right.output.contains("intact"), "\(right.errors)")
-            #expect(try await run(["user", "find", account], other: false).errors.contains("was erased on"))
+            #expect(try await other.runWithSitesKey(["user", "find", account]).errors.contains("was erased on"))
         }
     }
 
