@@ -28,6 +28,15 @@ struct ClientSecretPushTests {
         ).result()
     }
 
+    private func push(
+        _ program: AppleProgram,
+        copyTo path: String,
+        _ settings: [String: String]
+    ) async throws -> AccountctlProcess.Result {
+        let project = program.sandbox.project.reference
+        return try await push(program, Self.web, "--confirm", project, "--copy", path, environment: settings)
+    }
+
     @Test("A new secret is put where Supabase keeps it, after a look, a question and nothing else")
     func pushes() async throws {
         try await AppleProgram.with { program in
@@ -58,15 +67,7 @@ struct ClientSecretPushTests {
             #expect(project.settings.secret == nil)
 
             let copy = try program.secretFile("copy", "old")
-            let done = try await push(
-                program,
-                Self.web,
-                "--confirm",
-                project.reference,
-                "--copy",
-                copy,
-                environment: settings
-            )
+            let done = try await push(program, copyTo: copy, settings)
             #expect(done.status == 0, "\(done.errors)")
             let secret = try #require(project.settings.secret)
             #expect(try String(contentsOfFile: copy, encoding: .utf8) == secret + "\n")
@@ -92,15 +93,7 @@ struct ClientSecretPushTests {
             let link = copy + ".link"
             #expect(symlink(copy, link) == 0)
             for path in [copy, link] {
-                let done = try await push(
-                    program,
-                    Self.web,
-                    "--confirm",
-                    project.reference,
-                    "--copy",
-                    path,
-                    environment: settings
-                )
+                let done = try await push(program, copyTo: path, settings)
                 #expect(done.status == 0, "\(done.errors)")
                 let secret = try #require(project.settings.secret)
                 #expect(try String(contentsOfFile: copy, encoding: .utf8) == secret + "\n")
@@ -110,15 +103,7 @@ struct ClientSecretPushTests {
                 #expect(lstat(link, &found) == 0 && found.st_mode & S_IFMT == S_IFLNK)
             }
             let new = copy + ".first"
-            let done = try await push(
-                program,
-                Self.web,
-                "--confirm",
-                project.reference,
-                "--copy",
-                new,
-                environment: settings
-            )
+            let done = try await push(program, copyTo: new, settings)
             #expect(done.status == 0, "\(done.errors)")
             #expect(done.errors.contains("\(new) is new"), "\(done.errors)")
             var found = stat()
@@ -134,15 +119,7 @@ struct ClientSecretPushTests {
             let folder = try program.secretFile("file", "x") + ".d"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
             for path in [folder, folder + "/none/copy"] {
-                let refused = try await push(
-                    program,
-                    Self.web,
-                    "--confirm",
-                    project.reference,
-                    "--copy",
-                    path,
-                    environment: settings
-                )
+                let refused = try await push(program, copyTo: path, settings)
                 #expect(refused.status != 0)
                 #expect(project.settings.secret == nil)
             }
