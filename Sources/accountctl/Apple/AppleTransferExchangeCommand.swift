@@ -8,9 +8,7 @@ struct AppleTransferExchangeCommand: AccountctlCommand {
         commandName: "exchange",
         abstract: "As the recipient, ask who every user is in the new team.",
         discussion: """
-            Apple says of a person who revoked what it says of everybody where the request is wrong. So refusals are recorded only
-            where the run names somebody, or somebody is named who was before, or whose credential lived last. Where it names none of
-            these, or refuses many in a row, the run stops and records nothing about them, unless --retry-refused is given. With the sending team in the settings nobody is asked about.
+            \(TransferRateOptions.aboutRefusals) With the sending team in the settings nobody is asked about.
 
             EXIT CODES
               0 everybody who has a transfer identifier is known or cannot be moved, with a warning where users have none; 2 the

@@ -8,11 +8,9 @@ struct AppleTransferGenerateCommand: AccountctlCommand {
         commandName: "generate",
         abstract: "As the sending team, get a transfer identifier for every user.",
         discussion: """
-            Apple says of a person who revoked what it says of everybody where the request is wrong. So refusals are recorded only
-            where the run names somebody, or somebody is named who was before, or whose credential lived last. Where it names none of
-            these, or refuses many in a row, the run stops and records nothing about them, unless --retry-refused is given. Users of other teams' apps, whom Apple refuses, are recorded and
-            skipped; as long as nobody was named, each start begins with others. With the recipient's team in the settings nobody is
-            asked about.
+            \(TransferRateOptions.aboutRefusals) Users of other teams' apps, whom Apple refuses, are
+            recorded and skipped; as long as nobody was named, each start begins with others. With the recipient's team in the settings
+            nobody is asked about.
 
             EXIT CODES
               0 every user has one or cannot be moved; 2 --team is the configured team, which is to be the sending one; 75 stopped

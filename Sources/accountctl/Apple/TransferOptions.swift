@@ -37,6 +37,13 @@ struct TransferStepOptions: ParsableArguments {
 
 /// How fast Apple is asked, and about whom.
 struct TransferRateOptions: ParsableArguments {
+    /// When a refusal of Apple's is recorded, for help.
+    static let aboutRefusals = """
+        Apple says of a person who revoked what it says of everybody where the request is wrong. So refusals are recorded only \
+        where the run names somebody, or somebody is named who was before, or whose credential lived last. Where it names none \
+        of these, or refuses many in a row, the run stops and records nothing about them, unless --retry-refused is given.
+        """
+
     @Option(name: .long, help: ArgumentHelp("At most so many calls a second.", valueName: "calls"))
     var rate = 10.0
 

@@ -31,8 +31,8 @@ struct UserExportCommand: AccountctlCommand {
             The file is readable to its owner only, and is there whole or not at all. That it was written is recorded.
 
             EXIT CODES
-              0 written; 1 a file became somebody else's while it was read; 2 the file is there already, or a setting of Storage is wrong; 3 no such account; 4 some table cannot be
-              read, or Storage refuses the key; 75 Storage is away
+              0 written; 1 a file became somebody else's while it was read; 2 the file is there already, or a setting of Storage
+              is wrong; 3 no such account; 4 some table cannot be read, or Storage refuses the key; 75 Storage is away
 
             EXAMPLES
               accountctl user export anna@example.com --output anna.tar --reason "access request" --ticket 4711

@@ -16,10 +16,10 @@ struct UserFindCommand: AccountctlCommand {
         abstract: "Find accounts by anything one was told.",
         discussion: """
             Recognises a user id in any spelling, an e-mail address in any case (Apple's relay addresses too), a phone number in any
-            spelling with its country's code, an Apple sub or another provider's id, a username, a deletion request's id and a receipt's number. What can be
-            several things is looked up as all of them; the column MATCHED says which. Terms may also come on standard input,
-            one a line, with - for the term; programs get at least one row for each, and number says for which: they count from 1, lines
-            each, blank ones as well. The term itself is masked there like what it may name; --reveal shows it.
+            spelling with its country's code, an Apple sub or another provider's id, a username, a deletion request's id and a
+            receipt's number. What can be several things is looked up as all of them; the column MATCHED says which. Terms may also
+            come on standard input, one a line, with - for the term; programs get at least one row for each, and number says for
+            which: they count from 1, lines each, blank ones as well. The term itself is masked there like what it may name; --reveal shows it.
 
             --prefix takes the start of any of these, and of them only what an index leads to: usernames as they are written, ids and
             phone numbers from a few digits on (fewer with --by), receipts by the whole number. It says what it did not compare.
