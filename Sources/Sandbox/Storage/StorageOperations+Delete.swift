@@ -70,16 +70,7 @@ extension StorageOperations {
                 guard carryOut else { throw Pretended(reply: reply) }
                 return
             }
-            let version = try connection.first(
-                """
-                select o.version
-                from storage.objects as o
-                where o.bucket_id = \(bucket)
-                  and o.name = \(key)
-                for update
-                """,
-                as: String?.self
-            )
+            let version = try Self.lockVersion(bucket, key, on: connection)
             guard let version else { throw StorageFailure.noSuchKey }
             let count = try connection.execute(
                 """

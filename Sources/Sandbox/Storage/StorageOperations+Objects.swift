@@ -26,17 +26,7 @@ extension StorageOperations {
         let ownerID = owner.flatMap { UUID(uuidString: $0) }
         let keepsVersions = try await keepsVersions(bucket)
         let (id, previous) = try await scope.run(as: caller, operation: operation) { connection in
-            let previous = try connection.first(
-                """
-                select o.version
-                from storage.objects as o
-                where o.bucket_id = \(bucket)
-                  and o.name = \(key)
-                  and \(Self.isCurrent)
-                for update
-                """,
-                as: String?.self
-            )
+            let previous = try Self.lockVersion(bucket, key, on: connection)
             let id: UUID
             // Over a mark, too, whoever uploads need not say that they replace something.
             if keepsVersions, previous == nil || replaces || upload.upserts {
@@ -96,6 +86,21 @@ extension StorageOperations {
             return try Self.find(bucket, key, on: connection)
         }
         return try read(bucket, key, found)
+    }
+
+    /// The version of an object, whose row is locked: nil where there is no object, and inside where it has no version.
+    static func lockVersion(_ bucket: String, _ key: String, on connection: isolated Connection) throws -> String?? {
+        try connection.first(
+            """
+            select o.version
+            from storage.objects as o
+            where o.bucket_id = \(bucket)
+              and o.name = \(key)
+              and \(Self.isCurrent)
+            for update
+            """,
+            as: String?.self
+        )
     }
 
     private static func find(
