@@ -61,7 +61,7 @@ let package = Package(
         .target(
             name: "Postgres",
             dependencies: [
-                "LibPQ", "EventThread",
+                "LibPQ", "EventThread", "CalendarDays",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
@@ -83,7 +83,7 @@ let package = Package(
         .target(
             name: "JobQueue",
             dependencies: [
-                "Postgres",
+                "Postgres", "CalendarDays",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
@@ -95,7 +95,7 @@ let package = Package(
         .target(
             name: "HTTPCalls",
             dependencies: [
-                "Sealing", "Waiting",
+                "Sealing", "Waiting", "CalendarDays",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -119,6 +119,9 @@ let package = Package(
         .target(name: "MailRelay", dependencies: ["CCares", "EventThread"]),
         .target(name: "Sealing", dependencies: [.product(name: "Crypto", package: "swift-crypto")]),
         .target(name: "Waiting", dependencies: [.product(name: "DequeModule", package: "swift-collections")]),
+
+        // What all of them reckon with
+        .target(name: "CalendarDays"),
 
         // The domain
         .target(
@@ -146,7 +149,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
-        .target(name: "Terminal"),
+        .target(name: "Terminal", dependencies: ["CalendarDays"]),
         .target(
             name: "HTTPService",
             dependencies: [
@@ -286,6 +289,7 @@ let package = Package(
         // Benchmarks has the reader of the SPF suite: its figures are taken on the same cases.
         .testTarget(name: "MailRelayTests", dependencies: ["MailRelay", "Benchmarks", "TestSupport"]),
         .testTarget(name: "SealingTests", dependencies: ["Sealing"]),
+        .testTarget(name: "CalendarDaysTests", dependencies: ["CalendarDays"]),
         .testTarget(name: "WaitingTests", dependencies: ["Waiting", "TestSupport"]),
         .testTarget(
             name: "AccountLifecycleTests",

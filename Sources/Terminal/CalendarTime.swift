@@ -1,3 +1,5 @@
+import CalendarDays
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else

@@ -1,3 +1,5 @@
+import CalendarDays
+
 /// A date and time of day without a zone, in the Gregorian calendar.
 struct CivilTime: Sendable, Hashable {
     /// Days since 1970-01-01.
@@ -25,15 +27,9 @@ struct CivilTime: Sendable, Hashable {
         return shifted < 0 ? shifted + 7 : shifted
     }
 
-    /// Year, month and day of month; the algorithm counts in eras of 400 years that begin in March.
+    /// The day by the calendar.
     var date: (year: Int, month: Int, day: Int) {
-        let shifted = day + 719_468
-        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
-        let dayOfEra = shifted - era * 146_097
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let marchMonth = (5 * dayOfYear + 2) / 153
-        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-        return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
+        let date = CalendarDay(daysSince1970: day)
+        return (date.year, date.month, date.day)
     }
 }

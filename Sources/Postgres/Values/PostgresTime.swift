@@ -1,3 +1,5 @@
+import CalendarDays
+
 /// The text form of times in ISO style, which is the style the connection asks for.
 ///
 /// Written out here since Foundation's formatters keep milliseconds only and know neither infinity nor years before
@@ -7,6 +9,8 @@ enum PostgresTime {
     static let referenceOffset: Double = 31_622_400
 
     private static let dayLength: Int64 = 86_400_000_000
+    /// From 1970-01-01 to 2000-01-01.
+    private static let daysTo2000: Int64 = 10_957
 
     /// Microseconds since 2000-01-01 00:00 UTC of `2026-11-20 23:12:56.123456+05:30`, of `infinity` and of times `BC`.
     static func microseconds(_ text: String) -> Int64? {
@@ -16,24 +20,16 @@ enum PostgresTime {
         guard let year = scanner.number(), scanner.take("-"), let month = scanner.number(), scanner.take("-"),
             let day = scanner.number(), scanner.take(" "), let hour = scanner.number(), scanner.take(":"),
             let minute = scanner.number(), scanner.take(":"), let second = scanner.number(),
-            (1...12).contains(month), (1...31).contains(day), hour < 25, minute < 60, second < 61
+            hour < 25, minute < 60, second < 61
         else { return nil }
         let fraction = scanner.take(".") ? scanner.fraction() : 0
         guard let offset = scanner.offset() else { return nil }
         let isBC = scanner.takeAll(" BC")
-        guard scanner.isAtEnd else { return nil }
-        let days = daysSince2000(year: isBC ? 1 - year : year, month: month, day: day)
+        guard scanner.isAtEnd,
+            let date = CalendarDay(year: Int(isBC ? 1 - year : year), month: Int(month), day: Int(day))
+        else { return nil }
+        let days = Int64(date.daysSince1970) - daysTo2000
         return days * dayLength + ((hour * 60 + minute) * 60 + second - offset) * 1_000_000 + fraction
-    }
-
-    /// Days from 2000-01-01 in the proleptic Gregorian calendar, by eras of 400 years that begin in March.
-    private static func daysSince2000(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let shifted = month <= 2 ? year - 1 : year
-        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
-        let yearOfEra = shifted - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        return era * 146_097 + dayOfEra - 730_425
     }
 
     private struct Scanner {

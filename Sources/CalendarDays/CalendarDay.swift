@@ -1,16 +1,19 @@
-/// A day of the Gregorian calendar, from the first of March of the year 0 on.
-struct CalendarDay: Sendable, Equatable {
-    let year: Int
-    let month: Int
-    let day: Int
+/// A day of the Gregorian calendar, which is reckoned back to before it was introduced.
+package struct CalendarDay: Sendable, Hashable {
+    /// 0 is the year before the first, 1 BC.
+    package let year: Int
+    package let month: Int
+    package let day: Int
 
-    /// The days from it to 1970-01-01, counted in eras of 400 years that begin in March: the leap day is the last of
-    /// its year.
+    /// The days from 0000-03-01 to 1970-01-01: they are counted in eras of 400 years that begin in March, so that the
+    /// leap day is the last of its year.
     private static let firstDay = 719_468
 
     /// The day that is so many days after 1970-01-01.
-    init(daysSince1970 days: Int) {
-        let (era, dayOfEra) = (days + Self.firstDay).quotientAndRemainder(dividingBy: 146_097)
+    package init(daysSince1970 days: Int) {
+        let shifted = days + Self.firstDay
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
         let monthFromMarch = (5 * dayOfYear + 2) / 153
@@ -20,15 +23,18 @@ struct CalendarDay: Sendable, Equatable {
     }
 
     /// Nil for a day that there is not, such as the 31st of February.
-    init?(year: Int, month: Int, day: Int) {
+    package init?(year: Int, month: Int, day: Int) {
         (self.year, self.month, self.day) = (year, month, day)
-        guard (1...12).contains(month), day >= 1, Self(daysSince1970: daysSince1970) == self else { return nil }
+        guard (1...12).contains(month), (1...31).contains(day), Self(daysSince1970: daysSince1970) == self else {
+            return nil
+        }
     }
 
     /// How many days after 1970-01-01 it is.
-    var daysSince1970: Int {
+    package var daysSince1970: Int {
         let marchYear = month <= 2 ? year - 1 : year
-        let (era, yearOfEra) = marchYear.quotientAndRemainder(dividingBy: 400)
+        let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400
+        let yearOfEra = marchYear - era * 400
         let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
         return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - Self.firstDay
     }

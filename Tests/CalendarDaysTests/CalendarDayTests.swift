@@ -1,6 +1,5 @@
+import CalendarDays
 import Testing
-
-@testable import Terminal
 
 @Suite("Days of the calendar")
 struct CalendarDayTests {
@@ -25,10 +24,20 @@ struct CalendarDayTests {
         #expect((last.year, last.month, last.day) == (2370, 1, 1))
     }
 
+    @Test("A day before the years of our era is counted as one of them")
+    func early() {
+        for days in -719_900 ... -719_000 {
+            #expect(CalendarDay(daysSince1970: days).daysSince1970 == days)
+        }
+        #expect(CalendarDay(daysSince1970: -719_469) == CalendarDay(year: 0, month: 2, day: 29))
+        #expect(CalendarDay(daysSince1970: -719_468 - 146_097) == CalendarDay(year: -400, month: 3, day: 1))
+    }
+
     @Test("There is no day that its month does not have")
     func noDay() {
         for (year, month, day) in [
             (2026, 2, 29), (2100, 2, 29), (2026, 2, 31), (2026, 4, 31), (2026, 13, 1), (2026, 0, 1), (2026, 1, 0),
+            (2026, 1, Int.max),
         ] {
             #expect(CalendarDay(year: year, month: month, day: day) == nil, "\(year) \(month) \(day)")
         }
