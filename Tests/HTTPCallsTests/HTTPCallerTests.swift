@@ -1,6 +1,5 @@
 import HTTPCalls
 import NIOCore
-import NIOPosix
 import NIOSSL
 import Sealing
 import TestSupport
@@ -229,21 +228,20 @@ import Testing
 
     /// What comes of a call to a server whose connections have this handler.
     private func askOverTLS(_ handler: @escaping @Sendable () -> any ChannelHandler) async throws -> HTTPOutcome {
-        let server = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(handler()) }
+        try await LoopbackServer.with(handler) { port in
+            let address = try ServiceAddress("https://localhost:\(port)")
+            return try await withTestCaller(attempts: 1) {
+                try await $0.perform(
+                    HTTPCall(
+                        label: "test",
+                        method: .get,
+                        address: address,
+                        path: "/",
+                        repetition: .onlyIfNothingWasSent
+                    )
+                )
             }
-            .bind(host: "127.0.0.1", port: 0)
-            .get()
-        let port = try #require(server.localAddress?.port)
-        let address = try ServiceAddress("https://localhost:\(port)")
-        let outcome = try await withTestCaller(attempts: 1) {
-            try await $0.perform(
-                HTTPCall(label: "test", method: .get, address: address, path: "/", repetition: .onlyIfNothingWasSent)
-            )
         }
-        try await server.close()
-        return outcome
     }
 
     /// Answers whatever comes, in no protocol.

@@ -1,5 +1,4 @@
 import NIOCore
-import NIOPosix
 import Synchronization
 
 /// A server on a loopback port that reads requests and then does exactly what a script says, byte by byte.
@@ -71,26 +70,13 @@ package final class LyingServer: Sendable {
         _ body: (LyingServer) async throws -> Result
     ) async throws -> Result {
         let holder = Mutex<LyingServer?>(nil)
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(
-                        Handler { request in holder.withLock { $0 }?.take(request) ?? .silence }
-                    )
-                }
-            }
-            .bind(host: "127.0.0.1", port: 0).get()
-        let server = LyingServer(port: channel.localAddress?.port ?? 0, script: script)
-        holder.withLock { $0 = server }
-        let result: Result
-        do {
-            result = try await body(server)
-        } catch {
-            try? await channel.close()
-            throw error
+        return try await LoopbackServer.with { @Sendable in
+            Handler { request in holder.withLock { $0 }?.take(request) ?? .silence }
+        } _: { port in
+            let server = LyingServer(port: port, script: script)
+            holder.withLock { $0 = server }
+            return try await body(server)
         }
-        try await channel.close()
-        return result
     }
 
     private func take(_ request: Request) -> Act {

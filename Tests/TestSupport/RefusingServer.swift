@@ -1,5 +1,4 @@
 import NIOCore
-import NIOPosix
 import Synchronization
 
 /// A server on a loopback port that speaks PostgreSQL's protocol as far as a refusal: as poolers do that are full, or
@@ -26,22 +25,11 @@ package final class RefusingServer: Sendable {
         _ body: (RefusingServer) async throws -> Result
     ) async throws -> Result {
         let count = Counter()
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Handler(sqlState, message, letsIn, count))
-                }
-            }
-            .bind(host: "127.0.0.1", port: 0).get()
-        let result: Result
-        do {
-            result = try await body(RefusingServer(port: channel.localAddress?.port ?? 0, count: count))
-        } catch {
-            try? await channel.close()
-            throw error
+        return try await LoopbackServer.with {
+            Handler(sqlState, message, letsIn, count)
+        } _: { port in
+            try await body(RefusingServer(port: port, count: count))
         }
-        try await channel.close()
-        return result
     }
 
     private final class Counter: Sendable {
