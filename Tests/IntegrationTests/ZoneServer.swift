@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// A name server on loopback that answers from a zone written as text, for the program under test.
 ///
@@ -17,13 +18,12 @@ final class ZoneServer: Sendable {
         let text: String
     }
 
-    private struct SocketError: Error { let number: Int32 }
     private struct BadLine: Error { let line: String }
 
     private static let types: [String: UInt16] = ["A": 1, "CNAME": 5, "MX": 15, "TXT": 16, "AAAA": 28]
 
     private let descriptor: Int32
-    private let port: UInt16
+    private let port: Int
     private let zone: Mutex<[String: [Record]]>
     private let isStopped = Atomic(false)
 
@@ -37,19 +37,7 @@ final class ZoneServer: Sendable {
 
     private init(_ text: String) throws {
         zone = Mutex(try Self.read(text))
-        descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let descriptor = descriptor
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic in
-                bind(descriptor, generic, length) == 0 && getsockname(descriptor, generic, &length) == 0
-            }
-        }
-        guard isBound else { throw SocketError(number: errno) }
-        port = UInt16(bigEndian: address.sin_port)
+        (descriptor, port) = try Socket.bind(.datagrams)
     }
 
     /// Publishes another zone instead.

@@ -4,13 +4,19 @@
     import Darwin
 #endif
 
-/// A few blocking calls on TCP sockets of 127.0.0.1, for fixtures that break connections.
+/// A few blocking calls on sockets of 127.0.0.1, for fixtures that break connections or serve by themselves.
 package enum Socket {
-    #if canImport(Glibc)
-        private static let stream = Int32(SOCK_STREAM.rawValue)
-    #else
-        private static let stream = SOCK_STREAM
-    #endif
+    /// What goes through a socket: a stream of bytes (TCP), or datagrams (UDP).
+    package enum Kind {
+        case stream
+        case datagrams
+
+        #if canImport(Glibc)
+            fileprivate var number: Int32 { Int32(self == .stream ? SOCK_STREAM.rawValue : SOCK_DGRAM.rawValue) }
+        #else
+            fileprivate var number: Int32 { self == .stream ? SOCK_STREAM : SOCK_DGRAM }
+        #endif
+    }
 
     /// A port for a server that is about to be started: taken and let go.
     ///
@@ -26,7 +32,7 @@ package enum Socket {
     }
 
     /// Listens on a free port of 127.0.0.1, or on a port of another address 127.0.0.x.
-    static func listen(host: UInt8 = 1, port: Int = 0) throws -> (descriptor: Int32, port: Int) {
+    package static func listen(host: UInt8 = 1, port: Int = 0) throws -> (descriptor: Int32, port: Int) {
         let (descriptor, port) = try bind(host: host, port: port)
         guard systemListen(descriptor, 64) == 0 else {
             close(descriptor)
@@ -35,9 +41,13 @@ package enum Socket {
         return (descriptor, port)
     }
 
-    /// Takes a free port, on which nobody listens.
-    static func bind(host: UInt8 = 1, port: Int = 0) throws -> (descriptor: Int32, port: Int) {
-        let descriptor = socket(AF_INET, stream, 0)
+    /// Takes a free port; to one of TCP nobody listens yet.
+    package static func bind(
+        _ kind: Kind = .stream,
+        host: UInt8 = 1,
+        port: Int = 0
+    ) throws -> (descriptor: Int32, port: Int) {
+        let descriptor = socket(AF_INET, kind.number, 0)
         guard descriptor >= 0 else { throw TestSupportError("no socket") }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         var address = loopback(host: host, port: port)
@@ -56,7 +66,7 @@ package enum Socket {
 
     /// Connects to a port.
     static func connect(port: Int) throws -> Int32 {
-        let descriptor = socket(AF_INET, stream, 0)
+        let descriptor = socket(AF_INET, Kind.stream.number, 0)
         guard descriptor >= 0 else { throw TestSupportError("no socket") }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         var address = loopback(port: port)

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 @testable import MailRelay
 
@@ -47,11 +48,6 @@ final class DNSTestServer: Sendable {
         return try await body(server)
     }
 
-    private struct SocketError: Error {
-        let call: String
-        let number: Int32
-    }
-
     private init(tcp: Bool, _ handler: @escaping @Sendable (Request) -> [[UInt8]]) throws {
         self.handler = handler
         (datagrams, listener, port) = try Self.sockets(tcp: tcp)
@@ -59,42 +55,13 @@ final class DNSTestServer: Sendable {
 
     /// Sockets at a port that is free for both; new ones for each try, since one that is bound cannot be bound again.
     private static func sockets(tcp: Bool) throws -> (datagrams: Int32, listener: Int32, port: UInt16) {
-        var failure = SocketError(call: "bind", number: EADDRINUSE)
         for _ in 0..<50 {
-            let datagrams = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
-            let port = try bind(datagrams, port: 0)
-            guard tcp else { return (datagrams, -1, port) }
-            let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            do throws(SocketError) {
-                _ = try bind(listener, port: port)
-                guard listen(listener, 16) == 0 else { throw SocketError(call: "listen", number: errno) }
-                return (datagrams, listener, port)
-            } catch {
-                failure = error
-                close(listener)
-                close(datagrams)
-            }
+            let (datagrams, port) = try Socket.bind(.datagrams)
+            guard tcp else { return (datagrams, -1, UInt16(port)) }
+            if let (listener, _) = try? Socket.listen(port: port) { return (datagrams, listener, UInt16(port)) }
+            close(datagrams)
         }
-        throw failure
-    }
-
-    private static func bind(_ socket: Int32, port: UInt16) throws(SocketError) -> UInt16 {
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = port.bigEndian
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        return try withUnsafeMutablePointer(to: &address) { pointer throws(SocketError) in
-            try pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { generic throws(SocketError) in
-                guard Foundation.bind(socket, generic, length) == 0 else {
-                    throw SocketError(call: "bind", number: errno)
-                }
-                guard getsockname(socket, generic, &length) == 0 else {
-                    throw SocketError(call: "getsockname", number: errno)
-                }
-            }
-            return UInt16(bigEndian: pointer.pointee.sin_port)
-        }
+        throw TestSupportError("no port is free for UDP and TCP")
     }
 
     private func run() {
