@@ -60,40 +60,19 @@ package struct SettingsInputs: Sendable {
                 values[key] = value
             }
         }
-        // What stands outside of sections is an environment, too: the file's own, or else the one that matters.
-        let known = environments.union([own ?? "production"])
         if let chosen {
             for (key, value) in parsed?.values ?? [:] where Self.environment(of: key) == chosen {
                 values[String(key.dropFirst("environments.\(chosen).".count))] = value
             }
-            // Where nobody wrote down what this is, it may be called anything.
-            if own != nil || !environments.isEmpty, !known.contains(chosen) {
-                let near =
-                    NearestName.of(chosen, among: known).map { "; did you mean \($0)?" }
-                    ?? own.map { "; what stands outside of sections is \($0)" } ?? ""
-                problems.append(
-                    SettingsProblem(
-                        key: "environment",
-                        source: Self.source(environment, variables, parsed),
-                        message: "there is no section [environments.\(chosen)]" + near
-                    )
-                )
-            } else if known.contains(chosen), Self.mayMeanProduction(chosen), values["production"] == nil,
-                variables[Self.variable(of: "production")] == nil
-            {
-                problems.append(
-                    SettingsProblem(
-                        key: "environment",
-                        source: Self.source(environment, variables, parsed),
-                        message: "\"\(chosen)\" is not production: write environment = production, or say "
-                            + "production = yes or no"
-                    )
-                )
+            let saysProduction = values["production"] != nil || variables[Self.variable(of: "production")] != nil
+            if let message = Self.problem(of: chosen, own, environments, saysProduction: saysProduction) {
+                let source = Self.source(environment, variables, parsed)
+                problems.append(SettingsProblem(key: "environment", source: source, message: message))
             }
         }
         for (key, flag) in flags { values[key] = RawSetting(text: flag.value, source: .flag(flag.flag)) }
         self.environment = chosen
-        isEnvironmentKnown = chosen.map(known.contains) ?? true
+        isEnvironmentKnown = chosen.map(Self.known(own, environments).contains) ?? true
         self.problems = problems
         self.readFile = readFile
         self.values = values
@@ -102,6 +81,32 @@ package struct SettingsInputs: Sendable {
             uniqueKeysWithValues: variables.filter { $0.key.hasPrefix(Self.prefix) }
                 .map { ($0.key, RawSetting(text: $0.value, source: .variable($0.key))) }
         )
+    }
+
+    /// The environments that a file knows: what stands outside of sections is one, too, the file's own or else the one
+    /// that matters.
+    private static func known(_ own: String?, _ sections: Set<String>) -> Set<String> {
+        sections.union([own ?? "production"])
+    }
+
+    /// What is wrong with the name of the chosen environment, if anything.
+    private static func problem(
+        of chosen: String,
+        _ own: String?,
+        _ sections: Set<String>,
+        saysProduction: Bool
+    ) -> String? {
+        let known = known(own, sections)
+        if known.contains(chosen) {
+            guard mayMeanProduction(chosen), !saysProduction else { return nil }
+            return "\"\(chosen)\" is not production: write environment = production, or say production = yes or no"
+        }
+        // Where nobody wrote down what this is, it may be called anything.
+        guard own != nil || !sections.isEmpty else { return nil }
+        let near =
+            NearestName.of(chosen, among: known).map { "; did you mean \($0)?" }
+            ?? own.map { "; what stands outside of sections is \($0)" } ?? ""
+        return "there is no section [environments.\(chosen)]" + near
     }
 
     /// Whether a name other than that of the environment that matters may have been meant for it.
