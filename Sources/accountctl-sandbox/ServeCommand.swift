@@ -96,27 +96,25 @@ struct ServeCommand: AsyncParsableCommand {
         // it at once.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         try await Sandbox.with(configuration, logger: logger) { sandbox in
-            let line = try ReadyLine(sandbox: sandbox, clientIDs: clientIDs, folder: credentials)
+            let line = try ReadyLine(sandbox: sandbox, clientIDs: bundles + webClients, folder: credentials)
             print(String(decoding: try JSONEncoder.stable.encode(line), as: UTF8.self))
             fflush(nil)
             for await _ in signals { return }
         }
     }
 
-    private var clientIDs: [String] {
-        (clients.isEmpty ? ["com.example.app"] : clients) + (servicesIDs.isEmpty ? ["com.example.web"] : servicesIDs)
-    }
+    private var bundles: [String] { clients.isEmpty ? ["com.example.app"] : clients }
+
+    private var webClients: [String] { servicesIDs.isEmpty ? ["com.example.web"] : servicesIDs }
 
     private var configuration: SandboxConfiguration {
         var configuration = SandboxConfiguration()
         configuration.host = host
         configuration.port = port
         configuration.notificationURL = notify
-        let bundles = clients.isEmpty ? ["com.example.app"] : clients
         configuration.clients =
             bundles.map { .init(id: $0) }
-            + (servicesIDs.isEmpty ? ["com.example.web"] : servicesIDs)
-            .map { .init(id: $0, kind: .services, group: bundles[0]) }
+            + webClients.map { .init(id: $0, kind: .services, group: bundles[0]) }
         if let database, let files { configuration.storage = .init(conninfo: database, folder: files) }
         return configuration
     }
