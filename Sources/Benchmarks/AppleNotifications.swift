@@ -33,7 +33,6 @@ extension Benchmark {
 /// Apple's notifications at a fixed rate, however long the answers take: the time of each counts from when it was due.
 private struct NotificationLoad: Sendable {
     private static let database = "notifications"
-    private static let clientID = "com.example.app"
     private static let perSecond = 500
     private static let accounts = 500
 
@@ -54,11 +53,21 @@ private struct NotificationLoad: Sendable {
         try await BenchmarkCluster.with(settings: []) { cluster in
             try await cluster.migratedDatabase(database)
             try await cluster.psql(["-c", people], database: database)
-            let logger = Logger(label: "benchmark", factory: { _ in SwiftLogNoOpLogHandler() })
-            return try await Sandbox.with(logger: logger) { sandbox in
+            return try await Sandbox.with(logger: .silent) { sandbox in
                 // A neighbour of a port that was free a moment ago.
                 let port = sandbox.port > 60_000 ? sandbox.port - 1000 : sandbox.port + 1000
-                let settings = try writeSettings(cluster, sandbox, port: port)
+                let settings = try WorkerFiles(folder: cluster.folder).writeSettings(
+                    database: cluster.conninfo(database: database, user: "postgres"),
+                    sealing: WorkerFiles.key("sealing"),
+                    sandbox: sandbox,
+                    more: """
+                        [listen]
+                        public = 127.0.0.1:\(port)
+
+                        [log]
+                        level = warning
+                        """
+                )
                 return try await body(
                     NotificationLoad(
                         cluster: cluster,
@@ -103,7 +112,7 @@ private struct NotificationLoad: Sendable {
             try await sent
         }
         let answers = await book.answers
-        let promised = answers.filter { $0.milliseconds != nil }.map { "'\(Self.clientID)/\($0.identifier)'" }
+        let promised = answers.filter { $0.milliseconds != nil }.map { "'\(WorkerFiles.clientID)/\($0.identifier)'" }
         guard (bodies.count / 2..<bodies.count).contains(promised.count) else {
             throw BenchmarkError("\(promised.count) of \(bodies.count) were answered: not killed in the middle")
         }
@@ -126,7 +135,7 @@ private struct NotificationLoad: Sendable {
             var notification = AppleNotification(
                 index % 2 == 0 ? .consentRevoked : .accountDeleted,
                 sub: Self.sub(index % Self.accounts),
-                audience: Self.clientID,
+                audience: WorkerFiles.clientID,
                 eventTime: Date(),
                 issuedAt: Date()
             )
@@ -203,46 +212,6 @@ private struct NotificationLoad: Sendable {
         from people;
         insert into auth.sessions (id, user_id) select gen_random_uuid(), id from auth.users;
         """
-
-    private static func writeSettings(_ cluster: BenchmarkCluster, _ sandbox: Sandbox, port: Int) throws -> String {
-        func write(_ text: String, to name: String) throws -> String {
-            let path = cluster.folder + "/" + name
-            let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
-            guard FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: attributes) else {
-                throw BenchmarkError("cannot write \(path)")
-            }
-            return path
-        }
-        func key(_ name: String) throws -> String {
-            guard let id = KeyID(name) else { throw BenchmarkError("\(name) cannot name a key") }
-            return try write(SealingKey.random(id: id).fileLine.reveal() + "\n", to: name)
-        }
-        let developer = sandbox.apple.developerKey
-        return try write(
-            """
-            [database]
-            url = "\(cluster.conninfo(database: database, user: "postgres"))"
-
-            [keys]
-            sealing_file = "\(key("sealing"))"
-            hash_file = "\(key("hash"))"
-
-            [apple]
-            host = \(sandbox.baseURL)
-            team_id = \(developer.teamID)
-            key_id = \(developer.keyID)
-            private_key_file = "\(write(developer.privateKey, to: "AuthKey.p8"))"
-            client_ids = \(clientID)
-
-            [listen]
-            public = 127.0.0.1:\(port)
-
-            [log]
-            level = warning
-            """,
-            to: "accountctl.conf"
-        )
-    }
 }
 
 /// The answers of a load whose process does not live to the end.

@@ -31,11 +31,10 @@ struct ApplyCommand: AsyncParsableCommand {
                 try Migration(fileName: name, text: String(contentsOfFile: folder + "/" + name, encoding: .utf8))
             }
         )
-        let logger = Logger(label: "benchmark", factory: { _ in SwiftLogNoOpLogHandler() })
         var configuration = ConnectionConfiguration(conninfo: databaseURL)
         configuration.statementDeadline = nil
-        let engine = MigrationEngine(set: set, configuration: configuration, logger: logger)
-        let report = try await Connection.with(configuration, logger: logger) { connection in
+        let engine = MigrationEngine(set: set, configuration: configuration, logger: .silent)
+        let report = try await Connection.with(configuration, logger: .silent) { connection in
             try await engine.up(on: connection)
         }
         print("\(report.applied.count) applied")

@@ -16,7 +16,6 @@ struct DeletionLoad: Sendable {
     static let accounts = 2000
 
     private static let database = "erasure"
-    private static let clientID = "com.example.app"
 
     let cluster: BenchmarkCluster
     /// The settings of a worker: all as they are by default but for the waits and the ceiling.
@@ -36,13 +35,12 @@ struct DeletionLoad: Sendable {
                 conninfo: cluster.conninfo(database: database, user: "supabase_storage_admin"),
                 folder: folder + "/files"
             )
-            let logger = Logger(label: "benchmark", factory: { _ in SwiftLogNoOpLogHandler() })
-            return try await Sandbox.with(configuration, logger: logger) { sandbox in
-                let sealing = SealingKey.random(id: try keyID("sealing"))
+            return try await Sandbox.with(configuration, logger: .silent) { sandbox in
+                let sealing = try WorkerFiles.key("sealing")
                 let settings = try writeSettings(folder, cluster, sandbox, sealing)
                 let conninfo = cluster.conninfo(database: database)
                 let pooling = PoolConfiguration(connection: ConnectionConfiguration(conninfo: conninfo))
-                return try await Pool.withPool(pooling, logger: logger) { admin in
+                return try await Pool.withPool(pooling, logger: .silent) { admin in
                     try await body(
                         DeletionLoad(
                             cluster: cluster,
@@ -62,7 +60,7 @@ struct DeletionLoad: Sendable {
     /// - Returns: their ids.
     func fill() async throws -> [UUID] {
         let people = try (0..<Self.accounts).map { _ in
-            (id: UUID(), grant: try sandbox.apple.grant(clientID: Self.clientID))
+            (id: UUID(), grant: try sandbox.apple.grant(clientID: WorkerFiles.clientID))
         }
         let ids = people.map(\.id)
         let subs = people.map(\.grant.sub)
@@ -74,7 +72,7 @@ struct DeletionLoad: Sendable {
                     try AppleCredential.store(
                         Secret(person.grant.refreshToken),
                         user: person.id,
-                        clientID: Self.clientID,
+                        clientID: WorkerFiles.clientID,
                         subject: person.grant.sub,
                         keys: keys,
                         on: connection
@@ -213,11 +211,6 @@ struct DeletionLoad: Sendable {
         ]
     }
 
-    private static func keyID(_ text: String) throws -> KeyID {
-        guard let id = KeyID(text) else { throw BenchmarkError("\(text) cannot name a key") }
-        return id
-    }
-
     /// Writes the settings and the keys they name, made for this run.
     private static func writeSettings(
         _ folder: String,
@@ -225,46 +218,22 @@ struct DeletionLoad: Sendable {
         _ sandbox: Sandbox,
         _ sealing: SealingKey
     ) throws -> String {
-        func write(_ text: String, to name: String) throws {
-            let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]
-            let path = folder + "/" + name
-            guard FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: attributes) else {
-                throw BenchmarkError("cannot write \(path)")
-            }
-        }
-        try write(sealing.fileLine.reveal() + "\n", to: "sealing.keys")
-        try write(SealingKey.random(id: keyID("hash")).fileLine.reveal() + "\n", to: "hash.key")
-        try write(sandbox.apple.developerKey.privateKey, to: "AuthKey.p8")
-        try write(sandbox.storage.keys.secretKey + "\n", to: "storage.key")
-        try write(
-            """
-            [database]
-            url = "\(cluster.conninfo(database: database, user: "postgres"))"
+        let files = WorkerFiles(folder: folder)
+        return try files.writeSettings(
+            database: cluster.conninfo(database: database, user: "postgres"),
+            sealing: sealing,
+            sandbox: sandbox,
+            more: """
+                [deletion]
+                grace = 0s
+                token_life = 0s
+                upload_life = 0s
+                hourly_ceiling = 1000000
 
-            [keys]
-            sealing_file = "\(folder)/sealing.keys"
-            hash_file = "\(folder)/hash.key"
-
-            [deletion]
-            grace = 0s
-            token_life = 0s
-            upload_life = 0s
-            hourly_ceiling = 1000000
-
-            [apple]
-            host = \(sandbox.baseURL)
-            team_id = \(sandbox.apple.developerKey.teamID)
-            key_id = \(sandbox.apple.developerKey.keyID)
-            private_key_file = "\(folder)/AuthKey.p8"
-            client_ids = \(clientID)
-
-            [storage]
-            url = \(sandbox.storage.url)
-            service_key_file = "\(folder)/storage.key"
-
-            """,
-            to: "accountctl.conf"
+                [storage]
+                url = \(sandbox.storage.url)
+                service_key_file = "\(files.write(sandbox.storage.keys.secretKey + "\n", to: "storage.key"))"
+                """
         )
-        return folder + "/accountctl.conf"
     }
 }

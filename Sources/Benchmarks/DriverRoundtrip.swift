@@ -44,8 +44,7 @@ private struct DriverRoundtrip {
 
     private func driver(_ cluster: BenchmarkCluster) async throws -> Double {
         let configuration = PoolConfiguration(connection: ConnectionConfiguration(conninfo: cluster.conninfo()))
-        let logger = Logger(label: "benchmark", factory: { _ in SwiftLogNoOpLogHandler() })
-        return try await Pool.withPool(configuration, logger: logger) { pool in
+        return try await Pool.withPool(configuration, logger: .silent) { pool in
             try await pool.withConnection { connection in
                 let start = ContinuousClock.now
                 let end = start.advanced(by: .seconds(secondsPerRound))

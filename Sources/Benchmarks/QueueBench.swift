@@ -20,7 +20,6 @@ struct QueueBench: Sendable {
 
     static let kind = JobKind<Nothing>("bench.nothing")
     static let lanes = [Lane(queue: "default", kind: "bench.nothing", timeout: .seconds(60))]
-    static let logger = Logger(label: "benchmark", factory: { _ in SwiftLogNoOpLogHandler() })
 
     /// On a server as it comes, flushing at every commit: commits are what a queue is made of.
     static func with<Result: Sendable>(_ body: @Sendable (QueueBench) async throws -> Result) async throws -> Result {
@@ -59,7 +58,7 @@ struct QueueBench: Sendable {
         var pool = PoolConfiguration(connection: configuration)
         pool.maximumConnections = connections
         pool.connection.sessionSettings = JobQueue.controlSettings
-        return try await Pool.withPool(pool, logger: Self.logger, body)
+        return try await Pool.withPool(pool, logger: .silent, body)
     }
 
     /// Empties all tables, so that each round starts alike.
@@ -98,7 +97,7 @@ struct QueueBench: Sendable {
             listener: listener,
             registry: registry,
             configuration: configuration,
-            logger: Self.logger
+            logger: .silent
         )
     }
 

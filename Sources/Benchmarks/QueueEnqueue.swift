@@ -108,11 +108,11 @@ private struct QueueEnqueue {
                 try await pool.withConnection { connection in
                     try queue.pause(queue: "default", reason: nil, on: connection)
                 }
-                let listener = JobListener(bench.configuration, logger: QueueBench.logger)
+                let listener = JobListener(bench.configuration, logger: .silent)
                 let worker = try bench.worker(pool, listener: listener) { _, _ in .completed() }
                 return try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await worker.run() }
-                    group.addTask { await waker.run(in: pool, queue: queue, logger: QueueBench.logger) }
+                    group.addTask { await waker.run(in: pool, queue: queue, logger: .silent) }
                     let start = try await withThrowingTaskGroup(of: Void.self) { clientsGroup in
                         // All connections stand before the clock starts.
                         for _ in 0..<clients {

@@ -59,14 +59,14 @@ private struct QueueWakeup {
         let (starts, started) = AsyncStream.makeStream(of: ContinuousClock.Instant.self)
         return try await bench.withPool(1) { enqueuing in
             try await bench.withPool { pool in
-                let listener = JobListener(bench.configuration, logger: QueueBench.logger)
+                let listener = JobListener(bench.configuration, logger: .silent)
                 let worker = try bench.worker(pool, listener: listener) { _, _ in
                     started.yield(.now)
                     return .completed()
                 }
                 return try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { try await worker.run() }
-                    group.addTask { await waker.run(in: pool, queue: queue, logger: QueueBench.logger) }
+                    group.addTask { await waker.run(in: pool, queue: queue, logger: .silent) }
                     var times: [Double] = []
                     var iterator = starts.makeAsyncIterator()
                     for number in -20..<samples {
@@ -89,7 +89,7 @@ private struct QueueWakeup {
         try await Listener.with(
             bench.configuration,
             channels: ["floor"],
-            logger: QueueBench.logger
+            logger: .silent
         ) { events in
             try await bench.withPool(2) { pool in
                 var iterator = events.makeAsyncIterator()

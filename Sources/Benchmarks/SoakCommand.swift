@@ -38,7 +38,7 @@ struct SoakCommand: AsyncParsableCommand {
         return try await bench.withPool { pool in
             let worker = try bench.worker(
                 pool,
-                listener: JobListener(bench.configuration, logger: QueueBench.logger),
+                listener: JobListener(bench.configuration, logger: .silent),
                 { $0.slots = 200 },
                 handler: { _, _ in .completed() }
             )

@@ -35,8 +35,7 @@ private struct VerifySearch {
             try await cluster.psql(["-c", Self.tables], database: database)
             let conninfo = cluster.conninfo(database: database, user: "postgres")
             let pooling = PoolConfiguration(connection: ConnectionConfiguration(conninfo: conninfo))
-            let logger = Logger(label: "benchmark", factory: { _ in SwiftLogNoOpLogHandler() })
-            return try await Pool.withPool(pooling, logger: logger) { pool in
+            return try await Pool.withPool(pooling, logger: .silent) { pool in
                 let targets = (0..<accounts).map { _ in Self.target() }
                 try await Self.plant(targets[0], pool)
                 var seconds: [Double] = []
