@@ -8,16 +8,15 @@ import Testing
 
 /// Objects that several people named: who leaves last takes them along.
 @Suite(.timeLimit(.minutes(5))) struct LastNamerTests {
+    private func requestsOfTwoWhoName(_ key: String, on stage: Stage) async throws -> [UUID] {
+        let people = try await stage.twoWhoName(key)
+        return [try await stage.request(people.person), try await stage.request(people.other)]
+    }
+
     /// Both leave: whoever is the last takes it along.
     @Test func whatOnlyThoseWhoAreGoneNamedGoesWithTheLast() async throws {
         try await Stage.with { stage in
-            var requests: [UUID] = []
-            for name in ["anna", "berta"] {
-                let person = try await stage.signUp(name, apple: false)
-                try await stage.setAvatar(of: person, "team.png")
-                requests.append(try await stage.request(person))
-            }
-            #expect(try await stage.upload("team.png", by: nil))
+            let requests = try await requestsOfTwoWhoName("team.png", on: stage)
             for (request, counted) in zip(requests, [["objects": 0, "shared": 1], ["objects": 1]]) {
                 #expect(try await stage.drive(request) == .ended(.verified))
                 #expect(try await stage.avatarCounts(request) == counted)
@@ -29,13 +28,7 @@ import Testing
     /// Each was told that the other names it; when both have gone on, nobody names it.
     @Test func whatTwoWhoLeaveAtOnceNamedGoesWithTheLast() async throws {
         try await Stage.with { stage in
-            var requests: [UUID] = []
-            for name in ["anna", "berta"] {
-                let person = try await stage.signUp(name, apple: false)
-                try await stage.setAvatar(of: person, "team.png")
-                requests.append(try await stage.request(person))
-            }
-            #expect(try await stage.upload("team.png", by: nil))
+            let requests = try await requestsOfTwoWhoName("team.png", on: stage)
             for request in requests {
                 try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.deleteAvatars)))
                 #expect(try await stage.avatarCounts(request) == ["objects": 0, "shared": 1])

@@ -50,12 +50,7 @@ import Testing
     @Test func whatAnEarlierPreflightCollectedIsSearchedForToo() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
-            try await stage.upload("\(person.text)/me.png", by: person)
-            try await stage.sql("create table public.kept (note text)")
-            try await stage.sql("insert into public.kept values (\(person.email))")
-            let request = try await stage.request(person)
-            let fault = stage.sandbox.faults.set(.storageBusy)
-            guard case .failed = try await stage.drive(request) else { throw Unexpected("went on without Storage") }
+            let request = try await stage.requestThatStorageStops(person)
             try await stage.sql(
                 """
                 update auth.users
@@ -66,7 +61,6 @@ import Testing
             try await stage.sql(
                 "update auth.identities set identity_data = '{\"email\": \"new@example.com\"}' where user_id = \(person.id)"
             )
-            stage.sandbox.faults.clear(fault)
             try await stage.drive(request)
             #expect(try await stage.state(request) == "residue")
             #expect(try await stage.situation(request)?.findings?.map(\.column) == ["public.kept.note"])
@@ -77,13 +71,7 @@ import Testing
     @Test func whatAnEarlierPreflightSealedIsNotReplacedByWhoCannotOpenIt() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
-            try await stage.upload("\(person.text)/me.png", by: person)
-            try await stage.sql("create table public.kept (note text)")
-            try await stage.sql("insert into public.kept values (\(person.email))")
-            let request = try await stage.request(person)
-            let fault = stage.sandbox.faults.set(.storageBusy)
-            guard case .failed = try await stage.drive(request) else { throw Unexpected("went on without Storage") }
-            stage.sandbox.faults.clear(fault)
+            let request = try await stage.requestThatStorageStops(person)
             try await stage.sql("update auth.users set email = 'new@example.com' where id = \(person.id)")
             let strange = stage.services(vault: try stage.vaultWithAnotherKey())
             _ = try await DeletionDriver(strange).drive(request)
@@ -159,6 +147,19 @@ import Testing
 }
 
 extension Stage {
+    /// A request whose preflight has collected what the account is recognised by, and then met a busy Storage; the
+    /// account's address is in a table of the app's as well, `public.kept`.
+    fileprivate func requestThatStorageStops(_ person: Person) async throws -> UUID {
+        try await upload("\(person.text)/me.png", by: person)
+        try await sql("create table public.kept (note text)")
+        try await sql("insert into public.kept values (\(person.email))")
+        let request = try await request(person)
+        let fault = sandbox.faults.set(.storageBusy)
+        guard case .failed = try await drive(request) else { throw Unexpected("went on without Storage") }
+        sandbox.faults.clear(fault)
+        return request
+    }
+
     /// The steps of a request's receipt, by name.
     fileprivate func receiptSteps(_ request: UUID) async throws -> [String: ReceiptDocument.Step] {
         Dictionary(try await receipt(of: request).steps.map { ($0.step, $0) }) { _, last in last }

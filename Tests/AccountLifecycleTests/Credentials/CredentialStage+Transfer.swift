@@ -27,6 +27,19 @@ extension CredentialStage {
         return runs
     }
 
+    /// Adds an identity of another of Apple's names for the account, three hours old.
+    func link(_ sub: String, to person: Person) async throws {
+        try await sql(
+            """
+            insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at, updated_at)
+            values (
+                \(sub), \(person.id), jsonb_build_object('sub', \(sub)::text), 'apple', now() - interval '3 hours',
+                now() - interval '3 hours', now() - interval '3 hours'
+            )
+            """
+        )
+    }
+
     /// Another team's app: an identity that is no business of this transfer.
     func link(_ sub: String, to person: Person, first: Bool) async throws {
         try await sql(

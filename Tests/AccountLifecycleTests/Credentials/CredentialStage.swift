@@ -129,6 +129,12 @@ struct CredentialStage: Sendable {
         return person
     }
 
+    /// Has a person sign in to another client of the team as well, and holds that credential, too.
+    func holdBesides(_ clientID: String, of person: Person) async throws {
+        let signIn = try sandbox.apple.signIn(clientID: clientID, sub: person.sub)
+        try await hold(signIn.authorizationCode, of: person, clientID: clientID)
+    }
+
     /// Exchanges a code and stores the credential, obtained half an hour ago and due for its check.
     func hold(_ code: String, of person: Person, clientID: String = Self.clientID) async throws {
         guard let client = apple[clientID],

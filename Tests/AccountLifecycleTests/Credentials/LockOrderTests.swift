@@ -10,12 +10,7 @@ import Testing
     @Test func anEventMeetsALockOut() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
-            try await stage.sql(
-                """
-                insert into accountctl.credential_events (source, kind, client_id, user_id, notification_id)
-                values ('apple', 'consent-revoked', 'com.example.app', \(anna.id), 'a')
-                """
-            )
+            try await addEvent(about: anna, stage)
             let handling = try await beside(anna, stage, "delete from auth.sessions where user_id = \(anna.id)") {
                 try await CredentialEvents(stage.services()).handleWaiting()
             }
@@ -28,12 +23,7 @@ import Testing
     @Test func anEventMeetsADelete() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
-            try await stage.sql(
-                """
-                insert into accountctl.credential_events (source, kind, client_id, user_id, notification_id)
-                values ('apple', 'consent-revoked', 'com.example.app', \(anna.id), 'a')
-                """
-            )
+            try await addEvent(about: anna, stage)
             let handling = try await beside(anna, stage, "delete from auth.users where id = \(anna.id)") {
                 try await CredentialEvents(stage.services()).handleWaiting()
             }
@@ -70,6 +60,16 @@ import Testing
             _ = try await applying.value
             #expect(try await stage.value("select count(*) from auth.users", as: Int.self) == 0)
         }
+    }
+
+    /// Apple's word, which nobody has handled yet.
+    private func addEvent(about person: CredentialStage.Person, _ stage: CredentialStage) async throws {
+        try await stage.sql(
+            """
+            insert into accountctl.credential_events (source, kind, client_id, user_id, notification_id)
+            values ('apple', 'consent-revoked', 'com.example.app', \(person.id), 'a')
+            """
+        )
     }
 
     /// Runs `work` while another session has the account, which then goes on to more of it and commits.

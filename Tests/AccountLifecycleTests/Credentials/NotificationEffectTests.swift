@@ -35,8 +35,7 @@ import Testing
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
             let web = "com.example.web"
-            let second = try stage.sandbox.apple.signIn(clientID: web, sub: anna.sub)
-            try await stage.hold(second.authorizationCode, of: anna, clientID: web)
+            try await stage.holdBesides(web, of: anna)
             try await stage.sql("update accountctl.apple_credentials set check_after = now() + interval '1 day'")
             let services = stage.services()
             _ = try await NotificationIntake(services).take(stage.told(about: anna.sub))
@@ -84,15 +83,7 @@ import Testing
     @Test func anEventAboutOneAppleAccountKeepsTheCredentialOfAnother() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
-            try await stage.sql(
-                """
-                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at, updated_at)
-                values (
-                    '001.linked-too', \(anna.id), '{"sub": "001.linked-too"}', 'apple', now() - interval '3 hours',
-                    now() - interval '3 hours', now() - interval '3 hours'
-                )
-                """
-            )
+            try await stage.link("001.linked-too", to: anna)
             let services = stage.services()
             _ = try await NotificationIntake(services).take(stage.told(about: "001.linked-too"))
             try await stage.work(services)

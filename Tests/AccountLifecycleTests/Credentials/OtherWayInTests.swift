@@ -48,8 +48,7 @@ import Testing
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
             let web = "com.example.web"
-            let second = try stage.sandbox.apple.signIn(clientID: web, sub: anna.sub)
-            try await stage.hold(second.authorizationCode, of: anna, clientID: web)
+            try await stage.holdBesides(web, of: anna)
             try await stage.sql("update auth.users set phone = '15550100', phone_confirmed_at = now()")
             try await hearThatAppleDeleted(anna, stage)
             stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: web)

@@ -82,15 +82,7 @@ import Testing
             let services = stage.services()
             try await exchange(anna, "conflict", stage)
             try await stage.sql("update accountctl.apple_transfers set old_sub = null")
-            try await stage.sql(
-                """
-                insert into auth.identities (provider_id, user_id, identity_data, provider, created_at, last_sign_in_at, updated_at)
-                values (
-                    '002.of-another-team', \(anna.id), '{"sub": "002.of-another-team"}', 'apple',
-                    now() - interval '3 hours', now() - interval '3 hours', now() - interval '3 hours'
-                )
-                """
-            )
+            try await stage.link("002.of-another-team", to: anna)
             let told = try stage.told(.init(rawValue: "account-deleted"), about: Self.newSub)
             _ = try await NotificationIntake(services).take(told)
             var registry = JobRegistry()
