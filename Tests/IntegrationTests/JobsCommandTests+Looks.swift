@@ -92,6 +92,13 @@ extension JobsCommandTests {
             #expect(workers.output.contains("{\"name\":\"here:1\",\"role\":\"worker\",\"status\":\"alive\"}"))
             let table = try await jobs(database, ["workers"]).output
             #expect(table.contains("ROLE") && table.contains("holder"), "\(table)")
+            // What tells that a worker lives has room before all else.
+            let narrow = try await TerminalSession.run(
+                ["jobs", "workers"],
+                environment: database.variables,
+                columns: 60
+            )
+            #expect(narrow.screen.contains("LAST HEARTBEAT  "), "\(narrow.screen)")
         }
     }
 

@@ -41,6 +41,12 @@ struct TerminalTests {
             let widest = plain(result.screen).split(separator: "\n").map(\.count).max() ?? 0
             #expect(widest <= min(columns, Int(environment["COLUMNS"] ?? "") ?? columns) && widest > 40)
         }
+        let told = try await TerminalSession.run(
+            ["config", "show", "--no-pager"],
+            environment: ["ACCOUNTCTL_LOG_LEVEL": "notice"],
+            columns: 100
+        )
+        #expect(plain(told.screen).contains("variable ACCOUNTCTL_LOG_LEVEL"), "\(told.screen)")
     }
 
     @Test("Colour is left away when asked, and says nothing that the text does not say")

@@ -24,7 +24,8 @@ struct ConfigShowCommand: AccountctlCommand {
         Field("default", nil) { .text($0.standard) },
         Field("form", nil) { .text($0.form) },
         Field("variable", nil) { .text(SettingsInputs.variable(of: $0.key)) },
-        Field("meaning", "Meaning") { .text($0.help) },
+        // Not in the table: sentences would leave no room for where values came from.
+        Field("meaning", nil) { .text($0.help) },
     ]
 
     static let outputFields = fields.map(\.name)
