@@ -38,6 +38,10 @@ struct AuditTests {
             let starts = ["--action", "jobs.", "--action", "user.sus"]
             let both = try await stage.run(["audit", "list"] + starts + ["--tsv", "action"])
             #expect(both.output == "jobs.pause\nuser.suspend\n", "\(both)")
+            let soon = try await stage.run(["audit", "list", "--until", "2100-01-01"] + starts + ["--tsv", "action"])
+            #expect(soon.output == both.output, "\(soon)")
+            let before = try await stage.run(["audit", "list", "--until", "1h", "--tsv", "action"])
+            #expect(before.status == 0 && before.output.isEmpty, "\(before)")
             // An act without any has none, wherever it is read.
             try await stage.database.psql("update accountctl.deletion_brakes set paused_at = now(), paused_by = 'olga'")
             #expect(try await stage.run(["deletion", "resume", "--all", "--confirm=all"]).status == 0)
@@ -93,7 +97,8 @@ struct AuditTests {
     func usage() async throws {
         for (words, hint) in [
             (["--limit", "0"], "--limit must lie between 1 and 100000"), (["--limit", "100001"], "--limit"),
-            (["--since", "soon"], "--since: \"soon\""), (["--user", " "], "nothing to look for"),
+            (["--since", "soon"], "--since: \"soon\""), (["--until", "soon"], "--until: \"soon\""),
+            (["--user", " "], "nothing to look for"),
             (["--since", "99999999d"], "--since must be at most 36500d ago"),
         ] {
             let result = try await AccountctlProcess(["audit", "list"] + words).result()

@@ -41,6 +41,8 @@ package struct OperatorLog: Sendable {
         package var actions: [String] = []
         package var ticket: String?
         package var since: Date?
+        /// What came at that moment or later is left out.
+        package var until: Date?
         package var limit = 100
 
         package init() {}
@@ -64,6 +66,7 @@ package struct OperatorLog: Sendable {
               )
               and (\(filter.ticket)::text is null or ticket = \(filter.ticket))
               and (\(filter.since)::timestamptz is null or logged_at >= \(filter.since))
+              and (\(filter.until)::timestamptz is null or logged_at < \(filter.until))
             order by logged_at desc, id desc
             limit \(filter.limit)
             """,

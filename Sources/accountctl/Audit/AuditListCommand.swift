@@ -15,6 +15,7 @@ struct AuditListCommand: AccountctlCommand {
 
             EXAMPLES
               accountctl audit list --since 24h
+              accountctl audit list --since 2026-10-01 --until 2026-11-01 --limit 100000 --csv
               accountctl audit list --action deletion. --json logged_at,operator,action,reason
               accountctl audit list --user 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F
             """
@@ -57,6 +58,9 @@ struct AuditListCommand: AccountctlCommand {
     @Option(name: .long, help: ArgumentHelp("Since then: a date, a moment or a time ago (7d).", valueName: "time"))
     var since: String?
 
+    @Option(name: .long, help: ArgumentHelp("Before then: a date, a moment or a time ago (7d).", valueName: "time"))
+    var until: String?
+
     @Option(name: .long, help: "The most lines listed.")
     var limit = 100
 
@@ -79,6 +83,7 @@ struct AuditListCommand: AccountctlCommand {
         filter.actions = action.map { $0.lowercased() }
         filter.ticket = ticket
         filter.since = try since.map { try DurationArgument.moment($0, "--since", now: context.now()) }
+        filter.until = try until.map { try DurationArgument.moment($0, "--until", now: context.now()) }
         filter.limit = limit + 1
         let term = try user.map { try LookupTerm.typed($0, as: nil) }
         let hashKey = try term == nil ? nil : context.neededHashKey()
