@@ -15,7 +15,7 @@ extension JobsCommandTests {
                 """
             )
             #expect(try await jobs(database, ["workers"]).status == 5)
-            #expect(try await jobs(database, ["list"]).errors.contains("no jobs"))
+            #expect(try await jobs(database, ["list"]).errors.contains("No jobs."))
             let ids = try await fill(database)
             let most = try await jobs(database, ["list", "--limit", "100000", "--json", "id"])
             #expect(most.status == 0 && most.errors.isEmpty, "\(most.errors)")

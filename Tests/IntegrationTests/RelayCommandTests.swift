@@ -108,7 +108,7 @@ struct RelayCommandTests {
         try await TestDatabase.with(.migrated) { database in
             let nothing = try await AccountctlProcess.run("relay", "check", "--json", environment: database.variables)
             #expect(nothing.status == 75 && nothing.output.filter { !$0.isWhitespace } == "[]", "\(nothing)")
-            #expect(nothing.errors.contains("no mail stream is declared"), "\(nothing)")
+            #expect(nothing.errors.contains("No mail stream is declared"), "\(nothing)")
         }
     }
 

@@ -34,7 +34,7 @@ struct JobResult: Sendable {
 
     /// Lists the results; the status is that of the first failure.
     static func write(_ results: [JobResult], _ context: CommandContext) throws -> ExitStatus {
-        try context.output.list(results, fields, whenEmpty: "no jobs")
+        try context.output.list(results, fields, whenEmpty: "No jobs.")
         return results.map(\.status).first { $0 != .ok } ?? .ok
     }
 }

@@ -33,7 +33,7 @@ struct JobsListCommand: AccountctlCommand {
         let jobs = try await context.withConnection { connection in
             try JobQueue().list(filter, withOneMore: true, on: connection)
         }
-        try context.list(jobs, JobFields.list, limit: filter.limit, of: JobFilter.limits, whenEmpty: "no jobs")
+        try context.list(jobs, JobFields.list, limit: filter.limit, of: JobFilter.limits, whenEmpty: "No jobs.")
         return .ok
     }
 }

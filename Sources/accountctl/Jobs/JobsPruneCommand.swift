@@ -45,7 +45,7 @@ struct JobsPruneCommand: AccountctlCommand {
         let days = try await context.withConnection { try JobQueue().oldDays(olderThan: age, on: $0) }
         if confirmation.dryRun {
             let field = Field<String>("partition", "Would be dropped") { .text($0) }
-            try context.output.list(days.partitions, [field], whenEmpty: "nothing to drop")
+            try context.output.list(days.partitions, [field], whenEmpty: "Nothing to drop.")
             return .ok
         }
         if !days.partitions.isEmpty {
@@ -60,7 +60,7 @@ struct JobsPruneCommand: AccountctlCommand {
             try signature.log("jobs.prune", facts: ["older_than_days": ageInDays], on: connection)
             return try await JobQueue().prune(days, on: connection)
         }
-        try context.output.list(dropped, [Field("partition", "Dropped") { .text($0) }], whenEmpty: "nothing to drop")
+        try context.output.list(dropped, [Field("partition", "Dropped") { .text($0) }], whenEmpty: "Nothing to drop.")
         return .ok
     }
 }

@@ -45,7 +45,7 @@ struct JobsWorkersCommand: AccountctlCommand {
         let (workers, alive) = try await context.withConnection { connection in
             (try JobQueue().workers(on: connection), try JobQueue().presence(on: connection).alive)
         }
-        try context.output.list(workers, Self.fields, whenEmpty: "no worker has ever run")
+        try context.output.list(workers, Self.fields, whenEmpty: "No worker has ever run.")
         return alive > 0 ? .ok : .residue
     }
 }

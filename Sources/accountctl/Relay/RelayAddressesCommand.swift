@@ -73,7 +73,7 @@ struct RelayAddressesCommand: AccountctlCommand {
             let counts = try await context.withConnection { connection in
                 try RelayDirectory.counts(on: connection)
             }
-            try context.output.list(counts, Self.countFields, whenEmpty: "no account has a relay address")
+            try context.output.list(counts, Self.countFields, whenEmpty: "No account has a relay address.")
             return .ok
         }
         let state = forwarding
@@ -90,7 +90,7 @@ struct RelayAddressesCommand: AccountctlCommand {
             Self.entryFields,
             limit: limit,
             of: Self.limits,
-            whenEmpty: "no account has such an address",
+            whenEmpty: "No account has such an address.",
             to: output
         )
         return .ok

@@ -48,7 +48,7 @@ struct RelayStreamListCommand: AccountctlCommand {
         try context.output.list(
             streams,
             Self.fields,
-            whenEmpty: "no mail stream is declared: accountctl relay stream add --help"
+            whenEmpty: "No mail stream is declared: accountctl relay stream add --help"
         )
         return .ok
     }
