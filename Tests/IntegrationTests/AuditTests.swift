@@ -93,6 +93,22 @@ struct AuditTests {
         }
     }
 
+    @Test("Where it is in doubt whether an act was done, the log is named, which tells")
+    func inDoubt() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            try await TCPProxy.with(to: stage.database.cluster.port) { proxy in
+                proxy.behaviour = .cutAt("\0commit\0", afterServerAnswered: true)
+                let url = stage.database.conninfo(port: proxy.port)
+                let act = ["user", "suspend", Self.anna, "--reason", "spam", "--yes", "--database-url", url]
+                let lost = try await stage.run(act)
+                #expect(lost.status == 75 && lost.errors.contains("accountctl audit list"), "\(lost)")
+            }
+            let list = try await stage.run(["audit", "list", "--json", "action"])
+            #expect(list.output.contains("user.suspend"), "\(list)")
+        }
+    }
+
     @Test("Wrong use of the log names the option")
     func usage() async throws {
         for (words, hint) in [

@@ -66,6 +66,22 @@ import Testing
         }
     }
 
+    /// libpq adds advice in lines of its own.
+    @Test func whatIsSaidOfALossIsOneLine() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await TCPProxy.with(to: database.cluster.port) { proxy in
+                try await database.withConnection(through: proxy) { connection in
+                    proxy.behaviour = .cutAt("lost here", afterServerAnswered: false)
+                    let error = try #require(throws: PostgresError.self) {
+                        try connection.execute("select 'lost here'")
+                    }
+                    let said = error.diagnostics?.message ?? ""
+                    #expect(error.code == .connectionLost && !said.isEmpty && !said.contains("\n"), "\(said)")
+                }
+            }
+        }
+    }
+
     @Test func aPoolSurvivesRestartsAndAFullServerAndReadOnlyMode() async throws {
         try await TestCluster.with(settings: ["max_connections=10", "superuser_reserved_connections=3"]) { cluster in
             try await TestDatabase.with(.empty, in: cluster) { database in

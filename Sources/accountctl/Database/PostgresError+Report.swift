@@ -10,7 +10,8 @@ extension PostgresError: ReportableError {
         case .commitInDoubt:
             return ErrorReport(
                 .temporary,
-                "the connection broke during the commit: look whether the change is there before repeating it"
+                "the connection broke during the commit: look whether the change is there before repeating it",
+                hint: "What operators do is logged together with it: accountctl audit list shows it if it was done."
             )
         case .configuration:
             return ErrorReport(.usage, "the connection string is not right: \(reason ?? description)")
