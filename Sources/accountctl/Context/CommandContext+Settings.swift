@@ -99,10 +99,14 @@ struct SettingsFileSearch {
     /// Reads the file; nil when none was named and none lies in the standard places.
     func load(named flag: String?) throws -> (text: String, path: String)? {
         if flag?.isEmpty == true { throw CommandError(.usage, "--config is empty: name a settings file") }
+        guard let file = path(named: flag) else { return nil }
+        return (try read(file), file)
+    }
+
+    /// The file that is read; nil when none was named and none lies in the standard places.
+    func path(named flag: String?) -> String? {
         let variable = environment["ACCOUNTCTL_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
-        if let path = flag ?? variable { return (try read(path), path) }
-        guard let path = standardPaths.first(where: { FileManager.default.fileExists(atPath: $0) }) else { return nil }
-        return (try read(path), path)
+        return flag ?? variable ?? standardPaths.first { FileManager.default.fileExists(atPath: $0) }
     }
 
     private func read(_ path: String) throws -> String {

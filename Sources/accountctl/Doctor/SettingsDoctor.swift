@@ -1,6 +1,12 @@
 import Sealing
 import Settings
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 /// Looks at the settings and the files they name.
 struct SettingsDoctor {
     let context: CommandContext
@@ -35,6 +41,7 @@ struct SettingsDoctor {
             ),
         ]
         findings += settings.secretFiles.compactMap { openFile($0.key, $0.path) }
+        if let finding = writableFile() { findings.append(finding) }
         if !settings.apple.isConfigured {
             findings.append(
                 DoctorFinding(
@@ -69,6 +76,22 @@ struct SettingsDoctor {
             "\(path) can be read by others",
             why: "Whoever has the secret can do with it what this program can.",
             todo: "chmod 600 \(path)"
+        )
+    }
+
+    /// A warning where everybody on the machine may write the settings file.
+    private func writableFile() -> DoctorFinding? {
+        let search = SettingsFileSearch(environment: context.environment)
+        var found = stat()
+        guard let path = search.path(named: context.global.config), stat(path, &found) == 0,
+            found.st_mode & S_IFMT == S_IFREG, found.st_mode & S_IWOTH != 0
+        else { return nil }
+        return DoctorFinding(
+            .warning,
+            "settings.writable",
+            "everybody on this machine can write \(path)",
+            why: "Whoever writes it has secrets sent to another address, or accounts of another database erased.",
+            todo: "chmod o-w \(path)"
         )
     }
 

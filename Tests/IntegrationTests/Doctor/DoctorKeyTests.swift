@@ -115,6 +115,14 @@ struct DoctorKeyTests {
                 everything: true
             )
             #expect(openSecret.contains(storage))
+            // It names the database in which accounts are erased, and where secrets go.
+            let file = try deployment.file("accountctl.conf", "[deletion]\ngrace = 1h\n")
+            let path = ["ACCOUNTCTL_CONFIG": file]
+            let (_, sound) = try await deployment.examine(path, everything: true)
+            #expect(!sound.contains { $0.code == "settings.writable" }, "\(sound)")
+            try FileManager.default.setAttributes([.posixPermissions: 0o666], ofItemAtPath: file)
+            let writable = try await deployment.find("settings.writable", "warning", path, everything: true)
+            #expect(writable.contains(file))
             let wrong = try await deployment.find(
                 "settings",
                 "error",
