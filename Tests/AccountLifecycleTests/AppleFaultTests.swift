@@ -1,5 +1,6 @@
 import AccountLifecycle
 import Foundation
+import JobQueue
 import Postgres
 import Sandbox
 import Sealing
@@ -161,6 +162,26 @@ import Testing
             #expect(told.count == 1)
             #expect(told.first?.contains("client_id=\(Stage.clientID)") == true, "\(told)")
             #expect(told.first?.contains("invalid_grant (The code has expired or has been revoked.)") == true)
+        }
+    }
+
+    /// Whoever watches the worker learns it while the client id can still be configured, and not every five seconds.
+    @Test func aCodeThatWaitsIsToldOnceAndThatItRanOut() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            _ = try await stage.call(person, "select public.submit_apple_authorization_code('c', 'com.example.other')")
+            let lines = LogLines()
+            var registry = JobRegistry()
+            try DeletionJobs.register(in: &registry, services: stage.services())
+            for isOver in [false, false, true] {
+                if isOver { try await stage.sql("update accountctl.authorization_codes set expires_at = now()") }
+                try await stage.sql("update accountctl.jobs set run_at = now() where state = 'scheduled'")
+                try await registry.work(in: stage.pool, logger: lines.logger)
+            }
+            let told = lines.all.filter { $0.contains("an authorization code") }
+            #expect(told.count == 2, "\(told)")
+            #expect(told.first?.contains("client_id=com.example.other") == true, "\(told)")
+            #expect(told.last?.contains("outcome=expired") == true, "\(told)")
         }
     }
 

@@ -1,4 +1,5 @@
 package import JobQueue
+import Logging
 package import Postgres
 
 #if canImport(FoundationEssentials)
@@ -102,7 +103,9 @@ package enum DeletionJobs {
         }
         try registry.register(self.exchange) { arguments, context in
             try context.requireLease(outlasting: services.apple.longestCall)
-            return switch try await exchange.run(arguments.code, fence: context.fence) {
+            let outcome = try await exchange.run(arguments.code, fence: context.fence)
+            tell(outcome, of: arguments.code, in: context)
+            return switch outcome {
             case .settled, .handedOver, .unknown: .completed()
             case .again(let delay, let situation): .retry(after: delay, reason: situation.code.rawValue)
             }
@@ -118,6 +121,27 @@ package enum DeletionJobs {
             return .completed()
         }
         for periodic in try periodic() { try registry.schedule(periodic) }
+    }
+
+    /// Tells of a code that waits, once and while what it waits for can still be mended, and of one that came to
+    /// nothing.
+    private static func tell(_ outcome: CodeExchange.Outcome, of code: Int64, in context: JobContext) {
+        switch outcome {
+        case .again(_, let situation) where context.attempt == 1:
+            context.logger.notice(
+                "an authorization code waits, and is tried again until it runs out",
+                metadata: [
+                    "code_id": "\(code)", "client_id": "\(situation.subject ?? "")",
+                    "reason": "\(situation.detail ?? situation.code.rawValue)",
+                ]
+            )
+        case .settled(let state) where state == .expired || state == .wrongAccount:
+            context.logger.notice(
+                "an authorization code came to nothing: no credential is held of it",
+                metadata: ["code_id": "\(code)", "outcome": "\(state.rawValue)"]
+            )
+        default: break
+        }
     }
 
     static func periodic() throws -> [PeriodicJob] {
