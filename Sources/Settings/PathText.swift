@@ -19,6 +19,11 @@ enum PathText {
             && !text.contains(where: \.isNewline)
     }
 
+    /// Whether this begins as the secrets of Supabase and Apple do: a secret key, a JWT, a key.
+    static func isSecret(_ text: String) -> Bool {
+        isKey(text) || ["sb_", "sbp_", "eyJ"].contains { text.hasPrefix($0) }
+    }
+
     /// Whether this is a line of a key file, or a key in PEM, rather than where one lies.
     static func isKey(_ text: String) -> Bool {
         if text.contains("-----BEGIN") { return true }

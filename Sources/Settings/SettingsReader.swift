@@ -109,8 +109,14 @@ package struct SettingsReader {
         } catch let error as SecretFile.Failure {
             // Its description holds the path, which may be the secret itself.
             let message =
-                named.text == "-"
-                ? "cannot read \(name): \(error.reason)" : PathText.unreadable(named.text, error.reason)
+                if named.text == "-" {
+                    "cannot read \(name): \(error.reason)"
+                } else if PathText.isSecret(named.text) {
+                    "is the secret itself: put it into a file and name that, or into the variable "
+                        + SettingsInputs.variable(of: String(key.dropLast("_file".count)))
+                } else {
+                    PathText.unreadable(named.text, error.reason)
+                }
             report(key, named.source, message, stopsNothing: !isNeeded)
         } catch {
             report(key, named.source, "cannot read \(name)", stopsNothing: !isNeeded)

@@ -83,6 +83,19 @@ struct SettingsSecretTests {
         #expect(!"\(settings.declarations)".contains("SECRET"))
     }
 
+    @Test(
+        "A secret in the place of its file's name is told as what it is, with the variable that takes it",
+        arguments: [
+            "sb_secret_0123456789", "eyJhbGciOi.e30.c2ln", "-----BEGIN PRIVATE KEY-----\nMIGT",
+        ]
+    )
+    func secretForPath(_ text: String) {
+        let (_, problems) = Settings.check(inputs(variables: ["ACCOUNTCTL_STORAGE_SERVICE_KEY_FILE": text]))
+        let told = problems.first { $0.key == "storage.service_key_file" }?.message
+        #expect(told?.hasPrefix("is the secret itself") == true, "\(problems)")
+        #expect(told?.hasSuffix("ACCOUNTCTL_STORAGE_SERVICE_KEY") == true, "\(problems)")
+    }
+
     @Test("Standard input holds one secret only, and a secret's variable is told as its source")
     func secretSources() throws {
         let two = "storage.service_key_file = -\ndatabase.password_file = -"
