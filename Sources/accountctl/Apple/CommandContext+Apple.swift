@@ -10,7 +10,7 @@ extension CommandContext {
     /// - Throws: ``CommandError`` when Apple is not configured, or the key cannot be read.
     func withApple<Result: Sendable>(_ body: @Sendable (AppleClients) async throws -> Result) async throws -> Result {
         let settings = try settingsForApple()
-        let logger = logger(settings)
+        let logger = detailLogger(settings)
         let identities = try appleIdentities(settings.apple)
         let address: ServiceAddress
         do {

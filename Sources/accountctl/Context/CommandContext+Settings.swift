@@ -84,6 +84,15 @@ extension CommandContext {
     }
 }
 
+extension CommandContext {
+    /// A logger for a command that tells by its output what is logged elsewhere: it writes for who asks for details.
+    func detailLogger(_ settings: Settings) -> Logger {
+        var logger = logger(settings)
+        if logger.logLevel > .debug { logger.logLevel = .critical }
+        return logger
+    }
+}
+
 /// Finds the settings file: the one that was named, else the user's, else the machine's.
 struct SettingsFileSearch {
     let environment: [String: String]

@@ -102,7 +102,7 @@ struct DoctorCommand: AccountctlCommand {
             findings.append(Self.unread(error))
         }
         if !databaseOnly {
-            let logger = context.logger(settings)
+            let logger = context.detailLogger(settings)
             findings += try await HTTPCaller.withCaller(logger: logger) { [hasProfiles] caller in
                 try await ServicesDoctor(
                     parts: WorkerServices(settings: settings, caller: caller, logger: logger),

@@ -206,6 +206,11 @@ struct AppleCommandTests {
             #expect(rejected.status == 4)
             #expect(rejected.output.contains("team \(developer.teamID), key \(developer.keyID)"), "\(rejected.output)")
             #expect(rejected.output.contains("invalid_client"))
+            // No worker's words besides: nothing is paused by a look.
+            #expect(!rejected.errors.contains("invalid_client"), "\(rejected.errors)")
+            let examined = try await program.run("doctor")
+            #expect(examined.output.contains("invalid_client"), "\(examined)")
+            #expect(!examined.errors.contains("invalid_client"), "\(examined.errors)")
         }
     }
 }
