@@ -6,6 +6,9 @@ package struct ConninfoError: Error {
     private static let advice =
         "in a URI the characters @ : / ? # [ ] % of a password are written %40 %3A %2F %3F %23 %5B %5D %25"
 
+    private static let forms =
+        "expected is a URI that begins with postgresql://, or words such as host=... user=... dbname=..."
+
     private init(message: String) {
         self.message = message
     }
@@ -35,7 +38,7 @@ package struct ConninfoError: Error {
             // The punctuation that was expected is quoted too.
             let isPunctuation = parts.count > 3 && (parts[1] == "=" || parts[1] == "]")
             let said = isPunctuation ? parts[0...2].joined(separator: "\"") : parts[0]
-            self.init(message: said + "…" + (uri == nil ? "" : "; " + Self.advice))
+            self.init(message: said + "…; " + (uri == nil ? Self.forms : Self.advice))
         }
     }
 

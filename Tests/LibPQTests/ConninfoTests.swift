@@ -53,7 +53,9 @@ import Testing
         let error = try #require(throws: ConninfoError.self) { try Conninfo("host=db sslmod=require") }
         #expect(error.message == #"invalid connection option "sslmod""#)
         let cut = try #require(throws: ConninfoError.self) { try Conninfo("host=db require") }
-        #expect(cut.message == #"missing "=" after …"#)
+        #expect(cut.message.hasPrefix(#"missing "=" after …; expected is a URI that begins with postgresql://"#))
+        let web = try #require(throws: ConninfoError.self) { try Conninfo("https://abcdefghij.supabase.co") }
+        #expect(web.message == cut.message)
     }
 
     @Test(arguments: [
