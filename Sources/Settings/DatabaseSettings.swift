@@ -65,9 +65,15 @@ package struct DatabaseSettings: Sendable {
             environmentService: reader.connectionVariable("PGSERVICE")
         )
         let named = connection.parameters
-        project = ProjectReference.ofDatabase(
-            user: named["user"] ?? reader.connectionVariable("PGUSER"),
-            host: named["host"] ?? reader.connectionVariable("PGHOST")
-        )
+        let host = named["host"] ?? reader.connectionVariable("PGHOST")
+        project = ProjectReference.ofDatabase(user: named["user"] ?? reader.connectionVariable("PGUSER"), host: host)
+        // Otherwise the pooler tells of an unknown tenant. Which project it is can stand among the options, too.
+        if project == nil, host?.hasSuffix(".pooler.supabase.com") == true, named["options"] == nil {
+            reader.report(
+                "database.url",
+                "on the pooler the user is postgres.<ref>, with the project's reference behind the dot",
+                stopsNothing: true
+            )
+        }
     }
 }

@@ -190,6 +190,20 @@ struct SettingsTests {
         #expect(problems(hosted, pooler).isEmpty)
     }
 
+    @Test("On Supabase's pooler a user without the project's reference is warned of")
+    func poolerUser() {
+        func told(_ connection: String) -> [SettingsProblem] {
+            let url = "database.url = host=aws-0-eu.pooler.supabase.com \(connection)"
+            return Settings.check(inputs(url)).problems.filter { $0.key == "database.url" }
+        }
+        let bare = told("user=postgres")
+        #expect(bare.count == 1 && bare.first?.stopsNothing == true, "\(bare)")
+        #expect(bare.first?.message.contains("postgres.<ref>") == true, "\(bare)")
+        for named in ["user=postgres.abcdefghij", "user=postgres options=reference=abcdefghij"] {
+            #expect(told(named).isEmpty)
+        }
+    }
+
     @Test(
         "The Storage of another project than the database's is refused, and both keys are named",
         arguments: [

@@ -72,11 +72,10 @@ extension PostgresError: ReportableError {
         }
         guard let state = sqlState, let message = diagnostics?.message else {
             let said = reason ?? description
-            let isDirect = said.contains("\"db.") && said.contains(".supabase.co\"")
             return ErrorReport(
                 .temporary,
                 "cannot reach the database: \(said)",
-                hint: isDirect ? Self.directHint : place
+                hint: Self.directHint(said) ?? place
             )
         }
         if Self.isRefusal(state) {
@@ -94,9 +93,13 @@ extension PostgresError: ReportableError {
             : ErrorReport(.failure, "the database refuses the connection: \(message)", hint: place)
     }
 
-    private static let directHint =
-        "A project's own host has IPv6 alone, unless IPv4 was bought for it: elsewhere use the session pooler, port 5432, "
-        + "as the project's Connect shows it."
+    /// What most often keeps one from the direct host of a hosted project; nil where the words name no such host.
+    private static func directHint(_ said: String) -> String? {
+        let words = said.split { $0 == "\"" || $0 == " " }
+        guard words.contains(where: { $0.hasPrefix("db.") && $0.hasSuffix(".supabase.co") }) else { return nil }
+        return "A project's own host has IPv6 alone, unless IPv4 was bought for it: elsewhere use the session pooler, port "
+            + "5432, as the project's Connect shows it."
+    }
 
     private static let roleHint =
         "The role comes from the connection string or PGUSER, its password from database.password_file, PGPASSWORD or "
