@@ -22,6 +22,8 @@ struct CommandLineTests {
         arguments: [
             (["migrat", "up"], "Did you mean: accountctl migrate"),
             (["config", "chek"], "Did you mean: accountctl config check"),
+            (["find", "anna"], "Did you mean: accountctl user find\n"),
+            (["delete", "anna"], "Did you mean: accountctl deletion\n"),
             (["config", "check", "--confg", "x"], "--config"),
             (["user", "find"], "term"),
             (["config", "show", "--format", "xml"], "ndjson"),

@@ -45,7 +45,7 @@ struct HelpScreen {
 
     /// One example of each command of a group that has none of its own.
     private static func firstExamples(below command: any ParsableCommand.Type) -> [String] {
-        command.configuration.subcommands.filter { $0.configuration.shouldDisplay }.compactMap {
+        command.shownSubcommands.compactMap {
             HelpText($0).examples.first { $0.hasPrefix("accountctl ") && !$0.hasSuffix("\\") }
         }
     }

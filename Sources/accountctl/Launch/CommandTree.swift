@@ -33,17 +33,31 @@ struct CommandPath {
     /// What to say of the stray word, with the name that it may have meant; nil where there is none.
     var mistake: CommandError? {
         guard let strayWord else { return nil }
-        let expected = last.configuration.subcommands.filter { $0.configuration.shouldDisplay }.flatMap { $0.names }
-        let near = NearestName.of(strayWord, among: expected).map { "Did you mean: \(text) \($0)\n" } ?? ""
+        let near = meaning(of: strayWord).map { "Did you mean: \(text) \($0)\n" } ?? ""
         return CommandError(
             .usage,
             "there is no command \"\(text) \(SafeText.line(strayWord))\"",
             hint: near + "See: \(text) --help"
         )
     }
+
+    /// What the word may have meant: a name like it, one that begins as it does, or the only group with such a command.
+    private func meaning(of word: String) -> String? {
+        let groups = last.shownSubcommands
+        let names = groups.flatMap { $0.names }
+        if let near = NearestName.of(word, among: names) { return near }
+        if word.count > 4, let longer = names.first(where: { $0.hasPrefix(word.dropLast()) }) { return longer }
+        let inside = groups.filter { group in group.shownSubcommands.contains { $0.names.contains(word) } }
+        return inside.count == 1 ? inside.first.map { "\($0._commandName) \(word)" } : nil
+    }
 }
 
 extension ParsableCommand {
     /// The name of the command and its aliases.
     static var names: [String] { [_commandName] + configuration.aliases }
+
+    /// The commands below it that help shows.
+    static var shownSubcommands: [any ParsableCommand.Type] {
+        configuration.subcommands.filter { $0.configuration.shouldDisplay }
+    }
 }
