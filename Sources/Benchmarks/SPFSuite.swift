@@ -8,6 +8,10 @@ import MailRelay
 
 /// The published conformance suite of RFC 7208 (3-clause BSD, licence beside it) as tables and senders, for figures and
 /// tests.
+///
+/// Its file is JSON, an array of scenarios: each has `scenario` (its name), `zone` (an array of records for each name,
+/// with `type`, and `strings`, `address`, `name`, `preference` or `timeout`) and `tests` (an array of objects with `id`,
+/// `host`, `helo`, `mailfrom`, `result`, an array of the results that are right, and perhaps `explanation`).
 struct SPFSuite {
     /// Where the suite lies.
     let path: String
@@ -42,12 +46,17 @@ struct SPFSuite {
         }
     }
 
+    private static let named = ProcessInfo.processInfo.environment["ACCOUNTCTL_SPF_SUITE"]
+    private static let beside = BenchmarkCluster.repository + "/../shared/data/rfc7208-tests.json"
+
+    /// Whether there is a suite, or somebody says that there is: a checkout alone has none.
+    static var isExpected: Bool { named != nil || FileManager.default.fileExists(atPath: beside) }
+
     /// Reads the suite from beside the checkout, or from where ACCOUNTCTL_SPF_SUITE says.
     ///
     /// - Throws: `BenchmarkError` where there is none, `DecodingError`.
     static func load() throws -> SPFSuite {
-        let beside = BenchmarkCluster.repository + "/../shared/data/rfc7208-tests.json"
-        let path = ProcessInfo.processInfo.environment["ACCOUNTCTL_SPF_SUITE"] ?? beside
+        let path = named ?? beside
         guard let data = FileManager.default.contents(atPath: path) else {
             throw BenchmarkError("no SPF suite at \(path): set ACCOUNTCTL_SPF_SUITE")
         }
