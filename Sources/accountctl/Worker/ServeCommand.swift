@@ -10,6 +10,9 @@ struct ServeCommand: AccountctlCommand {
             A node with listeners only: health, metrics and wake-up where listen.admin is set, Apple's notifications where
             listen.public is. Work is left to workers: without one nothing is deleted. SIGTERM, SIGHUP or Ctrl-C ends it.
 
+            A client has ten seconds to send its first request; for each further one thirty until its head is there, then ten for
+            the rest. 256 may be connected to a listener at once. The same holds for a worker's listeners.
+
             EXAMPLES
               accountctl serve
             """
