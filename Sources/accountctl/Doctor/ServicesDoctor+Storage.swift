@@ -51,7 +51,9 @@ extension ServicesDoctor {
                 "there is no bucket \(bucket)",
                 why: "Files of accounts are looked for in it; perhaps the address is that of another project.",
                 todo: bucket == "avatars"
-                    ? "accountctl migrate up makes it." : "Correct deletion.buckets, or make the bucket."
+                    ? "accountctl migrate up makes it, once; where it was deleted since, make it under Storage of the "
+                        + "project: a private bucket."
+                    : "Correct deletion.buckets, or make the bucket."
             )
         }
         let undecided = found.subtracting(decided).subtracting(deletion.keptBuckets).sorted()

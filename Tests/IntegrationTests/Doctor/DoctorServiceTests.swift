@@ -229,6 +229,12 @@ struct DoctorServiceTests {
                     try await !deployment.examine(kept, everything: true).findings
                         .contains { $0.code == "storage.undecided" }
                 )
+                // No migration makes it a second time.
+                try await deployment.database.psql(
+                    "set session_replication_role = replica; delete from storage.buckets where id = 'avatars'"
+                )
+                let without = try await deployment.examine(kept, everything: true).findings
+                #expect(without.first { $0.code == "storage.bucket" }?.todo?.contains("a private bucket") == true)
             }
         }
     }
