@@ -12,32 +12,39 @@ struct ServeCommand: AsyncParsableCommand {
         discussion: """
             Prints one line of JSON when it is ready: addresses, and the files of the keys.
 
-            CONTROL REQUESTS, JSON in and out, also by `accountctl-sandbox control`
-              GET    /control/health                   answers when it runs
-              GET    /control/requests                 what was asked and answered; DELETE forgets it
-              POST   /control/faults                   kind, endpoint, effect, times, sparing, subject, ...
-              DELETE /control/faults[/ID]              switches faults off, lets held requests go
-              POST   /control/clock                    advance_seconds
-              POST   /control/apple/clients            client_id, kind, group, team_id: gives a key
-              POST   /control/apple/sign-ins           client_id, sub, email, hides_email, nonce, redirect_uri
-              POST   /control/apple/stop-using         client_id, sub
-              POST   /control/apple/delete-account     client_id, sub
-              POST   /control/apple/forwarding         client_id, sub, on
-              POST   /control/apple/change-password    client_id, sub
-              POST   /control/apple/transfers          client_id, team_id: starts; without team_id: accepts
-              POST   /control/apple/rotate-keys        all
-              POST   /control/apple/notifications      type, sub, audience, age_seconds, copies, forgery, url, ...
-              GET    /control/apple/consents           how many live
-              GET    /control/storage/keys             the keys of the project
-              POST   /control/storage/access-tokens    user_id, email, lifetime_seconds
-              POST   /control/storage/files            broken: puts the files out of order, or in order again
+            CONTROL REQUESTS, JSON in and out, by accountctl-sandbox control or at /control
+              GET    health                 answers when it runs
+              GET    requests               what was asked and answered; DELETE forgets it
+              POST   faults                 kind, endpoint, effect, times, sparing, subject
+              DELETE faults[/ID]            switches faults off, lets held requests go
+              POST   clock                  advance_seconds
+              POST   apple/clients          client_id, kind, group, team_id: gives a key
+              POST   apple/sign-ins         client_id, sub, email, hides_email, nonce,
+                                            redirect_uri
+              POST   apple/stop-using       client_id, sub
+              POST   apple/delete-account   client_id, sub
+              POST   apple/forwarding       client_id, sub, on
+              POST   apple/change-password  client_id, sub
+              POST   apple/transfers        client_id, team_id: starts; without team_id:
+                                            accepts
+              POST   apple/rotate-keys      all
+              POST   apple/notifications    type, sub, audience, age_seconds, copies,
+                                            forgery, url, ...
+              GET    apple/consents         how many live
+              GET    storage/keys           the keys of the project
+              POST   storage/access-tokens  user_id, email, lifetime_seconds
+              POST   storage/files          broken: puts the files out of order, or in order
+                                            again
 
             FAULTS
-              kind: status, html, empty, malformed, truncated, drop, delay, hold, throttle, apple-error, \
-            storage-error, empty-success, pretended-success
-              endpoint: apple.token, apple.revoke, apple.keys, apple.migration, storage.list, storage.list-v2, \
-            storage.delete-many, storage.delete-one, storage.upload, storage.download, storage.buckets
-              effect: none, before or after: whether the request is carried out, and when
+              kind      status, html, empty, malformed, truncated, drop, delay, hold,
+                        throttle, apple-error, storage-error, empty-success,
+                        pretended-success
+              endpoint  apple.token, apple.revoke, apple.keys, apple.migration,
+                        storage.list, storage.list-v2, storage.delete-many,
+                        storage.delete-one, storage.upload, storage.download,
+                        storage.buckets
+              effect    none, before or after: whether the request is carried out, and when
 
             EXAMPLES
               accountctl-sandbox
