@@ -97,8 +97,8 @@ extension PostgresError: ReportableError {
     private static func directHint(_ said: String) -> String? {
         let words = said.split { $0 == "\"" || $0 == " " }
         guard words.contains(where: { $0.hasPrefix("db.") && $0.hasSuffix(".supabase.co") }) else { return nil }
-        return "A project's own host has IPv6 alone, unless IPv4 was bought for it: elsewhere use the session pooler, port "
-            + "5432, as the project's Connect shows it."
+        return "A project's own host has IPv6 alone, unless IPv4 was bought for it: elsewhere use the session pooler, "
+            + "port 5432, as the project's Connect shows it."
     }
 
     private static let roleHint =
