@@ -44,7 +44,7 @@ struct AppleTestCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let rows = try await context.withApple { clients in
+        let rows = try await context.withApple(tellsAll: true) { clients in
             var rows: [Row] = []
             for clientID in clients.clientIDs {
                 guard let client = clients[clientID] else { continue }

@@ -5,12 +5,15 @@ import SignInWithApple
 import Terminal
 
 extension CommandContext {
-    /// Gives `body` the configured clients.
+    /// Gives `body` the configured clients; `tellsAll` where the output has whatever Apple rejects.
     ///
     /// - Throws: ``CommandError`` when Apple is not configured, or the key cannot be read.
-    func withApple<Result: Sendable>(_ body: @Sendable (AppleClients) async throws -> Result) async throws -> Result {
+    func withApple<Result: Sendable>(
+        tellsAll: Bool = false,
+        _ body: @Sendable (AppleClients) async throws -> Result
+    ) async throws -> Result {
         let settings = try settingsForApple()
-        let logger = detailLogger(settings)
+        let logger = tellsAll ? detailLogger(settings) : self.logger(settings)
         let identities = try appleIdentities(settings.apple)
         let address: ServiceAddress
         do {
