@@ -87,7 +87,7 @@ extension CommandContext {
 extension CommandContext {
     /// A logger for a command that tells by its output what is logged elsewhere: it writes for who asks for details.
     func detailLogger(_ settings: Settings) -> Logger {
-        var logger = logger(settings)
+        var logger = self.logger(settings)
         if logger.logLevel > .debug { logger.logLevel = .critical }
         return logger
     }
