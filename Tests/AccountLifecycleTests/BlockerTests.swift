@@ -223,6 +223,32 @@ import Testing
         }
     }
 
+    /// The lock-out ends sessions before any row goes, and was refused each time.
+    @Test func rowsThatKeepSessionsAreNamedThoughTheyGoAlong() async throws {
+        try await Stage.with { stage in
+            for statement in [
+                """
+                create table public.devices (
+                    owner uuid references auth.users on delete cascade,
+                    session uuid constraint devices_session_fkey references auth.sessions
+                )
+                """,
+                "grant select, delete on public.devices to postgres",
+            ] as [Statement] { try await stage.sql(statement) }
+            let person = try await stage.fullAccount()
+            try await stage.sql(
+                "insert into public.devices select user_id, id from auth.sessions where user_id = \(person.id)"
+            )
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            let situation = try #require(try await stage.situation(request))
+            #expect(situation.code == .blockingRows)
+            #expect(situation.blockers?.map(\.name) == ["devices_session_fkey"])
+            try await stage.sql("delete from public.devices")
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
     /// As those of a stand-in for whoever has left, who can like a post once.
     @Test func aConstraintThatRowsDoNotMeetWithoutTheirAccountIsNamed() async throws {
         try await Stage.with { stage in

@@ -60,9 +60,9 @@ package struct BlockerSearch: Sendable {
         guard !plan.refusing.isEmpty else { return [] }
         let counts = plan.refusing.indices.map { index -> Statement in
             let key = plan.refusing[index]
-            // What goes itself, by another way, has gone before.
+            // What goes itself, by another way, has gone before; but not when the lock-out ends sessions.
             let others: Statement =
-                if plan.parts.contains(where: { $0.table == key.table }) {
+                if key.target != .sessions, plan.parts.contains(where: { $0.table == key.table }) {
                     " and not coalesce(\(plan.condition(forRowsGoingWith: key, user: user)), false)"
                 } else {
                     ""

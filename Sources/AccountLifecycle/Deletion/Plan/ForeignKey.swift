@@ -23,6 +23,9 @@ package struct TableName: Sendable, Hashable, Comparable, CustomStringConvertibl
     /// Where accounts are.
     static let users = TableName("auth", "users")
 
+    /// Where sessions are, which the lock-out ends.
+    static let sessions = TableName("auth", "sessions")
+
     /// Where files are.
     static let files = TableName("storage", "objects")
 }
