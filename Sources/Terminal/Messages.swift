@@ -30,16 +30,24 @@ package struct Messages: Sendable {
         write(message)
     }
 
+    /// How far the work is: on a terminal in the place of the last such line, elsewhere a line each.
+    package func progress(_ text: String) {
+        guard style.redraws else { return note(text) }
+        redraw(SafeText.line(rewrite(text)))
+    }
+
     /// Text without a line end, for questions and progress.
     func raw(_ text: String) {
         // Standard error is the last resort: when it is gone there is nobody left to tell.
         try? sink.write(text)
     }
 
-    /// Draws a line of progress in the place of the last one; it stays open until a message or ``leaveLine()`` comes.
+    /// Draws a line of progress in the place of the last one, cut to the terminal's width; it stays open until a message
+    /// or ``leaveLine()`` comes.
     func redraw(_ text: String) {
+        let fitting = style.width.map { DisplayWidth.fit(text, columns: $0 - 1) } ?? text
         line.isOpen.withLock { isOpen in
-            raw("\r\u{1B}[K" + text)
+            raw("\r\u{1B}[K" + fitting)
             isOpen = true
         }
     }

@@ -46,7 +46,7 @@ package final class ProgressReporter: Sendable {
             lastShown = now
             let line = ProgressLine(label: label, done: done, total: total, elapsed: now).text()
             if redraws {
-                messages.redraw(messages.style.width.map { DisplayWidth.fit(line, columns: $0 - 1) } ?? line)
+                messages.redraw(line)
             } else {
                 messages.raw(line + "\n")
             }

@@ -23,6 +23,20 @@ struct MigrateProcessTests {
         }
     }
 
+    @Test("At a terminal the first run is a line that is redrawn, and elsewhere a line for each migration")
+    func terminal() async throws {
+        try await TestDatabase.withPlatform { database in
+            let first = try await TerminalSession.run(["migrate", "up"], environment: database.variables)
+            let lines = first.screen.split(separator: "\n")
+            #expect(first.status == 0 && lines.count < 10, "\(first.screen)")
+            #expect(first.screen.contains("0001_foundation.sql"))
+        }
+        try await TestDatabase.withPlatform { database in
+            let logged = try await AccountctlProcess.run("migrate", "up", environment: database.variables)
+            #expect(logged.errors.contains("\nApplied 0002_jobs.sql in "), "\(logged)")
+        }
+    }
+
     @Test("Killed in the middle of a migration, the next run ends well")
     func killed() async throws {
         try await TestDatabase.withPlatform { database in

@@ -33,7 +33,12 @@ extension CommandContext {
             configuration: configuration,
             options: engineOptions,
             logger: logger,
-            event: { event in messages.note(event.sentence) }
+            event: { event in
+                switch event {
+                case .started, .applied: messages.progress(event.sentence)
+                case .waitingForProcess, .blocked, .droppedInvalidIndex, .drifted: messages.note(event.sentence)
+                }
+            }
         )
         return try await Connection.with(configuration, logger: logger) { connection in
             if !anyDatabase { try SupabaseDatabase.check(connection) }
