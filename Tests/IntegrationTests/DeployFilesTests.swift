@@ -165,6 +165,14 @@ struct DeployFilesTests {
         #expect(manifest.matches(of: /\n +enableServiceLinks: false\n/).count == pods)
     }
 
+    @Test("A doctor that never starts fails before the next one is due")
+    func doctorEnds() throws {
+        let manifest = try text("deploy/kubernetes/accountctl.yaml")
+        let pause = try #require(manifest.firstMatch(of: /schedule: "\*\/(\d+) \* \* \* \*"/).flatMap { Int($0.1) })
+        let life = try #require(manifest.firstMatch(of: /\n      activeDeadlineSeconds: (\d+)\n/).flatMap { Int($0.1) })
+        #expect(life < pause * 60)
+    }
+
     /// Without a policy a port is open to the whole cluster, be there a service for it or not.
     @Test("The public port is open, and the admin port to monitoring alone")
     func policy() throws {
