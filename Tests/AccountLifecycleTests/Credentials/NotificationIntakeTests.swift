@@ -1,6 +1,7 @@
 import Postgres
 import Sandbox
 import SignInWithApple
+import Telemetry
 import Testing
 
 @testable import AccountLifecycle
@@ -23,6 +24,25 @@ import Testing
             #expect(try await stage.outcomes() == [])
             let jobs = try await stage.value("select count(*) from accountctl.jobs", as: Int.self)
             #expect(jobs == 0)
+        }
+    }
+
+    /// Apple sends few: of a series that comes with its first one no increase would ever be seen.
+    @Test func theFirstNotificationIsAnIncrease() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            let (services, metrics) = (stage.services(), MetricsRegistry())
+            let intake = NotificationIntake(
+                pool: services.pool,
+                apple: services.apple,
+                logger: services.logger,
+                factory: metrics
+            )
+            let series = ["stored", "duplicate", "not_now"].map { "apple_notifications_total{outcome=\"\($0)\"}" }
+            let before = metrics.text()
+            for name in series { #expect(before.contains("\(name) 0\n"), "\(before)") }
+            #expect(try await intake.take(stage.told(about: anna.sub)) == .stored(events: 1))
+            #expect(metrics.text().contains("\(series[0]) 1\n"))
         }
     }
 

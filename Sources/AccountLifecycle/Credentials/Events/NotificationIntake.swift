@@ -1,5 +1,5 @@
 package import Logging
-import Metrics
+package import Metrics
 package import Postgres
 package import SignInWithApple
 
@@ -27,12 +27,23 @@ package struct NotificationIntake: Sendable {
     private let pool: Pool
     private let apple: AppleClients
     private let logger: Logger
+    private let factory: any MetricsFactory
 
     /// Makes an intake; it seals and opens nothing, so that a process which does no more needs no keys for that.
-    package init(pool: Pool, apple: AppleClients, logger: Logger) {
+    ///
+    /// The series of what Apple sends are there at once: in one that comes with its first notification nobody sees an
+    /// increase.
+    package init(
+        pool: Pool,
+        apple: AppleClients,
+        logger: Logger,
+        factory: any MetricsFactory = MetricsSystem.factory
+    ) {
         self.pool = pool
         self.apple = apple
         self.logger = logger
+        self.factory = factory
+        for receipt in [.stored(events: 0), .duplicate, .notNow(.unknownKey)] as [Receipt] { count(receipt, by: 0) }
     }
 
     /// Takes the body of a request.
@@ -49,13 +60,18 @@ package struct NotificationIntake: Sendable {
         case .failure(let problem): receipt = .refused(problem)
         case .success(let notification): receipt = try await store(notification)
         }
-        Counter(label: "apple_notifications_total", dimensions: [("outcome", receipt.name)]).increment()
+        count(receipt, by: 1)
         logger.debug("apple notification", metadata: ["outcome": "\(receipt.name)"])
         // Our client secrets tolerate minutes of skew, so only this reveals a slow clock.
         if receipt == .notNow(.notYetIssued) {
             logger.warning("a notification that Apple signed is of the future: this machine's clock is slow")
         }
         return receipt
+    }
+
+    private func count(_ receipt: Receipt, by number: Int) {
+        Counter(label: "apple_notifications_total", dimensions: [("outcome", receipt.name)], factory: factory)
+            .increment(by: number)
     }
 
     private func store(_ notification: AppleNotification) async throws -> Receipt {
