@@ -77,6 +77,6 @@ package enum EmbeddedSQL {
         File(name: "0075_code_sessions.sql") { PackageResources._075_code_sessions_sql },
         File(name: "0076_log_programs.sql") { PackageResources._076_log_programs_sql },
         File(name: "0077_given_up_identifiers.sql") { PackageResources._077_given_up_identifiers_sql },
-        File(name: "0080_deletion_status_times.sql") { PackageResources._080_deletion_status_times_sql },
+        File(name: "0078_deletion_status_times.sql") { PackageResources._078_deletion_status_times_sql },
     ]
 }
