@@ -18,7 +18,7 @@ enum LogMask {
     static func apply(to value: Logger.MetadataValue, key: String) -> Logger.MetadataValue {
         let name = key.lowercased()
         if secrets.contains(name) { return .string("<secret>") }
-        let isPersonal = personal.contains(name) || value.attributes[Sensitivity.self] == .personal
+        let isPersonal = personal.contains(name)
         switch value {
         case .string, .stringConvertible:
             return isPersonal ? .string(masked("\(value)")) : value

@@ -74,11 +74,10 @@ struct LogLineTests {
                 metadata: [
                     "email": "anna@example.com", "user_id": "8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f",
                     "refresh_token": "r.1", "nested": ["phone": "49151123456", "list": ["ok"]],
-                    "custom": .attributed("somebody else", attributes: [Sensitivity.personal]),
                 ]
             )
         }
-        for secret in ["anna@example", "5b7f", "r.1", "151123", "body else"] { #expect(!text.contains(secret)) }
+        for secret in ["anna@example", "5b7f", "r.1", "151123"] { #expect(!text.contains(secret)) }
         #expect(text.contains(#""list":["ok"]"#))
         #expect(text.contains(#""email":"ann***""#))
     }
