@@ -41,7 +41,7 @@ package struct StorageKey: Sendable {
 
     /// Takes a key.
     ///
-    /// - Parameter text: The key; whitespace around it does not count.
+    /// - Parameter text: The key; whitespace does not count, around it or where a line was broken.
     /// - Throws: ``Problem``, which does not show it.
     package init(_ text: Secret<String>) throws(Problem) {
         let value = text.reveal().filter { !$0.isWhitespace }
