@@ -208,23 +208,3 @@ import Testing
         }
     }
 }
-
-/// A process that seems to die at one point.
-struct SimulatedCrash: Error {
-    /// A probe that throws the first time a point is reached.
-    static func once(at point: DeletionPoint) -> DeletionProbe {
-        AccountLifecycleTests.once(at: point) { throw SimulatedCrash() }
-    }
-}
-
-/// The SQLSTATE with which the database refuses something; nil when it does not.
-func sqlState(_ body: () async throws -> some Any) async -> String? {
-    do {
-        _ = try await body()
-        return nil
-    } catch let error as PostgresError {
-        return error.sqlState?.rawValue
-    } catch {
-        return "\(error)"
-    }
-}

@@ -1,0 +1,9 @@
+import AccountLifecycle
+
+/// A process that seems to die at one point.
+struct SimulatedCrash: Error {
+    /// A probe that throws the first time a point is reached.
+    static func once(at point: DeletionPoint) -> DeletionProbe {
+        AccountLifecycleTests.once(at: point) { throw SimulatedCrash() }
+    }
+}

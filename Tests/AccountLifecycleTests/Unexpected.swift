@@ -1,0 +1,6 @@
+/// A fixture that did not come about.
+struct Unexpected: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ what: some Any) { description = "unexpected: \(what)" }
+}
