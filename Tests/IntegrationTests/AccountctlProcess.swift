@@ -39,8 +39,7 @@ struct AccountctlProcess {
         directory: URL? = nil
     ) throws {
         // Its home, which goes with it.
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("accountctl-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try TemporaryFolder("process").url
         let inputFile = folder.appendingPathComponent("in")
         try Data((input ?? "").utf8).write(to: inputFile)
         (out, errors) = (try CapturedOutput(), try CapturedOutput())

@@ -1,12 +1,12 @@
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("Keys and secrets that commands read and make", .timeLimit(.minutes(5)))
 struct CommandSecretTests {
     @Test("config check reads the keys that the settings name, and reports all that keeps a worker from starting")
     func configCheck() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("check-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try TemporaryFolder("check").url
         defer { try? FileManager.default.removeItem(at: folder) }
         func file(_ name: String, _ text: String) throws -> String {
             let path = folder.appendingPathComponent(name).path
@@ -110,8 +110,7 @@ struct CommandSecretTests {
 
     @Test("A file of keys is never replaced; a key is added to it under an id of its own")
     func keyFiles() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("keys-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try TemporaryFolder("keys").url
         defer { try? FileManager.default.removeItem(at: folder) }
         let path = folder.appendingPathComponent("sealing.keys").path
         func text() throws -> String { try String(contentsOfFile: path, encoding: .utf8) }

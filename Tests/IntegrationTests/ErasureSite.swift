@@ -18,8 +18,7 @@ struct ErasureSite: Sendable {
         _ body: @Sendable (ErasureSite) async throws -> Void
     ) async throws {
         try await TestDatabase.with(.migrated, in: cluster) { database in
-            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("erasure-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let folder = try TemporaryFolder("erasure").url
             defer { try? FileManager.default.removeItem(at: folder) }
             let files = folder.appendingPathComponent("files").path
             try await Sandbox.with(SandboxConfiguration(storageOf: database, files: files)) { sandbox in

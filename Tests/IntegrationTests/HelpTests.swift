@@ -110,8 +110,7 @@ struct HelpTests {
 
     @Test("Every command has a manual page that the formatter takes without a warning")
     func manual() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("man-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try TemporaryFolder("man").url
         defer { try? FileManager.default.removeItem(at: folder) }
         let written = try await AccountctlProcess.run("manual", "--into", folder.path)
         #expect(written.status == 0, "\(written.errors)")

@@ -9,8 +9,7 @@ struct OperatorStage: Sendable {
 
     static func with(_ body: @Sendable (OperatorStage) async throws -> Void) async throws {
         try await TestDatabase.with(.migrated) { database in
-            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("operator-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let folder = try TemporaryFolder("operator").url
             defer { try? FileManager.default.removeItem(at: folder) }
             let key = folder.appendingPathComponent("hash.key")
             try await AccountctlProcess.run("keys", "new", "hash").output

@@ -64,8 +64,7 @@ struct TerminalTests {
 
     @Test("Every question names the environment; what cannot be undone needs --production there, typing is not enough")
     func environments() async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("env-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try TemporaryFolder("env").url
         defer { try? FileManager.default.removeItem(at: folder) }
         let keys = try await TestKeys.make()
         defer { keys.remove() }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 
 /// A sealing key and a hash key in files, made by the program itself.
 struct TestKeys {
@@ -14,8 +15,7 @@ struct TestKeys {
 
     /// Makes both; whoever made them removes them.
     static func make() async throws -> TestKeys {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("keys-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try TemporaryFolder("keys").url
         return try await make(in: folder)
     }
 

@@ -41,30 +41,3 @@ enum Standby {
         try result.get()
     }
 }
-
-/// The servers refuse to run as root.
-enum ServerUser {
-    static func words(_ words: [String]) -> [String] {
-        geteuid() == 0 ? ["runuser", "-u", "postgres", "--"] + words : words
-    }
-}
-
-/// A folder that a test removes.
-struct TemporaryFolder: Sendable {
-    let path: String
-
-    init(_ name: String) throws {
-        path =
-            FileManager.default.temporaryDirectory
-            .appendingPathComponent("accountctl-\(name)-\(UUID().uuidString.prefix(8).lowercased())").path
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    func giveToServerUser() async throws {
-        if geteuid() == 0 { try await TestCluster.command(["chown", "-R", "postgres", path]) }
-    }
-
-    func remove() {
-        try? FileManager.default.removeItem(atPath: path)
-    }
-}

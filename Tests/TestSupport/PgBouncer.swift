@@ -39,10 +39,9 @@ package struct PgBouncer: Sendable {
         to cluster: TestCluster,
         _ body: @Sendable (PgBouncer) async throws -> Result
     ) async throws -> Result {
-        let folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("accountctl-pgbouncer-\(UUID().uuidString.prefix(8).lowercased())").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let own = try TemporaryFolder("pgbouncer")
+        defer { own.remove() }
+        let folder = own.path
         let port = try Socket.freePort()
         try """
         [databases]
@@ -58,12 +57,8 @@ package struct PgBouncer: Sendable {
         logfile = \(folder)/log
         \(settings.joined(separator: "\n"))
         """.write(toFile: folder + "/pgbouncer.ini", atomically: true, encoding: .utf8)
-        var command = ["pgbouncer", "-q", "-d", folder + "/pgbouncer.ini"]
-        if geteuid() == 0 {
-            try await TestCluster.command(["chown", "-R", "postgres", folder])
-            command = ["runuser", "-u", "postgres", "--"] + command
-        }
-        try await TestCluster.command(command)
+        try await own.giveToServerUser()
+        try await TestCluster.command(ServerUser.words(["pgbouncer", "-q", "-d", folder + "/pgbouncer.ini"]))
         let pid = try await started(folder, port)
         defer { kill(pid, SIGKILL) }
         return try await body(PgBouncer(port: port, pid: pid))

@@ -1,5 +1,3 @@
-import Foundation
-
 /// A certificate for `localhost` and its key, made by openssl for one test.
 package struct TestCertificate: Sendable {
     /// The file of the certificate, which is its own authority.
@@ -12,11 +10,9 @@ package struct TestCertificate: Sendable {
     package static func with<Result: Sendable>(
         _ body: @Sendable (TestCertificate) async throws -> Result
     ) async throws -> Result {
-        let folder = FileManager.default.temporaryDirectory
-            .appendingPathComponent("accountctl-tls-\(UUID().uuidString.prefix(8).lowercased())").path
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let made = TestCertificate(certificate: folder + "/server.crt", key: folder + "/server.key")
+        let folder = try TemporaryFolder("tls")
+        defer { folder.remove() }
+        let made = TestCertificate(certificate: folder.path + "/server.crt", key: folder.path + "/server.key")
         try await TestCluster.command([
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days",
             "2",
@@ -24,7 +20,7 @@ package struct TestCertificate: Sendable {
             made.certificate,
         ])
         try await TestCluster.command(["chmod", "600", made.key])
-        if NSUserName() == "root" { try await TestCluster.command(["chown", "-R", "postgres", folder]) }
+        try await folder.giveToServerUser()
         return try await body(made)
     }
 }

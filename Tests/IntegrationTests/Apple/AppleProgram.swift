@@ -33,8 +33,7 @@ struct AppleProgram: Sendable {
         _ database: TestDatabase,
         _ body: @Sendable (AppleProgram) async throws -> Void
     ) async throws {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("apple-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let folder = try TemporaryFolder("apple").url
         defer { try? FileManager.default.removeItem(at: folder) }
         try await Sandbox.with { sandbox in
             let developer = sandbox.apple.developerKey

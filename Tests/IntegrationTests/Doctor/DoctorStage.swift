@@ -73,8 +73,7 @@ struct DoctorStage: Sendable {
                     "update accountctl.workers set stopped_at = null, stop_reason = null, expires_at = now() + interval '1 hour'"
                 )
             }
-            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("doctor-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let folder = try TemporaryFolder("doctor").url
             defer { try? FileManager.default.removeItem(at: folder) }
             try await body(DoctorStage(database: database, variables: variables, folder: folder))
         }
