@@ -172,7 +172,11 @@ import Testing
             #expect(await worker.beat())
             let (_, other) = try await harness.lateClaim()
             try await harness.expire(own)
-            worker.core.withLock { $0.book.endTrust(now: .now) }
+            worker.core.withLock { core in
+                // It began long ago, and was cut off since.
+                core.answeredSince = nil
+                core.book.endTrust(now: .now)
+            }
 
             try await worker.rescueLost()
             #expect(await worker.beat())
