@@ -116,6 +116,38 @@ import Testing
         }
     }
 
+    /// Replies among attachments: in how many statements Storage deletes their files nobody else knows.
+    @Test func rowsThatKeepOthersWhichGoWithFilesAreNamedThoughTheyGoWithFilesThemselves() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                """
+                create table public.attachments (
+                    id uuid primary key references storage.objects on delete cascade,
+                    reply_to uuid constraint replies_key references public.attachments
+                )
+                """
+            )
+            let person = try await stage.fullAccount()
+            try await stage.sql("insert into public.attachments select id from storage.objects")
+            try await stage.sql(
+                """
+                update public.attachments as a
+                set reply_to = first.id
+                from (select min(id::text)::uuid as id from public.attachments) as first
+                where a.id <> first.id
+                """
+            )
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            let blockers = try #require(try await stage.situation(request)?.blockers)
+            #expect(blockers.map(\.name) == ["replies_key"])
+            #expect(blockers.map(\.rows) == [2])
+            #expect(stage.sandbox.journal.count(.storageDeleteMany) == 0)
+            try await stage.sql("update public.attachments set reply_to = null")
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
     /// Rows that came since the preflight, too many of them, have nothing to do with it.
     @Test func whatStorageFailsAtIsNotLaidToRowsThatGoAlong() async throws {
         try await Stage.with { stage in
