@@ -1,0 +1,66 @@
+import AccountLifecycle
+import Postgres
+import Testing
+
+/// From a published table the server deletes nothing, and changes nothing, where its replica identity does not suffice.
+@Suite(.timeLimit(.minutes(5))) struct UnpublishableTableTests {
+    @Test(arguments: [
+        (["create table public.posts (id int, author uuid references auth.users on delete cascade)"], "for all tables"),
+        (
+            ["create table public.posts (id int, author uuid references auth.users on delete set null)"],
+            "for all tables"
+        ),
+        (
+            [
+                """
+                create table public.posts (
+                    id int primary key deferrable,
+                    author uuid references auth.users on delete cascade
+                )
+                """
+            ],
+            "for all tables"
+        ),
+        (
+            [
+                """
+                create table public.posts (
+                    id int not null constraint posts_id unique,
+                    author uuid references auth.users on delete cascade
+                )
+                """,
+                "alter table public.posts replica identity using index posts_id",
+                "alter table public.posts drop constraint posts_id",
+            ],
+            "for all tables"
+        ),
+        (
+            [
+                """
+                create table public.posts (
+                    id int primary key,
+                    author uuid references auth.users on delete cascade,
+                    is_public boolean default true
+                )
+                """
+            ],
+            "for table public.posts where (is_public)"
+        ),
+    ])
+    func aTableThatCannotBePublishedIsNamed(_ statements: [String], _ published: String) async throws {
+        try await Stage.with { stage in
+            for statement in statements { try await stage.sql(Statement(unsafeSQL: statement)) }
+            let person = try await stage.fullAccount()
+            try await stage.sql("insert into public.posts values (1, \(person.id))")
+            try await stage.sql("create publication changes \(unsafeSQL: published)")
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            let situation = try #require(try await stage.situation(request))
+            #expect(situation.code == .unpublishable)
+            #expect(situation.blockers?.map(\.table) == ["public.posts"])
+            #expect(try await stage.count("select from auth.sessions where user_id = \(person.id)") == 1)
+            try await stage.sql("alter table public.posts replica identity full")
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+}
