@@ -34,7 +34,7 @@ extension Stage {
         )
     }
 
-    /// Where any form of the person is left, by a search that knows nothing of ours: whole rows as text.
+    /// The tables in which any form of the person is left.
     func traces(of person: Person) async throws -> String {
         try await database.psql(
             """
