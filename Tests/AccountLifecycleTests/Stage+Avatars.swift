@@ -28,6 +28,11 @@ extension Stage {
         return (person, policy)
     }
 
+    /// Has the bucket of avatars keep versions from now on.
+    func keepVersions() async throws {
+        try await sql("update storage.buckets set versioning_status = 'ENABLED' where id = 'avatars'")
+    }
+
     /// What the step at the avatars has counted.
     func avatarCounts(_ request: UUID) async throws -> [String: Int] {
         try await counts(of: .deleteAvatars, request)

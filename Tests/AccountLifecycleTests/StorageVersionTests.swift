@@ -78,11 +78,6 @@ import Testing
 }
 
 extension Stage {
-    /// Has the bucket of avatars keep versions from now on.
-    func keepVersions() async throws {
-        try await sql("update storage.buckets set versioning_status = 'ENABLED' where id = 'avatars'")
-    }
-
     /// What is found to be an account's own.
     fileprivate func objects(of person: Person) async throws -> [StoredObject] {
         try await admin.withConnection { connection in
