@@ -30,7 +30,7 @@ extension CommandContext {
                 }
                 group.addTask {
                     while (try? await Task.sleep(for: .seconds(1))) != nil {
-                        // Beside the looks: one that waits for the database does so for half a minute.
+                        // Beside the looks: one may wait for the database for half a minute.
                         try output.sink.checkReader()
                         look.yield()
                     }
