@@ -99,6 +99,7 @@ extension AccountReport {
             select o.id, o.bucket_id, o.name, o.metadata
             from storage.objects as o
             where o.bucket_id = \(AccountObjects.bucketOfProfiles) and o.name = any(\(named))
+              and \(AccountObjects.isNobodys)
             \(elsewhere)
             """
     }
