@@ -21,10 +21,10 @@ import Testing
             try await stage.keepVersions()
             let person = try await stage.signUp("anna", apple: false)
             let other = try await stage.signUp("berta", apple: false)
-            for key in ["team.png", "mine.png", "\(person.text)/me.png"] {
-                #expect(try await stage.upload(key, by: person))
-            }
-            for key in ["team.png", "\(person.text)/me.png"] { try await hide(key, on: stage) }
+            // The id in a name that is no folder's is residue, in a mark as well.
+            let hidden = ["team.png", "\(person.text)/me.png", "\(person.text)-1.png"]
+            for key in hidden + ["mine.png"] { #expect(try await stage.upload(key, by: person)) }
+            for key in hidden { try await hide(key, on: stage) }
             #expect(try await stage.upload("team.png", by: nil))
             try await stage.sql(
                 """
@@ -45,8 +45,40 @@ import Testing
             )
             #expect(left == "team.png \(other.text) t")
             #expect(stage.sandbox.storage.files(bucket: "avatars").count == 1)
-            #expect(try await stage.avatarCounts(request)["objects"] == 4)
+            #expect(try await stage.avatarCounts(request)["objects"] == 6)
+            let marks = try await stage.value(
+                "select string_agg(name, ',') from storage.objects where is_delete_marker",
+                as: String.self
+            )
+            #expect(marks == "team.png")
             #expect(try await !stage.traces(of: person).contains("storage.objects"))
+        }
+    }
+
+    /// What no call can name has no version; a delete by its key would hide what somebody else has put there since.
+    @Test func aFileWithoutAVersionIsNotDeletedByItsKey() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp("anna", apple: false)
+            #expect(try await stage.upload("old.png", by: person))
+            try await stage.sql("update storage.objects set version = null, archived_at = now()")
+            #expect(try await stage.objects(of: person).map(\.target) == ["old.png"])
+            try await stage.keepVersions()
+            #expect(try await stage.objects(of: person).map(\.target) == [StorageTarget("old.png", version: "")])
+        }
+    }
+
+    /// Between two versions, too: the older one would be there again once the newer has gone.
+    @Test func aMarkAboveAnothersVersionStays() async throws {
+        try await Stage.with { stage in
+            try await stage.keepVersions()
+            let person = try await stage.signUp("anna", apple: false)
+            let other = try await stage.signUp("berta", apple: false)
+            let key = "\(person.text)/me.png"
+            #expect(try await stage.upload(key, by: nil))
+            try await stage.sql("update storage.objects set owner = \(other.id), owner_id = \(other.text)")
+            try await hide(key, on: stage)
+            #expect(try await stage.upload(key, by: nil))
+            #expect(try await stage.objects(of: person).map(\.place) == [.current])
         }
     }
 

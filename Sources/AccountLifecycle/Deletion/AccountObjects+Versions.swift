@@ -1,30 +1,42 @@
 import Postgres
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// What a row of `storage.objects` is where its bucket keeps versions.
 extension AccountObjects {
-    /// The columns that make an object, of `o` in its bucket `b`.
+    /// The columns that make an object, of `o` in its bucket `b`, in regard to an account.
     ///
-    /// Older servers have none of those that tell of versions. Qualified, since a function of the app's for a row would fit
-    /// better.
-    static let columns: Statement = """
+    /// Older servers have none of those that tell of versions. Rows of Storage's first years have no version, and no call
+    /// names them alone: in a bucket that keeps versions theirs is empty, since a delete by key would hide what is there.
+    static func columns(for user: Statement) -> Statement {
+        """
         o.bucket_id,
         o.name,
-        case when coalesce(pg_catalog.to_jsonb(b) ->> 'versioning_status', 'DISABLED') <> 'DISABLED' then o.version end,
         case
-            when pg_catalog.to_jsonb(o) ->> 'archived_at' <> '' then 0
+            when coalesce(pg_catalog.to_jsonb(b) ->> 'versioning_status', 'DISABLED') <> 'DISABLED'
+                then coalesce(o.version, '')
+        end,
+        case
             when \(isCurrent) then 1
+            when not \(isMark("o")) then 0
             when not exists (
                 select
                 from storage.objects as h
                 where h.bucket_id = o.bucket_id
                   and h.name = o.name
-                  and h.id <> o.id
+                  and not \(isMark("h"))
+                  and \(ownerText(of: "h")) is distinct from \(user)
             ) then 2
             else 3
         end
         """
+    }
 
-    /// An object of the database; nil for a mark that hides something.
+    /// An object of the database; nil for a mark that may hide what is not the account's.
     static func stored(_ bucket: String, _ key: String, _ version: String?, _ place: Int) -> StoredObject? {
         StoredObject.Place(rawValue: place).map {
             StoredObject(bucket: bucket, key: key, version: version, place: $0)
@@ -33,9 +45,38 @@ extension AccountObjects {
 
     /// That a key names this object `o` now, and not one of the earlier versions that its bucket keeps, or nothing.
     static let isCurrent: Statement = """
-        (
-            pg_catalog.to_jsonb(o) ->> 'archived_at' is null
-            and coalesce(pg_catalog.to_jsonb(o) ->> 'is_delete_marker', 'false') = 'false'
-        )
+        (pg_catalog.to_jsonb(o) ->> 'archived_at' is null and not \(isMark("o")))
         """
+
+    /// That a row of `storage.objects` is the mark that a delete by key leaves.
+    ///
+    /// Qualified, since a function of the app's for a row would fit better.
+    static func isMark(_ object: Statement) -> Statement {
+        "(coalesce(pg_catalog.to_jsonb(\(object)) ->> 'is_delete_marker', 'false') = 'true')"
+    }
+
+    /// The marks at the keys of the accounts' own versions: they have no owner, and nothing else tells whose they were
+    /// once the versions are gone.
+    static func marks(
+        amid owned: [(account: UUID, object: StoredObject)],
+        on connection: isolated Connection
+    ) throws -> [(account: UUID, object: StoredObject)] {
+        let versions = owned.filter { $0.object.version != nil }
+        guard !versions.isEmpty else { return [] }
+        let (buckets, keys) = (versions.map(\.object.bucket), versions.map(\.object.key))
+        return try query(
+            """
+            select a.id, \(columns(for: "a.id::text"))
+            from (
+                select distinct k.id, k.bucket, k.key
+                from unnest(\(versions.map(\.account)), \(buckets), \(keys)) as k (id, bucket, key)
+            ) as a
+            join storage.objects as o on o.bucket_id = a.bucket and o.name = a.key
+            join storage.buckets as b on b.id = o.bucket_id
+            where \(isNobodys)
+              and \(isMark("o"))
+            """,
+            on: connection
+        )
+    }
 }

@@ -15,7 +15,8 @@ import Postgres
 /// whatever its profile says: people write their profiles themselves.
 ///
 /// A bucket may keep versions. Each has an owner of its own, and is an object here; so is the mark that a user's delete
-/// leaves, once there is nothing behind it: without it, somebody else's deleted file would be there again.
+/// leaves at a key of theirs, unless anybody else has a version there: without it, somebody else's deleted file might be
+/// there again.
 ///
 /// A profile names an object by its `avatar_url`; what another one names, in whatever text, is told by ``AvatarTexts``
 /// and ``AvatarNames``, as it is for sweeps: in doubt an object is shared, and stays.
@@ -49,7 +50,9 @@ enum AccountObjects {
         on connection: isolated Connection
     ) throws -> [UUID: Found] {
         var found: [UUID: Set<StoredObject>] = [:]
-        for (user, object) in try owned(by: users, on: connection) + inFolders(of: users, on: connection) {
+        let owned = try owned(by: users, on: connection)
+        let unowned = try marks(amid: owned, on: connection) + inFolders(of: users, on: connection)
+        for (user, object) in owned + unowned {
             found[user, default: []].insert(object)
         }
         var shared: [UUID: Int] = [:]
@@ -89,7 +92,7 @@ enum AccountObjects {
     ) throws -> [(account: UUID, object: StoredObject)] {
         try query(
             """
-            select a.id, \(columns)
+            select a.id, \(columns(for: "a.text"))
             from storage.objects as o
             join unnest(\(users), \(users.map(\.text))) as a (id, text) on a.text = \(owner)
             join storage.buckets as b on b.id = o.bucket_id
@@ -107,7 +110,7 @@ enum AccountObjects {
     ) throws -> [(account: UUID, object: StoredObject)] {
         try query(
             """
-            select a.id, \(columns)
+            select a.id, \(columns(for: "a.id::text"))
             from unnest(\(users)) as a (id)
             cross join storage.buckets as b
             join storage.objects as o
@@ -119,7 +122,7 @@ enum AccountObjects {
         )
     }
 
-    private static func query(
+    static func query(
         _ statement: Statement,
         deadline: Duration? = nil,
         on connection: isolated Connection
@@ -203,7 +206,7 @@ enum AccountObjects {
         // Of one that was found without a version any: its bucket may have begun to keep them since.
         return try connection.query(
             """
-            select \(columns)
+            select \(columns(for: "\(user.text)"))
             from \(listed(objects))
             join storage.objects as o
                 on o.bucket_id = k.bucket
@@ -214,7 +217,8 @@ enum AccountObjects {
                or (
                    \(isNobodys)
                    and (
-                       starts_with(lower(o.name), \(user.text + "/"))
+                       \(isMark("o"))
+                       or starts_with(lower(o.name), \(user.text + "/"))
                        or (o.bucket_id = \(bucketOfProfiles) and o.name = any(\(ownByName)))
                    )
                )
@@ -250,7 +254,12 @@ enum AccountObjects {
     }
 
     /// The account that an object `o` belongs to, as text; null for an object of nobody.
-    static let owner: Statement = "coalesce(lower(nullif(o.owner_id, '')), o.owner::text)"
+    static let owner: Statement = ownerText(of: "o")
+
+    /// As ``owner``, of an object that is called otherwise.
+    static func ownerText(of object: Statement) -> Statement {
+        "coalesce(lower(nullif(\(object).owner_id, '')), \(object).owner::text)"
+    }
 
     /// That an object `o` belongs to nobody: what ``owner`` is null of, spelled so that the planner can estimate it.
     static let isNobodys: Statement = "(o.owner is null and coalesce(o.owner_id, '') = '')"
@@ -269,7 +278,7 @@ enum AccountObjects {
     /// The keys that profiles name under which an object of nobody is.
     private static func ownerless(_ named: [NamedObject]) -> Statement {
         """
-        select n.account, coalesce(o.created_at < u.created_at, false), \(columns)
+        select n.account, coalesce(o.created_at < u.created_at, false), \(columns(for: "n.account::text"))
         from unnest(\(named.map(\.account)), \(named.map(\.key))) as n (account, path)
         join storage.objects as o on o.bucket_id = \(bucketOfProfiles) and o.name = n.path
         join storage.buckets as b on b.id = o.bucket_id

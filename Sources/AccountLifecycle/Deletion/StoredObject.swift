@@ -15,7 +15,7 @@ struct StoredObject: Sendable, Hashable, Comparable {
     let bucket: String
     /// The key exactly as stored: keys are case-sensitive.
     let key: String
-    /// The version, where the bucket keeps them; each has an owner of its own.
+    /// The version, where the bucket keeps them, as in `StorageTarget`; each has an owner of its own.
     let version: String?
     let place: Place
 
@@ -33,9 +33,10 @@ struct StoredObject: Sendable, Hashable, Comparable {
     /// What a call to Storage names that deletes it.
     var target: StorageTarget { StorageTarget(key, version: version) }
 
-    /// What is archived first: Storage shows the newest version that is left in the place of one that went.
+    /// What a key has stays together, in one call for most, and what is archived comes first: Storage shows the newest
+    /// version that is left in the place of one that went.
     static func < (left: StoredObject, right: StoredObject) -> Bool {
-        (left.bucket, left.place.rawValue, left.key, left.version ?? "")
-            < (right.bucket, right.place.rawValue, right.key, right.version ?? "")
+        (left.bucket, left.key, left.place.rawValue, left.version ?? "")
+            < (right.bucket, right.key, right.place.rawValue, right.version ?? "")
     }
 }

@@ -147,7 +147,7 @@ struct IdentifierSearch: Sendable {
                 nullif(searched.owner_id, ''),
                 searched.owner::text,
                 case
-                    when pg_catalog.to_jsonb(searched) ->> 'is_delete_marker' = 'true' then (
+                    when \(AccountObjects.isMark("searched")) then (
                         select \(AccountObjects.owner)
                         from storage.objects as o
                         where o.bucket_id = searched.bucket_id
