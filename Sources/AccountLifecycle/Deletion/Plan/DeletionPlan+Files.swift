@@ -15,23 +15,18 @@ extension DeletionPlan {
     }
 
     private static func areFiles(_ objects: [StoredObject]) -> Statement {
-        let versions = objects.compactMap { object in object.version.map { (object: object, id: $0) } }
-        let others = objects.filter { $0.version == nil }
         let byKey: Statement = """
             (bucket_id, name) in (
                 select k.bucket, k.key
-                from unnest(\(others.map(\.bucket)), \(others.map(\.key))) as k (bucket, key)
+                from unnest(\(objects.map(\.bucket)), \(objects.map(\.key))) as k (bucket, key)
             )
             """
+        let versions = objects.filter { $0.version != nil }
         guard !versions.isEmpty else { return byKey }
-        let (buckets, keys) = (versions.map(\.object.bucket), versions.map(\.object.key))
-        let byVersion: Statement = """
-            (bucket_id, name, version) in (
-                select k.bucket, k.key, k.version
-                from unnest(\(buckets), \(keys), \(versions.map(\.id))) as k (bucket, key, version)
-            )
-            """
-        return others.isEmpty ? byVersion : "(\(byKey) or \(byVersion))"
+        // One join by key for both kinds of bucket: two joined by OR would have the server read all of Storage.
+        let buckets = Set(versions.map(\.bucket)).sorted()
+        let ids = versions.compactMap(\.version)
+        return "(\(byKey) and (bucket_id <> all(\(buckets)) or coalesce(version, '') = any(\(ids))))"
     }
 
     /// What would keep some files from being deleted: rows that refer to them, or to rows that go with them, by a key
