@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// What no call can name has no version; a delete by its key would hide what somebody else has put there since.
+    /// No call names what has no version; a delete by its key would hide what somebody else has put there since.
     @Test func aFileWithoutAVersionIsNotDeletedByItsKey() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp("anna", apple: false)
