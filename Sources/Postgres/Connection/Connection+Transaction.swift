@@ -99,7 +99,13 @@ extension Connection {
         if settings.isEmpty {
             try run(Statement(unsafeSQL: sql), binaryResult: true, deadline: nil)
         } else {
-            try script(unsafeSQL: sql + "; " + SessionSetting.statements(settings, inTransaction: true))
+            do {
+                try script(unsafeSQL: sql + "; " + SessionSetting.statements(settings, inTransaction: true))
+            } catch {
+                // A cancellation may have come between the two.
+                rollback()
+                throw error
+            }
         }
         longestDeadline = .zero
     }
