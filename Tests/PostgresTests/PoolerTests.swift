@@ -86,15 +86,26 @@ import Testing
     private struct Stopped: Error {}
 
     /// Patterns of our statements would be other ones and times could not be read; a session sets it right, and behind
-    /// the pooler there is none.
+    /// a transaction pooler there is none.
     @Test(arguments: [("standard_conforming_strings", "off"), ("datestyle", "german")])
-    func aDatabaseOfAnotherFormIsReadDirectlyAndRefusedBehindAPooler(name: String, value: String) async throws {
+    func aDatabaseOfAnotherFormIsReadInASessionAndRefusedWhereThereIsNone(name: String, value: String) async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.psql("alter database \(database.name) set \(name) = \(value)")
+            let question: Statement = "select '\\m', to_timestamp(0)"
             let (pattern, time) = try await database.withConnection { connection in
-                try connection.one("select '\\m', to_timestamp(0)", as: (String, Date).self)
+                try connection.one(question, as: (String, Date).self)
             }
             #expect(pattern == "\\m" && time == Date(timeIntervalSince1970: 0))
+            // Nobody knows what such a pooler is before it was asked.
+            try await PgBouncer.with(.session, to: database.cluster) { bouncer in
+                let configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
+                let (route, row) = try await Connection.with(configuration, logger: .silent) { connection in
+                    (connection.route, try connection.one(question, as: (String, Date).self))
+                }
+                let (pattern, time) = row
+                #expect(route == .sessionPooler)
+                #expect(pattern == "\\m" && time == Date(timeIntervalSince1970: 0))
+            }
             try await PgBouncer.with(.transaction, to: database.cluster) { bouncer in
                 let configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
                 let error = try await PostgresError.expected {

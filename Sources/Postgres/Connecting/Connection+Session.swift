@@ -34,6 +34,7 @@ extension Connection {
     func probeRoute() async throws -> Route {
         var configuration = configuration
         configuration.pooler = .transaction
+        configuration.takesAnyForm = true
         let ends = openingEnds
         do {
             return try await Connection.with(configuration, logger: logger, openUntil: ends) { [self] other in
@@ -98,14 +99,15 @@ extension Connection {
     /// process.
     ///
     /// - Throws: ``PostgresError`` `configuration` where none can be made and one of ``formSettings`` is missing: some
-    ///   statements would fail, and a pattern finds something else without a word.
+    ///   statements would fail, and a pattern finds something else without a word. `connectionFailed` where the pooler
+    ///   could not be asked, since the next connection may find that it keeps sessions.
     func applySettings() throws {
         if route.keepsSession {
             try script(unsafeSQL: "select \(SessionSetting.calls(settings))")
             serverLimit = configuration.statementDeadline
-        } else if let missing = formSettings.first {
+        } else if !configuration.takesAnyForm, let missing = formSettings.first {
             throw PostgresError(
-                .configuration,
+                route == .unknownPooler ? .connectionFailed : .configuration,
                 reason: "the setting \(missing.name) is not \(missing.value), and no session changes that behind a "
                     + "transaction pooler: set it for the role, or use the direct or the session port, 5432",
                 connectionUsable: false

@@ -56,6 +56,10 @@ package struct ConnectionConfiguration: Sendable {
     /// What is known about a pooler in between.
     package var pooler: Pooler = .detect
 
+    /// Takes a database of another form than our statements have, where no session changes that: for questions that
+    /// are the same in all of them.
+    var takesAnyForm = false
+
     package init(conninfo: String? = nil) {
         self.conninfo = conninfo
     }
