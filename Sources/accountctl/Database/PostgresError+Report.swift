@@ -14,7 +14,7 @@ extension PostgresError: ReportableError {
                 hint: "What operators do is logged together with it: accountctl audit list shows it if it was done."
             )
         case .configuration:
-            return ErrorReport(.usage, "the connection string is not right: \(reason ?? description)")
+            return ErrorReport(.usage, "the connection to the database is not set up right: \(reason ?? description)")
         case .tlsRequired:
             return ErrorReport(
                 .usage,
