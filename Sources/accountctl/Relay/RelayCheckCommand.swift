@@ -45,7 +45,7 @@ struct RelayCheckCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let streams = try await streams(context)
-        if streams.isEmpty { context.messages.note("no mail stream is declared: accountctl relay stream add --help") }
+        if streams.isEmpty { context.messages.note("No mail stream is declared: accountctl relay stream add --help") }
         let reports =
             streams.isEmpty
             ? []
