@@ -58,23 +58,25 @@ extension DeletionPlan {
     /// Puts a table before those whose deletes take along what it refers to; tables of which none can go before the
     /// others stay together.
     static func ordered(_ parts: [Part], by keys: [ForeignKey], refusing: [ForeignKey]) -> [[Part]] {
-        let going = parts.map { CascadeReach(from: [$0.table], by: keys) }
-        func goingNoLater(than part: Int, of left: [Int]) -> Set<Int> {
+        // By place: the plan is made anew every few seconds, and an app may have a hundred such tables.
+        let refusers = parts.map { part -> [Int] in
+            let going = CascadeReach(from: [part.table], by: keys)
+            let tables = Set(refusing.filter { going.reaches($0.target) }.map(\.table))
+            return parts.indices.filter { tables.contains(parts[$0].table) }
+        }
+        func goingNoLater(than part: Int, of left: Set<Int>) -> Set<Int> {
             var found: Set = [part]
             var new = [part]
             while let one = new.popLast() {
-                let more = left.filter { other in
-                    refusing.contains { $0.table == parts[other].table && going[one].reaches($0.target) }
-                }
-                new += more.filter { found.insert($0).inserted }
+                new += refusers[one].filter { left.contains($0) && found.insert($0).inserted }
             }
             return found
         }
         var groups: [[Part]] = []
-        var left = Array(parts.indices)
-        while let next = left.map({ goingNoLater(than: $0, of: left) }).min(by: { $0.count < $1.count }) {
+        var left = Set(parts.indices)
+        while let next = left.sorted().map({ goingNoLater(than: $0, of: left) }).min(by: { $0.count < $1.count }) {
             groups.append(next.sorted().map { parts[$0] })
-            left.removeAll { next.contains($0) }
+            left.subtract(next)
         }
         return groups
     }
