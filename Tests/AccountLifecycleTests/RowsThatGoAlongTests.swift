@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// As whoever likes a comment does: the delete waits for the row, and passes over what it has become.
+    /// As whoever likes a comment does: the delete waits for the row, and finds it by its place no more.
     @Test func oneThatSomebodyChangesMeanwhileGoesToo() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -65,6 +65,37 @@ import Testing
             }
             #expect(try await drive.value == .ended(.verified))
             #expect(try await stage.count("select from public.comments") == 0)
+        }
+    }
+
+    /// The server looks at the keys of those that go together at the end of their statement: none may be left by then.
+    @Test func oneOfACircleThatSomebodyChangesMeanwhileGoesToo() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            for statement in [
+                "create table public.pages (id int primary key, author uuid references auth.users on delete cascade)",
+                """
+                create table public.notes (
+                    id int primary key,
+                    author uuid references auth.users on delete cascade,
+                    page int references public.pages
+                )
+                """,
+                "alter table public.pages add best int references public.notes",
+                "grant select, delete on public.pages, public.notes to postgres",
+                "insert into public.pages values (1, \(person.id), null)",
+                "insert into public.notes values (1, \(person.id), 1), (2, \(person.id), 1)",
+                "update public.pages set best = 1",
+            ] as [Statement] { try await stage.sql(statement) }
+            let request = try await stage.request(person)
+            let drive = try await stage.admin.withTransaction { other in
+                try other.execute("update public.notes set page = page where id = 2")
+                let drive = Task { try await stage.drive(request) }
+                try await other.waitUntilSomebodyIsBlocked()
+                return drive
+            }
+            #expect(try await drive.value == .ended(.verified))
+            #expect(try await stage.count("select from public.notes") == 0)
         }
     }
 

@@ -49,7 +49,7 @@ import Testing
                 let part = try part(table, of: plan)
                 for statement in [
                     plan.rowsGoingBeforehand(of: part, user: user).deleting(upTo: 5000),
-                    plan.rowsGoingBeforehand(of: part, user: user).deletingAll(),
+                    DeletionPlan.inOne(plan.rowsGoingBeforehand(of: part, user: user).deletingAll()),
                     plan.goingRows(of: part, user: user).counting(upTo: 1_000_001),
                 ] {
                     let told = try await stage.pool.withConnection { connection in

@@ -11,9 +11,6 @@ enum AccountRows {
     /// How long a statement over an account's rows may take: keys without an index have it read whole tables.
     static let deadline = Duration.seconds(1800)
 
-    /// How often rows that go beforehand are looked for until none is left: not for ever, where a trigger puts some back.
-    private static let looks = 5
-
     /// Has the server allow the statements of a transaction as long as their calls do.
     ///
     /// Behind a transaction pooler the session has no limits of ours, and its own are shorter: what they end would look
@@ -42,9 +39,7 @@ enum AccountRows {
         // The others go with their sessions.
         try connection.execute(AccountSessions.deletingOldTokens(of: [user]))
         for statement in plan.deletingBeforehand(user) {
-            // A row that somebody changes while the statement waits for it is passed over.
-            var looks = Self.looks
-            while looks > 0, try connection.execute(statement, deadline: deadline) > 0 { looks -= 1 }
+            try connection.execute(statement, deadline: deadline)
         }
         if try connection.execute("delete from auth.users where id = \(user)", deadline: deadline) == 1 { return true }
         // A BEFORE trigger that returns NULL keeps the row without a word: that is not "already gone".

@@ -40,12 +40,12 @@ extension DeletionPlan {
     /// Deletes the rows of a table that go before others.
     private func deletes(of part: Part, user: UUID) -> [Statement] {
         let rows = rowsGoingBeforehand(of: part, user: user).deletingAll()
-        guard isProfiles(part), let profile = deletingProfile(of: user) else { return [rows] }
-        return part.reachedBy.isEmpty ? [profile] : [rows, profile]
+        guard isProfiles(part), let profile = deletingProfile(of: user) else { return rows }
+        return part.reachedBy.isEmpty ? [profile] : rows + [profile]
     }
 
     /// One statement that does what some do that delete; keys are checked at its end, whatever the order of these.
-    private static func inOne(_ deletes: [Statement]) -> Statement {
+    static func inOne(_ deletes: [Statement]) -> Statement {
         let last = deletes[deletes.count - 1]
         let before = deletes.dropLast().enumerated().map { index, delete -> Statement in
             "rows_\(unsafeSQL: String(index)) as (\(delete))"

@@ -33,22 +33,26 @@ struct WaysToRows: Sendable {
     ///
     /// One of which several conditions hold takes the places of as many: there may be more while a share of the limit
     /// is gone, which is the limit by the number of conditions.
-    func deleting(upTo limit: Int) -> Statement { deleting("\(selecting("tableoid, ctid")) limit \(limit)") }
-
-    /// Deletes all of the rows.
-    func deletingAll() -> Statement { deleting(selecting("tableoid, ctid")) }
-
-    private func deleting(_ found: Statement) -> Statement {
+    func deleting(upTo limit: Int) -> Statement {
         """
         delete from \(rows)
         where (tableoid, ctid) in (
-            \(found)
+            \(selecting("tableoid, ctid")) limit \(limit)
         )
         """
     }
 
-    /// The rows of each condition; none without one.
+    /// Deletes all of the rows: the deletes of some each, which may be parts of one statement.
+    ///
+    /// Not by their places, as the others: one that somebody changes while a delete waits for it has another then, and
+    /// would be passed over.
+    func deletingAll() -> [Statement] { waysOrNone.map { "delete from \(rows) where \($0)" } }
+
+    /// The rows of each condition.
     private func ways(selecting columns: Statement) -> [Statement] {
-        (conditions.isEmpty ? ["false"] : conditions).map { "select \(columns) from \(rows) where \($0)" }
+        waysOrNone.map { "select \(columns) from \(rows) where \($0)" }
     }
+
+    /// The conditions, or one that holds of no row.
+    private var waysOrNone: [Statement] { conditions.isEmpty ? ["false"] : conditions }
 }
