@@ -16,9 +16,9 @@ extension DeletionCatalog {
             has_schema_privilege(n.oid, 'USAGE') and has_table_privilege(c.oid, 'DELETE'),
             row_security_active(c.oid),
             exists (select from pg_catalog.pg_publication as p where p.pubdelete or p.pubupdate)
-            and c.relreplident <> 'f'
             and (
-                not exists (
+                c.relreplident <> 'f'
+                and not exists (
                     select
                     from pg_catalog.pg_index as i
                     where i.indrelid = c.oid
@@ -26,6 +26,7 @@ extension DeletionCatalog {
                       and i.indimmediate
                       and (i.indisreplident or (c.relreplident = 'd' and i.indisprimary))
                 )
+                -- Whole rows tell theirs apart, but a list of columns leaves some out.
                 or exists (
                     select
                     from pg_catalog.pg_publication_rel as r
