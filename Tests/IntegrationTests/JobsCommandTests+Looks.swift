@@ -98,7 +98,7 @@ extension JobsCommandTests {
                 environment: database.variables,
                 columns: 60
             )
-            #expect(narrow.screen.contains("LAST HEARTBEAT  "), "\(narrow.screen)")
+            #expect(narrow.screen.contains("LAST HEARTBEAT"), "\(narrow.screen)")
         }
     }
 

@@ -110,9 +110,7 @@ extension Connection {
 
     /// What a connection that failed without a result throws.
     func lost(_ handle: ConnectionHandle) -> PostgresError {
-        // Its further lines are libpq's advice, set off by tabs.
-        let said = handle.errorMessage.split(separator: "\n").first.map(String.init) ?? ""
-        let diagnostics = Diagnostics([.message: said])
+        let diagnostics = Diagnostics([.message: handle.errorMessage])
         lose()
         return PostgresError(
             .connectionLost,

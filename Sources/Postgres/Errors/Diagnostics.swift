@@ -42,7 +42,9 @@ package struct Diagnostics: Sendable, Equatable {
     init(_ fields: [ErrorField: String]) {
         severity = fields[.severity]
         sqlState = fields[.sqlState]
-        message = fields[.message]
+        // Further lines of the client library's own words are advice, set off by tabs.
+        let isFromServer = fields[.sqlState] != nil
+        message = isFromServer ? fields[.message] : fields[.message]?.split(separator: "\n").first.map(String.init)
         detail = fields[.detail]
         hint = fields[.hint]
         statementPosition = fields[.statementPosition].flatMap { Int($0) }
