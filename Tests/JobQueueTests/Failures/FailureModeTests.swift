@@ -27,18 +27,22 @@ import Testing
 /// | 17 | growth over hours | `Benchmarks soak`, whose gates fail when tables, indexes, memory or WAL per job grow |
 @Suite struct FailureModeTests {
     @Test func eachModeIsHeldByTestsThatExist() throws {
-        let folder = "Tests/JobQueueTests"
-        let text = try String(contentsOfFile: Repository.path("\(folder)/FailureModeTests.swift"), encoding: .utf8)
-        let rows = text.split(separator: "\n").filter { $0.wholeMatch(of: /\/\/\/ \| \d+ \|.*/) != nil }
+        let files = Repository.swiftFiles(below: "Tests/JobQueueTests")
+        let table = try text(of: "FailureModeTests", among: files)
+        let rows = table.split(separator: "\n").filter { $0.wholeMatch(of: /\/\/\/ \| \d+ \|.*/) != nil }
         #expect(rows.count == 17)
         for row in rows where !row.contains("Benchmarks soak") {
             let names = row.matches(of: /([A-Z]\w+Tests)\.(\w+)/)
             #expect(!names.isEmpty, "\(row)")
             for name in names {
-                let file = Repository.path("\(folder)/\(name.1).swift")
-                let source = try String(contentsOfFile: file, encoding: .utf8)
+                let source = try text(of: name.1, among: files)
                 #expect(source.contains("func \(name.2)("), "\(name.0)")
             }
         }
+    }
+
+    private func text(of suite: Substring, among files: [String]) throws -> String {
+        let file = try #require(files.first { $0.hasSuffix("/\(suite).swift") }, "\(suite)")
+        return try String(contentsOfFile: file, encoding: .utf8)
     }
 }
