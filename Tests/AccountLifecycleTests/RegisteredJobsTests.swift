@@ -60,16 +60,13 @@ import Testing
 
     /// What a job's state is, and who is told of it, is the engine's to know.
     @Test func theJobTableIsTheEnginesAlone() throws {
-        let files = FileManager.default.enumerator(atPath: Repository.path("Sources/AccountLifecycle"))
-        var read = 0
-        while let path = files?.nextObject() as? String {
-            guard path.hasSuffix(".swift") else { continue }
-            let text = try String(contentsOfFile: Repository.path("Sources/AccountLifecycle/\(path)"), encoding: .utf8)
+        let files = Repository.swiftFiles(below: "Sources/AccountLifecycle")
+        #expect(files.count > 100)
+        for file in files {
+            let text = try String(contentsOfFile: file, encoding: .utf8)
             for word in ["accountctl.jobs", "accountctl_jobs", "pg_notify"] {
-                #expect(!text.contains(word), "\(path) has \(word)")
+                #expect(!text.contains(word), "\(file) has \(word)")
             }
-            read += 1
         }
-        #expect(read > 100)
     }
 }

@@ -28,11 +28,8 @@ struct DeployFilesTests {
     /// Every name that the sources give a metric.
     private func declaredMetrics() throws -> Set<String> {
         var names: Set<String> = []
-        let sources = URL(fileURLWithPath: Repository.path("Sources"))
-        let files = FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)
-        while let file = files?.nextObject() as? URL {
-            guard file.pathExtension == "swift" else { continue }
-            let text = try String(contentsOf: file, encoding: .utf8)
+        for file in Repository.swiftFiles(below: "Sources") {
+            let text = try String(contentsOfFile: file, encoding: .utf8)
             for match in text.matches(of: /(Counter|Gauge|Timer|Meter)\(\s*label: "([a-z_]+)"/) {
                 names.insert(String(match.2))
                 if match.1 == "Timer" {
