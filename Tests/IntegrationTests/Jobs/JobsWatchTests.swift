@@ -220,17 +220,17 @@ struct JobsWatchTests {
 
     @Test("That the database is away is told at once, not when the wait for a connection is over")
     func databaseGoes() async throws {
-        try await TestDatabase.with(.migrated) { database in
-            try await TCPProxy.with(to: database.cluster.port) { proxy in
-                let watch = try AccountctlProcess([
-                    "jobs", "watch", "--json", "kind", "--database-url", database.conninfo(port: proxy.port),
-                ])
+        try await TestCluster.with { cluster in
+            try await TestDatabase.with(.migrated, in: cluster) { database in
+                let watch = try AccountctlProcess(["jobs", "watch"], environment: database.variables)
                 try await database.waitUntilSomebodyListens()
+                try await database.psql("select accountctl.enqueue_job('first')")
+                try #require(try await watch.waitForOutput(containing: "first"))
+                try await cluster.stop(mode: "immediate")
                 let began = ContinuousClock.now
-                proxy.behaviour = .cut
                 #expect(try await watch.waitForErrors(containing: "the database is away"))
                 #expect(ContinuousClock.now - began < .seconds(15))
-                proxy.behaviour = .forward
+                try await cluster.start()
                 #expect(try await watch.waitForErrors(containing: "the database is back"))
                 watch.signal(SIGTERM)
                 _ = try await watch.result()
