@@ -1,4 +1,4 @@
--- The table of errors in the README: each SQLSTATE, from each function that may raise it, with a message that names the
+-- The table of errors in AppSide.md: each SQLSTATE, from each function that may raise it, with a message that names the
 -- argument and never its value.
 begin;
 set local search_path = public, tap, tests;

@@ -197,22 +197,22 @@ struct DeployFilesTests {
     @Test("The service's home is not there, rather than closed to it")
     func home() throws {
         #expect(try text("deploy/systemd/accountctl-worker.service").contains("\nProtectHome=tmpfs\n"))
-        let users = try text("README.md").matches(of: /useradd .+/).map { String($0.0) }
+        let users = try Document.wholeText().matches(of: /useradd .+/).map { String($0.0) }
         #expect(users.count == 1 && users.allSatisfy { $0.contains(" --home-dir /nonexistent ") })
     }
 
-    @Test("Every file that the README's settings name is brought to where they say")
+    @Test("Every file that the documentation's settings name is brought to where they say")
     func filesOfTheSettings() throws {
-        let readme = try text("README.md")
+        let told = try Document.wholeText()
         let settings = try #require(
-            readme.components(separatedBy: "```").first { $0.contains("\nenvironment = production\n") }
+            told.components(separatedBy: "```").first { $0.contains("\nenvironment = production\n") }
         )
         let named = Set(settings.matches(of: /\/etc\/accountctl\/([^\s]+)/).map { String($0.1) })
         #expect(named.count > 6)
         let manifest = try text("deploy/kubernetes/accountctl.yaml")
         let kept = Set(manifest.matches(of: /--from-file=(\S+)/).map { String($0.1) })
-        var brought = Set(readme.matches(of: /--output \/etc\/accountctl\/(\S+)/).map { String($0.1) })
-        for line in readme.matches(of: /install -m \d+ (.+) \/etc\/accountctl\/\n/) {
+        var brought = Set(told.matches(of: /--output \/etc\/accountctl\/(\S+)/).map { String($0.1) })
+        for line in told.matches(of: /install -m \d+ (.+) \/etc\/accountctl\/\n/) {
             brought.formUnion(line.1.split(separator: " ").map(String.init))
         }
         for name in named.union(["accountctl.conf"]) {

@@ -196,9 +196,9 @@ struct DoctorJobTests {
                 encoding: .utf8
             )
             let line = try #require(manifest.firstMatch(of: /args: \[(doctor.*)\]/))
-            let readme = try String(contentsOfFile: Repository.path("README.md"), encoding: .utf8)
+            let told = try Document.wholeText()
             #expect(
-                readme.contains("by `accountctl \(line.1.replacing(",", with: ""))` from cron: its exit code tells")
+                told.contains("by `accountctl \(line.1.replacing(",", with: ""))` from cron: its exit code tells")
             )
             let words = line.1.replacing(",", with: "").split(separator: " ").map(String.init)
             func exit(_ more: [String]) async throws -> Int32 {

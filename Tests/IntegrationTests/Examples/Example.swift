@@ -3,7 +3,7 @@ import TestSupport
 
 @testable import accountctl
 
-/// A command line that the help or the README shows.
+/// A command line that the help or the documentation shows.
 struct Example: Hashable, CustomStringConvertible {
     /// As it stands there, in one line and without the remark behind it.
     let line: String
@@ -15,7 +15,7 @@ struct Example: Hashable, CustomStringConvertible {
     /// Every example there is, each line once.
     static func all() throws -> [Example] {
         var seen: Set<String> = []
-        return try (ofHelp() + ofReadme()).filter { seen.insert($0.line).inserted }
+        return try (ofHelp() + ofDocuments()).filter { seen.insert($0.line).inserted }
     }
 
     /// The examples of every command's help.
@@ -30,24 +30,22 @@ struct Example: Hashable, CustomStringConvertible {
         }
     }
 
-    /// The lines of the README's shell blocks, and the commands it names in its sentences.
-    private static func ofReadme() throws -> [Example] {
-        let text = try String(contentsOfFile: Repository.path("README.md"), encoding: .utf8)
+    private static func ofDocuments() throws -> [Example] { try Document.all().flatMap(ofDocument) }
+
+    /// The lines of a page's shell blocks, and the commands it names in its sentences.
+    private static func ofDocument(_ document: Document) -> [Example] {
         var lines: [String] = []
         var inline: [String] = []
-        var fence: String?
-        for line in text.components(separatedBy: "\n") {
-            let trimmed = line.trimmingCharacters(in: .whitespaces)
-            if trimmed.hasPrefix("```") {
-                fence = fence == nil ? String(trimmed.dropFirst(3)) : nil
-            } else if fence == "sh", !trimmed.isEmpty {
+        for line in document.lines {
+            let trimmed = line.text.trimmingCharacters(in: .whitespaces)
+            if line.language == "sh", !trimmed.isEmpty {
                 let end = trimmed.range(of: "  ")?.lowerBound ?? trimmed.endIndex
                 lines.append(String(trimmed[..<end]))
-            } else if fence == nil {
-                inline += line.matches(of: /`(accountctl [^`]+)`/).map { String($0.1) }
+            } else if line.language == nil {
+                inline += line.text.matches(of: /`(accountctl [^`]+)`/).map { String($0.1) }
             }
         }
-        return (joined(lines) + inline).map { Example(line: $0, source: "README") }
+        return (joined(lines) + inline).map { Example(line: $0, source: document.path) }
     }
 
     /// Puts a command line that goes on after a backslash into one.

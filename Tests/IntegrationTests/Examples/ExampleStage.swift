@@ -16,7 +16,7 @@ struct ExampleStage: Sendable {
     private let variables: [String: String]
     private let resolver: String
 
-    /// Gives `body` a stage that was set up as the README says, by the program itself.
+    /// Gives `body` a stage that was set up as the documentation says, by the program itself.
     static func with(_ body: @Sendable (ExampleStage) async throws -> Void) async throws {
         try await TestDatabase.withPlatform { database in
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("examples-\(UUID().uuidString)")

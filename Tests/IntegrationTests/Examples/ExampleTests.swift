@@ -7,12 +7,12 @@ import Testing
 
 @testable import accountctl
 
-/// What the help and the README show is what works.
+/// What the help and the documentation show is what works.
 @Suite("Every example", .timeLimit(.minutes(5)))
 struct ExampleTests {
     private static let parts = 3
 
-    @Test("of the help and the README does what it says", arguments: 0..<parts)
+    @Test("of the help and the documentation does what it says", arguments: 0..<parts)
     func examples(_ part: Int) async throws {
         let examples = try Self.run().filter { !Self.isTransfer($0) }
         let own = examples.enumerated().filter { $0.offset % Self.parts == part }.map(\.element)

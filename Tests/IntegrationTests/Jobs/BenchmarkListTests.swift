@@ -5,10 +5,9 @@ import Testing
 @testable import Benchmarks
 
 @Suite struct BenchmarkListTests {
-    @Test func whatTheReadmeRunsIsThere() throws {
-        let readme = try String(contentsOfFile: Repository.path("README.md"), encoding: .utf8)
+    @Test func whatTheDocumentationRunsIsThere() throws {
         var names: [String] = []
-        for line in readme.matches(of: /Benchmarks run ([^\n]+)/) {
+        for line in try Document.wholeText().matches(of: /Benchmarks run ([^\n]+)/) {
             names += line.1.split(separator: " ").map(String.init).filter { !$0.hasPrefix("--") }
         }
         #expect(!names.isEmpty)

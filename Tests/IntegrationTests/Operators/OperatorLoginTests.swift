@@ -4,13 +4,12 @@ import Testing
 
 @Suite("A login for each operator", .timeLimit(.minutes(5)))
 struct OperatorLoginTests {
-    @Test("The README's two statements make one that may do everything, and the log says which it was")
+    @Test("The documentation's two statements make one that may do everything, and the log says which it was")
     func personal() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
-            let readme = try String(contentsOfFile: Repository.path("README.md"), encoding: .utf8)
             let block = try #require(
-                readme.components(separatedBy: "```sql\n").first { $0.hasPrefix("create role kim") }
+                try Document.wholeText().components(separatedBy: "```sql\n").first { $0.hasPrefix("create role kim") }
             )
             let statements = try #require(block.components(separatedBy: "```").first)
             // Roles are the cluster's, which other tests share.

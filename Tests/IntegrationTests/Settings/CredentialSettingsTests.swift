@@ -6,7 +6,7 @@ import Testing
 
 @Suite("What is done about credentials that died is what the settings say:")
 struct CredentialSettingsTests {
-    @Test("where they say nothing, what the README says of them, which is what the lifecycle does by itself")
+    @Test("where they say nothing, what the documentation says of them, which is what the lifecycle does by itself")
     func standard() {
         #expect(policy() == CredentialPolicy())
     }

@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// What was not used in half of the time is there besides, as the README says of a rate.
+    /// What was not used in half of the time is there besides, as the help of `jobs limit` says.
     @Test func whatARateDidNotUseIsKept() async throws {
         let kind = JobKind<Note>("test.rated", queue: "apple")
         let lanes = [Lane(queue: "apple", kind: kind.name, timeout: .seconds(60))]

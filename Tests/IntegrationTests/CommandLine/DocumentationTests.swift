@@ -7,13 +7,11 @@ import Testing
 
 @testable import accountctl
 
-@Suite("The README tells the truth about")
-struct ReadmeTests {
-    private func readme() throws -> String { try String(contentsOfFile: Repository.path("README.md"), encoding: .utf8) }
-
+@Suite("The documentation tells the truth about")
+struct DocumentationTests {
     /// The rows of the table under a heading row, cell by cell; a bar that is meant is written `\|`.
     private func rows(_ heading: String) throws -> [[String]] {
-        let lines = try readme().components(separatedBy: "\n")
+        let lines = try Document.wholeText().components(separatedBy: "\n")
         let start = try #require(lines.firstIndex(of: heading), "\(heading)")
         return lines[(start + 2)...].prefix { $0.hasPrefix("|") }.map { line in
             line.replacingOccurrences(of: "\\|", with: "\u{0}").split(separator: "|").map { cell in
@@ -29,13 +27,6 @@ struct ReadmeTests {
         let folders = try FileManager.default.contentsOfDirectory(atPath: Repository.path("Sources"))
         // The folder of the migrations is a target, too.
         #expect(told.sorted() == (folders.filter { !$0.hasPrefix(".") } + ["SQLFiles"]).sorted())
-    }
-
-    @Test("the code: every file that it leads to")
-    func files() throws {
-        let paths = try readme().matches(of: /\]\((Sources\/[^)]+)\)/).map { String($0.1) }
-        #expect(paths.count > 2)
-        for path in paths { #expect(FileManager.default.fileExists(atPath: Repository.path(path)), "\(path)") }
     }
 
     @Test("exit codes")
@@ -71,7 +62,7 @@ struct ReadmeTests {
     @Test("settings: the file for two environments is one that both take")
     func twoEnvironments() throws {
         let starts = ["environment = production\n", "[environments.staging.database]\n"]
-        let file = try readme().components(separatedBy: "```\n")
+        let file = try Document.wholeText().components(separatedBy: "```\n")
             .filter { block in starts.contains { block.hasPrefix($0) } }.joined()
         let key = P256.Signing.PrivateKey().pemRepresentation
         func settings(_ environment: String?) throws -> Settings {
@@ -94,7 +85,8 @@ struct ReadmeTests {
     @Test("settings: the file for the first hour")
     func firstHour() throws {
         let file = try #require(
-            try readme().components(separatedBy: "```\n").first { $0.hasPrefix("[database]\nurl = host=127.0.0.1") }
+            try Document.wholeText().components(separatedBy: "```\n")
+                .first { $0.hasPrefix("[database]\nurl = host=127.0.0.1") }
         )
         let settings = try Settings(
             SettingsInputs(file: (file, "accountctl.conf"), variables: [:], readFile: { _ in "secret" })

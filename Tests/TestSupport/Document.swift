@@ -1,0 +1,43 @@
+import Foundation
+
+/// A page of the documentation: the README, or an article beside it.
+package struct Document: Sendable {
+    /// A line that is no fence of a code block.
+    package struct Line: Sendable {
+        package let text: String
+        /// The language of the code block that it stands in, which may be empty; nil outside of blocks.
+        package let language: String?
+    }
+
+    /// Where it lies, from the top of the checkout.
+    package let path: String
+    package let text: String
+
+    /// Every page there is: an article joins them by lying in their folder.
+    package static func all() throws -> [Document] {
+        let folder = "Sources/accountctl/Documentation.docc"
+        let names = try FileManager.default.contentsOfDirectory(atPath: Repository.path(folder)).sorted()
+        let paths = ["README.md"] + names.filter { $0.hasSuffix(".md") }.map { folder + "/" + $0 }
+        return try paths.map { path in
+            Document(path: path, text: try String(contentsOfFile: Repository.path(path), encoding: .utf8))
+        }
+    }
+
+    /// The text of every page, one after the other.
+    package static func wholeText() throws -> String { try all().map(\.text).joined(separator: "\n") }
+
+    /// Its lines without the fences of code blocks.
+    package var lines: [Line] {
+        var language: String?
+        var lines: [Line] = []
+        for line in text.components(separatedBy: "\n") {
+            let trimmed = line.trimmingCharacters(in: .whitespaces)
+            if trimmed.hasPrefix("```") {
+                language = language == nil ? String(trimmed.dropFirst(3)) : nil
+            } else {
+                lines.append(Line(text: line, language: language))
+            }
+        }
+        return lines
+    }
+}
