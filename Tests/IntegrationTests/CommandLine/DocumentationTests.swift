@@ -20,10 +20,22 @@ struct DocumentationTests {
         }
     }
 
+    /// What the first cells of the table under a heading row name, in their order.
+    private func named(_ heading: String) throws -> [String] {
+        try rows(heading).flatMap { row in row[0].matches(of: /`([^`]+)`/).map { String($0.1) } }
+    }
+
+    @Test("deletions: every state and every step")
+    func deletions() throws {
+        let states = DeletionState.allCases.map(\.rawValue)
+        #expect(try named("| state | means | ends when |") == states)
+        #expect(try named("| state | show |") == states)
+        #expect(try named("| step | does |") == DeletionStep.allCases.map(\.rawValue))
+    }
+
     @Test("the code: every target, and none that there is not")
     func targets() throws {
-        let cells = try rows("| target | holds |").map { $0[0] }
-        let told = cells.flatMap { cell in cell.matches(of: /`([^`]+)`/).map { String($0.1) } }
+        let told = try named("| target | holds |")
         let folders = try FileManager.default.contentsOfDirectory(atPath: Repository.path("Sources"))
         // The folder of the migrations is a target, too.
         #expect(told.sorted() == (folders.filter { !$0.hasPrefix(".") } + ["SQLFiles"]).sorted())

@@ -5,7 +5,11 @@ enum ExampleRules {
         ("deploy/", "builds everything and starts servers: what a person does first, and CI does on every change"),
         ("swift build", "builds the program for minutes; CI does it"),
         ("install -", "brings the program, its folder and its files to where they belong on a machine"),
-        ("PATH=", "names the program that was built"), ("supabase ", "starts a project in containers"),
+        ("docker ", "starts a machine"), ("supabase ", "starts a project in containers"),
+        ("mkdir ", "makes the reader's folder"), ("cd ", "goes there"), ("PATH=", "names the program that was built"),
+        ("umask ", "is for the reader's shell"), ("export ", "is for the reader's shell"),
+        ("printf ", "writes a password"), ("cat > ", "takes a key that is pasted"),
+        ("curl ", "signs up at the Auth server, which the stage has none of"),
         ("useradd", "makes a user on the machine"), ("chown", "gives files to that user"),
         (".build/release/Benchmarks", "measures for minutes; BenchmarkListTests runs the list"),
     ]
