@@ -5,7 +5,7 @@ enum ExampleRules {
         ("deploy/", "builds everything and starts servers: what a person does first, and CI does on every change"),
         ("swift build", "builds the program for minutes; CI does it"),
         ("install -", "brings the program, its folder and its files to where they belong on a machine"),
-        ("docker ", "starts a machine"), ("supabase ", "starts a project in containers"),
+        ("docker ", "starts a machine"), ("(cd trial && supabase ", "starts a project in containers"),
         ("mkdir ", "makes the reader's folder"), ("cd ", "goes there"), ("PATH=", "names the program that was built"),
         ("umask ", "is for the reader's shell"), ("export ", "is for the reader's shell"),
         ("printf ", "writes a password"), ("cat > ", "takes a key that is pasted"),
