@@ -22,6 +22,14 @@ struct DocumentLinkTests {
         #expect(named > 5)
     }
 
+    /// zsh, which is the shell of a Mac, takes what follows a `#` at its prompt for words of the command.
+    @Test("have no remarks in what is pasted into a shell")
+    func remarks() throws {
+        let pasted = try Document.all().flatMap(\.lines).filter { $0.language == "sh" }
+        #expect(pasted.count > 20)
+        for line in pasted { #expect(!" \(line.text)".contains(" #"), "\(line.text)") }
+    }
+
     @Test("are found: the README leads to every article, and so does the catalog's own page")
     func found() throws {
         let pages = try Document.all()

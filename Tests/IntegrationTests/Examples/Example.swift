@@ -5,7 +5,7 @@ import TestSupport
 
 /// A command line that the help or the documentation shows.
 struct Example: Hashable, CustomStringConvertible {
-    /// As it stands there, in one line and without the remark behind it.
+    /// As it stands there, in one line and without the remark that the help has behind it.
     let line: String
     /// Where it stands.
     let source: String
@@ -39,8 +39,7 @@ struct Example: Hashable, CustomStringConvertible {
         for line in document.lines {
             let trimmed = line.text.trimmingCharacters(in: .whitespaces)
             if line.language == "sh", !trimmed.isEmpty {
-                let end = trimmed.range(of: "  ")?.lowerBound ?? trimmed.endIndex
-                lines.append(String(trimmed[..<end]))
+                lines.append(trimmed)
             } else if line.language == nil {
                 inline += line.text.matches(of: /`(accountctl [^`]+)`/).map { String($0.1) }
             }
