@@ -28,8 +28,7 @@ import Testing
             let person = try await stage.signUp()
             let code = try await stage.submitCode(of: person)
             let request = try await stage.request(person)
-            let services = stage.services { point in
-                guard point == .afterExchange else { return }
+            let outcome = try await stage.exchange(code) {
                 try await stage.expire(code, triedBefore: "5 seconds")
                 try await DeletionUpkeep.run(with: stage.services())
                 guard case .until = try await stage.drive(request) else {
@@ -38,7 +37,7 @@ import Testing
                 }
                 #expect(try await stage.situation(request)?.code == .codeUnderWay)
             }
-            #expect(try await CodeExchange(services).run(code) == .settled(.exchanged))
+            #expect(outcome == .settled(.exchanged))
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.appleTold(request) == ["revoked", "revoked", "revoked"])
             #expect(stage.sandbox.apple.liveConsents == 0)
@@ -52,14 +51,13 @@ import Testing
             let person = try await stage.signUp()
             let code = try await stage.submitCode(of: person)
             let request = try await stage.request(person)
-            let services = stage.services { point in
-                guard point == .afterExchange else { return }
+            let outcome = try await stage.exchange(code) {
                 try await stage.expire(code, triedBefore: "1 hour")
                 try await stage.driveToCrash(request, SimulatedCrash.once(at: until))
                 #expect(try await stage.outcome(.revokeApple, request) == "grant_unknown")
                 #expect(try await stage.count("select from auth.users where id = \(person.id)") == 0)
             }
-            #expect(try await CodeExchange(services).run(code) == .handedOver)
+            #expect(outcome == .handedOver)
             #expect(try await stage.drive(request) == .ended(.verified))
             let receipt = until == .after(.receipt) ? "grant_unknown" : "pending"
             #expect(try await stage.appleTold(request) == ["pending", "pending", receipt])
@@ -82,8 +80,7 @@ import Testing
             }
             let code = try await stage.submitCode(of: person)
             let request = try await stage.request(person)
-            let services = stage.services { point in
-                guard point == .afterExchange else { return }
+            let outcome = try await stage.exchange(code) {
                 if hasVanished {
                     try await stage.sql("delete from auth.users where id = \(person.id)")
                 } else {
@@ -92,7 +89,7 @@ import Testing
                 #expect(try await stage.drive(request) == .ended(.verified))
                 #expect(try await stage.appleTold(request)[0] == "grant_unknown")
             }
-            #expect(try await CodeExchange(services).run(code) == .handedOver)
+            #expect(outcome == .handedOver)
             #expect(try await stage.appleTold(request)[0] == "pending")
             #expect(try await stage.retryRevocations() == 0)
             #expect(try await stage.appleTold(request)[0] == "grant_unknown")
@@ -105,8 +102,7 @@ import Testing
             let person = try await stage.signUp()
             let code = try await stage.submitCode(of: person)
             let request = try await stage.request(person)
-            let services = stage.services { point in
-                guard point == .afterExchange else { return }
+            let outcome = try await stage.exchange(code) {
                 try await stage.expire(code, triedBefore: "1 hour")
                 let pause = try await stage.drive(request, once: .before(.deleteRows)) {
                     try await stage.add(.unknown, of: person, clientID: "com.example.other")
@@ -114,7 +110,7 @@ import Testing
                 #expect(pause == .ended(.verified))
                 #expect(try await stage.appleTold(request)[0] == "grant_unknown")
             }
-            #expect(try await CodeExchange(services).run(code) == .handedOver)
+            #expect(outcome == .handedOver)
             #expect(try await stage.retryRevocations() == 0)
             #expect(try await stage.appleTold(request)[0] == "grant_unknown")
         }

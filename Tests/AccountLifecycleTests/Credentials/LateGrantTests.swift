@@ -115,11 +115,10 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let code = try await stage.submitCode(of: person)
-            let services = stage.services { point in
-                guard point == .afterExchange else { return }
+            let outcome = try await stage.exchange(code) {
                 try await stage.sql("delete from auth.users where id = \(person.id)")
             }
-            #expect(try await CodeExchange(services).run(code) == .handedOver)
+            #expect(outcome == .handedOver)
             #expect(try await stage.retryRevocations() == 0)
             #expect(stage.sandbox.apple.liveConsents == 0)
         }

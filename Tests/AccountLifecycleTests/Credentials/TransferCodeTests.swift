@@ -43,11 +43,10 @@ import Testing
             let newSub = try stage.sandbox.apple.signIn(clientID: Stage.clientID, hidesEmail: true).sub
             try await transfer(person, newSub, stage)
             let code = try await stage.submitCode(of: Person(id: person.id, email: person.email, sub: newSub))
-            let services = stage.services { point in
-                guard point == .afterExchange else { return }
+            let outcome = try await stage.exchange(code) {
                 try await stage.sql("delete from auth.users where id = \(person.id)")
             }
-            #expect(try await CodeExchange(services).run(code) == .handedOver)
+            #expect(outcome == .handedOver)
             _ = try await stage.retryRevocations()
             #expect(stage.sandbox.journal.count(.appleRevoke) == 1)
         }

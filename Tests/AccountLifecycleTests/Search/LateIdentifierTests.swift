@@ -48,10 +48,7 @@ import Testing
             #expect(try await stage.proceed(request, withoutIdentifiers: true) == .done)
             let vault = try stage.vaultWithAnotherKey()
             for _ in 0..<2 {
-                try await stage.agePreflights()
-                let probe = SimulatedCrash.once(at: .before(.lockOut))
-                let driver = DeletionDriver(stage.services(vault: vault, probe: probe))
-                await #expect(throws: SimulatedCrash.self) { try await driver.drive(request) }
+                try await stage.collectAnew(request, under: vault)
             }
             _ = try await DeletionDriver(stage.services(vault: vault)).drive(request)
             let found = try await stage.situation(request)?.findings?.map(\.column)
@@ -146,10 +143,7 @@ import Testing
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.lockOut)))
             #expect(try await stage.proceed(request, withoutIdentifiers: true) == .done)
             let vault = try stage.vaultWithAnotherKey()
-            try await stage.agePreflights()
-            let probe = SimulatedCrash.once(at: .before(.lockOut))
-            let driver = DeletionDriver(stage.services(vault: vault, probe: probe))
-            await #expect(throws: SimulatedCrash.self) { try await driver.drive(request) }
+            let driver = try await stage.collectAnew(request, under: vault)
             let uses = try await CredentialVault(pool: stage.pool, keys: vault.keys).status()
             #expect(uses.map(\.key) == ["other"])
             #expect(uses.map(\.deletionRequests) == [1])
@@ -182,10 +176,7 @@ import Testing
             let books = CredentialVault(pool: stage.pool, keys: vault.keys)
             let left = try await books.status()
             #expect(left.map(\.key) == ["other"])
-            try await stage.agePreflights()
-            let probe = SimulatedCrash.once(at: .before(.lockOut))
-            let driver = DeletionDriver(stage.services(vault: vault, probe: probe))
-            await #expect(throws: SimulatedCrash.self) { try await driver.drive(request) }
+            let driver = try await stage.collectAnew(request, under: vault)
             let uses = try await books.status()
             #expect(uses.map(\.deletionRequests) == [1])
             #expect(try await driver.drive(request) == .ended(.verified))
@@ -223,6 +214,18 @@ extension Stage {
         try await sql(
             "update auth.identities set provider_id = 'hash', identity_data = '{}' where user_id = \(person.id)"
         )
+    }
+
+    /// Has what the account shows by now be collected under a vault's key, and stops before the lock-out.
+    ///
+    /// - Returns: What goes on with it.
+    @discardableResult
+    fileprivate func collectAnew(_ request: UUID, under vault: IdentifierVault) async throws -> DeletionDriver {
+        try await agePreflights()
+        let probe = SimulatedCrash.once(at: .before(.lockOut))
+        let driver = DeletionDriver(services(vault: vault, probe: probe))
+        await #expect(throws: SimulatedCrash.self) { try await driver.drive(request) }
+        return driver
     }
 
     /// Has every preflight be too old to lock anybody out.

@@ -1,3 +1,4 @@
+import AccountLifecycle
 import Foundation
 import Postgres
 import Sandbox
@@ -34,6 +35,17 @@ extension Stage {
     /// The code that was handed in last.
     func lastCode() async throws -> Int64 {
         try await value("select max(id) from accountctl.authorization_codes", as: Int64.self)
+    }
+
+    /// Exchanges a code, and acts when Apple has answered and nothing is recorded yet.
+    func exchange(
+        _ code: Int64,
+        onAnswer act: @escaping @Sendable () async throws -> Void
+    ) async throws -> CodeExchange.Outcome {
+        let services = self.services { point in
+            if point == .afterExchange { try await act() }
+        }
+        return try await CodeExchange(services).run(code)
     }
 
     func expire(_ code: Int64, triedBefore: String) async throws {

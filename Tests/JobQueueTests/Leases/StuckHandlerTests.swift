@@ -29,6 +29,27 @@ import Testing
 
     /// While one slot is left, work goes on.
     @Test func aWorkerWithASlotGoesOn() async throws {
+        try await withAHandlerThatLostItsJob { harness in
+            try await harness.enqueue([WorkerTests.plain.job(Note())])
+        }
+    }
+
+    /// A handler that goes on without its job is nothing that a job under which a process died must wait for.
+    @Test func aSuspectDoesNotWaitForAHandlerThatLostItsJob() async throws {
+        try await withAHandlerThatLostItsJob { harness in
+            try await harness.execute(
+                """
+                insert into accountctl.jobs (queue, kind, crashes, args)
+                values (\(WorkerTests.plain.queue), \(WorkerTests.plain.name), 1, '{"text": ""}')
+                """
+            )
+        }
+    }
+
+    /// Has a worker of two slots whose one handler goes on without its job take one more, which ends.
+    private func withAHandlerThatLostItsJob(
+        _ addOneMore: @escaping @Sendable (JobHarness) async throws -> Void
+    ) async throws {
         try await JobHarness.with { harness in
             let gate = Gate()
             defer { gate.open() }
@@ -43,34 +64,7 @@ import Testing
                 // The second attempt would take the other slot.
                 let taken: Statement = "select count(*) from accountctl.jobs where run_at > now()"
                 try await harness.until { try await harness.count(taken) == 1 }
-                try await harness.enqueue([WorkerTests.plain.job(Note())])
-                try await harness.until { try await harness.finished("completed") == 1 }
-                gate.open()
-            }
-        }
-    }
-
-    /// A handler that goes on without its job is nothing that a job under which a process died must wait for.
-    @Test func aSuspectDoesNotWaitForAHandlerThatLostItsJob() async throws {
-        try await JobHarness.with { harness in
-            let gate = Gate()
-            defer { gate.open() }
-            var registry = try registry(gate)
-            try registry.register(WorkerTests.plain) { _, _ in .completed() }
-            try await harness.enqueue([Self.kind.job(Note())])
-            try await harness.withWorker(registry) { configuration in
-                configuration.slots = 2
-                configuration.leaseLifetime = .seconds(8)
-                configuration.overdueGrace = .zero
-            } _: {
-                let taken: Statement = "select count(*) from accountctl.jobs where run_at > now()"
-                try await harness.until { try await harness.count(taken) == 1 }
-                try await harness.execute(
-                    """
-                    insert into accountctl.jobs (queue, kind, crashes, args)
-                    values (\(WorkerTests.plain.queue), \(WorkerTests.plain.name), 1, '{"text": ""}')
-                    """
-                )
+                try await addOneMore(harness)
                 try await harness.until { try await harness.finished("completed") == 1 }
                 gate.open()
             }
