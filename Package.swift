@@ -231,6 +231,15 @@ let package = Package(
             ],
             path: "Tests/TestSupport"
         ),
+        // The product's clients, made for the stand-ins.
+        .target(
+            name: "SandboxClients",
+            dependencies: [
+                "HTTPCalls", "Sandbox", "Sealing", "SignInWithApple", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Tests/SandboxClients"
+        ),
         .testTarget(name: "EventThreadTests", dependencies: ["EventThread", "TestSupport"]),
         .testTarget(name: "LibPQTests", dependencies: ["LibPQ", "TestSupport"]),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "EventThread", "LibPQ", "TestSupport"]),
@@ -271,7 +280,7 @@ let package = Package(
         .testTarget(
             name: "SignInWithAppleTests",
             dependencies: [
-                "SignInWithApple", "HTTPCalls", "Sealing", "Sandbox", "TestSupport",
+                "SignInWithApple", "HTTPCalls", "Sealing", "Sandbox", "SandboxClients", "TestSupport",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "JWTKit", package: "jwt-kit"),
@@ -294,7 +303,7 @@ let package = Package(
             name: "AccountLifecycleTests",
             dependencies: [
                 "AccountLifecycle", "HTTPCalls", "JobQueue", "MailRelay", "ObjectStorage", "Postgres", "Sandbox",
-                "Sealing", "SignInWithApple", "Telemetry", "TestSupport", "Waiting",
+                "SandboxClients", "Sealing", "SignInWithApple", "Telemetry", "TestSupport", "Waiting",
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),

@@ -2,6 +2,7 @@ import Foundation
 import HTTPCalls
 import Logging
 import Sandbox
+import SandboxClients
 import Sealing
 import SignInWithApple
 import TestSupport
@@ -11,6 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct SandboxAgreementTests {
     private static let app = "com.example.app"
     private static let web = "com.example.web"
+    private static let ids = [app, web]
 
     private func with<Result: Sendable>(
         _ body: @Sendable (Sandbox, AppleClients) async throws -> Result
@@ -18,30 +20,9 @@ import Testing
         let logger = Logger.silent
         return try await Sandbox.with(logger: logger) { sandbox in
             try await HTTPCaller.withCaller(logger: logger) { caller in
-                try await body(sandbox, Self.clients(sandbox, sandbox.apple.developerKey, caller, logger))
+                try await body(sandbox, AppleClients(of: sandbox, Self.ids, caller: caller))
             }
         }
-    }
-
-    private static func clients(
-        _ sandbox: Sandbox,
-        _ key: DeveloperKey,
-        _ caller: HTTPCaller,
-        _ logger: Logger
-    ) throws -> AppleClients {
-        try AppleClients(
-            [app, web].map { clientID in
-                try AppleClientIdentity(
-                    clientID: clientID,
-                    teamID: key.teamID,
-                    keyID: key.keyID,
-                    key: ApplePrivateKey(parsing: Secret(key.privateKey))
-                )
-            },
-            address: ServiceAddress(sandbox.baseURL),
-            caller: caller,
-            logger: logger
-        )
     }
 
     private func grant(_ client: SignInWithApple.AppleClient, _ code: String) async throws -> AppleGrant {
@@ -187,7 +168,7 @@ import Testing
             sandbox.apple.acceptTransfer(of: Self.app)
             let key = sandbox.apple.makeKey(teamID: recipient)
             try await HTTPCaller.withCaller(logger: logger) { caller in
-                let new = try #require(try Self.clients(sandbox, key, caller, logger)[Self.app])
+                let new = try #require(try AppleClients(of: sandbox, Self.ids, key: key, caller: caller)[Self.app])
                 guard case .granted(let token, _) = try await new.migrationToken(),
                     case .done(let user) = try await new.exchange(transferIdentifier: identifier, token: token),
                     case .userRefused = try await new.exchange(transferIdentifier: "unknown", token: token)

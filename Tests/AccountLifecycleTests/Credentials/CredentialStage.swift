@@ -4,6 +4,7 @@ import HTTPCalls
 import Logging
 import Postgres
 import Sandbox
+import SandboxClients
 import Sealing
 import SignInWithApple
 import TestSupport

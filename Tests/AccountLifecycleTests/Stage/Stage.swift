@@ -5,6 +5,7 @@ import Logging
 import ObjectStorage
 import Postgres
 import Sandbox
+import SandboxClients
 import Sealing
 import SignInWithApple
 import TestSupport

@@ -1,20 +1,20 @@
-import Foundation
-import HTTPCalls
-import Logging
-import Sandbox
+package import Foundation
+package import HTTPCalls
+package import Logging
+package import Sandbox
 import Sealing
-import SignInWithApple
+package import SignInWithApple
 import TestSupport
 
 extension AppleClients {
     /// Clients of the pretended Apple, under its first developer's key where no other is given.
-    init(
+    package init(
         of sandbox: Sandbox,
         _ ids: [String],
         key: DeveloperKey? = nil,
         caller: HTTPCaller,
         deadline: Duration = .seconds(30),
-        logger: Logger = .silent,
+        logger: Logger? = nil,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws {
         let key = key ?? sandbox.apple.developerKey
@@ -30,7 +30,7 @@ extension AppleClients {
             address: ServiceAddress(sandbox.baseURL),
             caller: caller,
             deadline: deadline,
-            logger: logger,
+            logger: logger ?? .silent,
             now: now
         )
     }
