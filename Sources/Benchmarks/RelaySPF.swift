@@ -1,4 +1,5 @@
 import MailRelay
+import SPFSuite
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,8 +1,6 @@
 import MailRelay
+import SPFSuite
 import Testing
-
-// The figures read the same suite.
-@testable import Benchmarks
 
 @Suite(
     "The published SPF suite",

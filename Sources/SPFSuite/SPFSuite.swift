@@ -1,4 +1,4 @@
-import MailRelay
+package import MailRelay
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -12,28 +12,28 @@ import MailRelay
 /// Its file is JSON, an array of scenarios: each has `scenario` (its name), `zone` (an array of records for each name,
 /// with `type`, and `strings`, `address`, `name`, `preference` or `timeout`) and `tests` (an array of objects with `id`,
 /// `host`, `helo`, `mailfrom`, `result`, an array of the results that are right, and perhaps `explanation`).
-struct SPFSuite {
+package struct SPFSuite: Sendable {
     /// Where the suite lies.
-    let path: String
-    let scenarios: [Scenario]
+    package let path: String
+    package let scenarios: [Scenario]
 
     /// A table, and what is asked of it.
-    struct Scenario {
-        let name: String
-        let resolver: ZoneResolver
-        let cases: [Case]
+    package struct Scenario: Sendable {
+        package let name: String
+        package let resolver: ZoneResolver
+        package let cases: [Case]
     }
 
     /// A sender as a mail server learns of it, and what the suite wants of it.
-    final class Case: Decodable, Sendable {
-        let id: String
-        let host: String
+    package final class Case: Decodable, Sendable {
+        package let id: String
+        package let host: String
         let mailFrom: String
         let helo: String
         /// The results that the suite accepts.
-        let accepted: [SPFResult]
+        package let accepted: [SPFResult]
         /// The text behind `exp=`; nil where the suite says nothing of it.
-        let explanation: String?
+        package let explanation: String?
 
         private enum CodingKeys: String, CodingKey {
             case id, host, helo, explanation
@@ -41,30 +41,36 @@ struct SPFSuite {
             case accepted = "result"
         }
 
-        var query: SPFQuery? {
+        package var query: SPFQuery? {
             IPAddress(host).map { SPFQuery(address: $0, mailFrom: mailFrom, helo: helo) }
         }
     }
 
     private static let named = ProcessInfo.processInfo.environment["ACCOUNTCTL_SPF_SUITE"]
-    private static let beside = BenchmarkCluster.repository + "/../shared/data/rfc7208-tests.json"
+    private static let beside =
+        String(#filePath.dropLast("/Sources/SPFSuite/SPFSuite.swift".count)) + "/../shared/data/rfc7208-tests.json"
 
     /// Whether there is a suite, or somebody says that there is: a checkout alone has none.
-    static var isExpected: Bool { named != nil || FileManager.default.fileExists(atPath: beside) }
+    package static var isExpected: Bool { named != nil || FileManager.default.fileExists(atPath: beside) }
 
     /// Reads the suite from beside the checkout, or from where ACCOUNTCTL_SPF_SUITE says.
     ///
-    /// - Throws: `BenchmarkError` where there is none, `DecodingError`.
-    static func load() throws -> SPFSuite {
+    /// - Throws: ``Missing``, `DecodingError`.
+    package static func load() throws -> SPFSuite {
         let path = named ?? beside
-        guard let data = FileManager.default.contents(atPath: path) else {
-            throw BenchmarkError("no SPF suite at \(path): set ACCOUNTCTL_SPF_SUITE")
-        }
+        guard let data = FileManager.default.contents(atPath: path) else { throw Missing(path: path) }
         let groups = try JSONDecoder().decode([Group].self, from: data)
         return SPFSuite(
             path: path,
             scenarios: groups.map { Scenario(name: $0.scenario, resolver: $0.resolver, cases: $0.tests) }
         )
+    }
+
+    /// There is no suite where it was looked for.
+    package struct Missing: Error, CustomStringConvertible {
+        let path: String
+
+        package var description: String { "no SPF suite at \(path): set ACCOUNTCTL_SPF_SUITE" }
     }
 
     private struct Group: Decodable {
