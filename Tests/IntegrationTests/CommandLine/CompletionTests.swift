@@ -68,7 +68,7 @@ struct CompletionTests {
         }
     }
 
-    @Test("In zsh the same is offered, as one types", .enabled(if: isThere("zsh")))
+    @Test("In zsh the same is offered, as one types", .enabled(if: isThere("zsh"), "zsh is not installed"))
     func zsh() async throws {
         // A shell on a terminal of its own, which tells what it would show, and by a key that it has done so.
         let script = #"""
@@ -98,7 +98,7 @@ struct CompletionTests {
         }
     }
 
-    @Test("In fish the same is offered", .enabled(if: isThere("fish")))
+    @Test("In fish the same is offered", .enabled(if: isThere("fish"), "fish is not installed"))
     func fish() async throws {
         // Read twice, as by somebody who has changed it.
         let script = """
