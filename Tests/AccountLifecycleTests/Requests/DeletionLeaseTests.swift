@@ -66,17 +66,10 @@ extension Stage {
     fileprivate func work(lease: Duration, while body: @escaping @Sendable () async throws -> Void) async throws {
         var registry = JobRegistry()
         try DeletionJobs.register(in: &registry, services: services())
-        var configuration = WorkerConfiguration(name: "test")
-        configuration.leaseLifetime = lease
-        configuration.pollInterval = .milliseconds(50)
-        let worker = try Worker(
-            queue: JobQueue(),
-            pool: pool,
-            listener: nil,
-            registry: registry,
-            configuration: configuration,
-            logger: .silent
-        )
+        let worker = try registry.worker(in: pool) { configuration in
+            configuration.leaseLifetime = lease
+            configuration.pollInterval = .milliseconds(50)
+        }
         try await runBeside([worker], run: { try await $0.run() }, body)
     }
 }

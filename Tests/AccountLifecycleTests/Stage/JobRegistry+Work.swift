@@ -4,16 +4,26 @@ import Postgres
 import TestSupport
 
 extension JobRegistry {
-    /// Runs what is due with these handlers, as a worker does, until nothing is.
-    func work(in pool: Pool, logger: Logger = .silent) async throws {
-        let worker = try Worker(
+    /// A worker with these handlers.
+    func worker(
+        in pool: Pool,
+        logger: Logger = .silent,
+        _ change: (inout WorkerConfiguration) -> Void = { _ in }
+    ) throws -> Worker {
+        var configuration = WorkerConfiguration(name: "test")
+        change(&configuration)
+        return try Worker(
             queue: JobQueue(),
             pool: pool,
             listener: nil,
             registry: self,
-            configuration: WorkerConfiguration(name: "test"),
+            configuration: configuration,
             logger: logger
         )
-        try await worker.runUntilIdle()
+    }
+
+    /// Runs what is due with these handlers, as a worker does, until nothing is.
+    func work(in pool: Pool, logger: Logger = .silent) async throws {
+        try await worker(in: pool, logger: logger).runUntilIdle()
     }
 }
