@@ -7,8 +7,7 @@
     struct FirstProcessTests {
         @Test(
             "A signal ends a command, though none has its default action there",
-            // Nobody else makes a name space of processes.
-            .enabled(if: geteuid() == 0)
+            .enabled(if: geteuid() == 0, "root alone makes a name space of processes")
         )
         func signals() async throws {
             try await TestDatabase.with(.migrated) { database in
