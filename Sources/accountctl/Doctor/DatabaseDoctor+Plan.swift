@@ -9,7 +9,9 @@ extension DatabaseDoctor {
         var findings = plan.refusing.map { key in
             Self.blocking(
                 key,
-                why: "An account that has rows there cannot be deleted, unless they go with it by another key."
+                why: plan.keepingSessions.contains(key)
+                    ? "An account whose sessions have rows there cannot be deleted: sessions end before any row goes."
+                    : "An account that has rows there cannot be deleted, unless they go with it by another key."
             )
         }
         findings += ontoFiles.map { key in

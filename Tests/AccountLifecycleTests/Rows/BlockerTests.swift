@@ -31,7 +31,42 @@ import Testing
     }
 
     /// What goes further around a cycle, or of one partition alone, no count of ours reaches: only the delete meets it.
+    ///
+    /// And only the lock-out, which ends sessions before any row goes, meets what refers to these and goes along.
     @Test(arguments: [
+        (
+            "devices_session_fkey",
+            [
+                """
+                create table public.devices (
+                    owner uuid references auth.users on delete cascade,
+                    session uuid constraint devices_session_fkey references auth.sessions
+                )
+                """,
+                "grant select, delete on public.devices to postgres",
+                "insert into public.devices select user_id, id from auth.sessions where user_id = '{anna}'",
+            ]
+        ),
+        (
+            "alerts_device_fkey",
+            [
+                """
+                create table public.devices (
+                    id int primary key,
+                    session uuid references auth.sessions on delete cascade
+                )
+                """,
+                """
+                create table public.alerts (
+                    owner uuid references auth.users on delete cascade,
+                    device int constraint alerts_device_fkey references public.devices deferrable initially deferred
+                )
+                """,
+                "grant select, delete on public.devices, public.alerts to postgres",
+                "insert into public.devices select 1, id from auth.sessions where user_id = '{anna}'",
+                "insert into public.alerts values ('{anna}', 1)",
+            ]
+        ),
         (
             "attachments_comment_fkey",
             [
@@ -223,8 +258,8 @@ import Testing
         }
     }
 
-    /// The lock-out ends sessions before any row goes, and was refused each time.
-    @Test func rowsThatKeepSessionsAreNamedThoughTheyGoAlong() async throws {
+    /// Whoever cannot be locked out is told why, and nothing of theirs is touched.
+    @Test func rowsThatKeepSessionsAndCameSinceThePreflightAreNamed() async throws {
         try await Stage.with { stage in
             for statement in [
                 """
@@ -236,14 +271,18 @@ import Testing
                 "grant select, delete on public.devices to postgres",
             ] as [Statement] { try await stage.sql(statement) }
             let person = try await stage.fullAccount()
-            try await stage.sql(
-                "insert into public.devices select user_id, id from auth.sessions where user_id = \(person.id)"
-            )
             let request = try await stage.request(person)
-            try await stage.drive(request)
+            try await stage.drive(request, once: .before(.lockOut)) {
+                try await stage.sql(
+                    "insert into public.devices select user_id, id from auth.sessions where user_id = \(person.id)"
+                )
+            }
             let situation = try #require(try await stage.situation(request))
             #expect(situation.code == .blockingRows)
+            #expect(situation.blockers?.map(\.table) == ["public.devices"])
             #expect(situation.blockers?.map(\.name) == ["devices_session_fkey"])
+            #expect(try await stage.state(request) == "blocked")
+            #expect(try await stage.count("select from auth.sessions where user_id = \(person.id)") == 1)
             try await stage.sql("delete from public.devices")
             #expect(try await stage.drive(request) == .ended(.verified))
         }

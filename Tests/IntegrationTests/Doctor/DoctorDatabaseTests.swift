@@ -113,6 +113,7 @@ struct DoctorDatabaseTests {
                 create table public.posts (id int primary key, author uuid references auth.users);
                 create table public.likes (author uuid references auth.users on delete cascade);
                 create table public.scans (file uuid references storage.objects);
+                create table public.devices (session uuid references auth.sessions);
                 create function public.refuse() returns trigger language plpgsql as $$ begin raise 'no'; end $$;
                 create trigger keep before delete on public.likes for each row execute function public.refuse();
                 create table public.pictures (file uuid references storage.objects on delete cascade);
@@ -128,6 +129,9 @@ struct DoctorDatabaseTests {
             #expect(zip(withFiles, ["frame", "unlink"]).allSatisfy { $0.what.contains($1) }, "\(withFiles)")
             // Files go before rows.
             #expect(findings.contains { $0.code == "deletion.blocking_key" && $0.what.contains("public.scans") })
+            // So do sessions, also before rows that would go along.
+            let devices = findings.first { $0.code == "deletion.blocking_key" && $0.what.contains("public.devices") }
+            #expect(devices?.why?.contains("sessions end before any row goes") == true, "\(findings)")
             let unindexed = findings.filter { $0.code == "deletion.missing_index" }.map(\.what).joined()
             #expect(unindexed.contains("public.posts") && unindexed.contains("public.likes"))
             #expect(findings.contains { $0.code == "deletion.trigger" && $0.what.contains("keep") }, "\(findings)")

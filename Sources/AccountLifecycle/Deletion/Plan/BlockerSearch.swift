@@ -60,9 +60,9 @@ package struct BlockerSearch: Sendable {
         guard !plan.refusing.isEmpty else { return [] }
         let counts = plan.refusing.indices.map { index -> Statement in
             let key = plan.refusing[index]
-            // What goes itself, by another way, has gone before; but not when the lock-out ends sessions.
+            // What goes itself, by another way, has gone before.
             let others: Statement =
-                if key.target != .sessions, plan.parts.contains(where: { $0.table == key.table }) {
+                if plan.parts.contains(where: { $0.table == key.table }) {
                     " and not coalesce(\(plan.condition(forRowsGoingWith: key, user: user)), false)"
                 } else {
                     ""
@@ -118,11 +118,19 @@ package struct BlockerSearch: Sendable {
         return blockers
     }
 
-    /// Deletes and rolls back.
+    /// Ends the sessions and deletes, as the lock-out and the delete do one after the other, and rolls back.
     private func trial(_ deadline: Duration?, on connection: isolated Connection) async throws -> Blocker? {
         struct RollBack: Error {}
         do {
             try await connection.atomically { connection in
+                try connection.execute(AccountSessions.endingSessions(of: user), deadline: deadline)
+                // The lock-out has a commit of its own, at which deferred checks speak; here they wait again.
+                do {
+                    try await connection.savepoint { connection in
+                        try connection.execute("set constraints all immediate", deadline: deadline)
+                        throw RollBack()
+                    }
+                } catch is RollBack {}
                 try AccountRows.delete(user, by: plan, deadline: deadline, on: connection)
                 // Deferred checks speak now, not at a commit that never comes.
                 try connection.execute("set constraints all immediate", deadline: deadline)

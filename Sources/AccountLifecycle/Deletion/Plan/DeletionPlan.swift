@@ -25,7 +25,7 @@ package struct DeletionPlan: Sendable, Hashable {
     package enum Question: Sendable, Hashable, CustomStringConvertible {
         case trigger(DeletionCatalog.Trigger)
         /// A key onto rows that no condition here reaches: those further around a cycle, and those of one partition
-        /// alone. And one of rows that go along, which we may not delete ourselves.
+        /// alone. And one of rows that go along, which we may not delete ourselves, or which come too late for sessions.
         case key(ForeignKey)
         /// The checks of rows whose key is set to NULL or a default.
         case checks(TableName)
@@ -48,6 +48,9 @@ package struct DeletionPlan: Sendable, Hashable {
     package let touched: [TableName]
     /// Keys onto the tables that lose rows which do not cascade.
     package let refusing: [ForeignKey]
+    /// Those onto sessions, and onto rows that go with them: the lock-out ends these before any other row goes, also one
+    /// that would go with the account.
+    package let keepingSessions: [ForeignKey]
     /// Those of the tables whose rows go along, and refer to others that do by a key that does not let these go.
     ///
     /// In the order of ``deletingBeforehand(_:)``; together where they refer to each other.
@@ -94,6 +97,9 @@ package struct DeletionPlan: Sendable, Hashable {
         touched = lost.union(changed).sorted()
         let refusing = onward.filter(\.mayRefuse)
         self.refusing = refusing
+        let withSessions = CascadeReach(from: [.sessions], by: keys)
+        let keepingSessions = refusing.filter { withSessions.reaches($0.target) }
+        self.keepingSessions = keepingSessions
         let withFiles = CascadeReach(from: [.files], by: catalog.foreignKeys)
         goingWithFiles = withFiles
         ontoFiles =
@@ -117,10 +123,12 @@ package struct DeletionPlan: Sendable, Hashable {
         let beforehand = parts.filter { part in part.isDeletable && within.contains { $0.table == part.table } }
         goingBeforehand = Self.ordered(beforehand, by: keys, refusing: refusing)
         let deletable = Set(beforehand.map(\.table))
-        let leftToCascades = within.filter { !deletable.contains($0.table) && !unreached.contains($0) }
+        let untold = within.filter { key in
+            (!deletable.contains(key.table) || keepingSessions.contains(key)) && !unreached.contains(key)
+        }
         questions =
             triggers.map(Question.trigger) + unidentified.map(Question.identity) + checked.map(Question.checks)
-            + (unreached + leftToCascades + ontoPartitions).map(Question.key)
+            + (unreached + untold + ontoPartitions).map(Question.key)
         // What refuses is counted, too.
         faults = (reach.tables + Set(refusing.map(\.table)).subtracting(lost).sorted())
             .flatMap { catalog.faults(of: $0, isRoot: roots.contains($0)) }

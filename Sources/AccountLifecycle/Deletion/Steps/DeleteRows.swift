@@ -41,7 +41,8 @@ extension DeletionRun {
         }
     }
 
-    private func blocked(by blocker: Blocker) -> StepResult {
+    /// How a step ends that the database refuses.
+    func blocked(by blocker: Blocker) -> StepResult {
         services.catalogs.forget()
         let situation = Situation(blocker.code, blockers: [blocker])
         return .stopped(.blocked, situation, lookAgainAfter: DeletionMachine.lookAgainAfter)
