@@ -8,7 +8,8 @@ import Postgres
 
 /// What a row of `storage.objects` is where its bucket keeps versions.
 extension AccountObjects {
-    /// The columns that make an object, of `o` in its bucket `b`, in regard to an account.
+    /// The columns that make an object, of `o` in its bucket `b`, in regard to an account: bucket, key, version and
+    /// ``StoredObject/Place``, which is null for a mark that may hide what is not the account's.
     ///
     /// Older servers have none of those that tell of versions. Rows of Storage's first years have no version, and no call
     /// names them alone: in a bucket that keeps versions theirs is empty, since a delete by key would hide what is there.
@@ -21,8 +22,8 @@ extension AccountObjects {
                 then coalesce(o.version, '')
         end,
         case
-            when \(isCurrent) then 1
-            when not \(isMark("o")) then 0
+            when \(isCurrent) then 'current'
+            when not \(isMark("o")) then 'archived'
             when not exists (
                 select
                 from storage.objects as h
@@ -30,23 +31,26 @@ extension AccountObjects {
                   and h.name = o.name
                   and not \(isMark("h"))
                   and \(ownerText(of: "h")) is distinct from \(user)
-            ) then 2
-            else 3
+            ) then 'mark'
         end
         """
     }
 
     /// An object of the database; nil for a mark that may hide what is not the account's.
-    static func stored(_ bucket: String, _ key: String, _ version: String?, _ place: Int) -> StoredObject? {
-        StoredObject.Place(rawValue: place).map {
-            StoredObject(bucket: bucket, key: key, version: version, place: $0)
-        }
+    static func stored(
+        _ bucket: String,
+        _ key: String,
+        _ version: String?,
+        _ place: StoredObject.Place?
+    ) -> StoredObject? {
+        place.map { StoredObject(bucket: bucket, key: key, version: version, place: $0) }
     }
 
     /// That a key names this object `o` now, and not one of the earlier versions that its bucket keeps, or nothing.
-    static let isCurrent: Statement = """
-        (pg_catalog.to_jsonb(o) ->> 'archived_at' is null and not \(isMark("o")))
-        """
+    ///
+    /// In one look at the row, which a sweep has at all there is.
+    static let isCurrent: Statement =
+        "not (pg_catalog.to_jsonb(o) @@ '$.archived_at != null || $.is_delete_marker == true')"
 
     /// That a row of `storage.objects` is the mark that a delete by key leaves.
     ///

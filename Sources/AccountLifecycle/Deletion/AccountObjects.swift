@@ -58,19 +58,11 @@ enum AccountObjects {
         var shared: [UUID: Int] = [:]
         var undecided: [UUID: Int] = [:]
         if let profiles {
-            for (object, fate) in try findNamed(by: users, profiles: profiles, folders: folders, on: connection) {
+            for (named, fate) in try findNamed(by: users, profiles: profiles, folders: folders, on: connection) {
                 switch fate {
-                case .own:
-                    found[object.account, default: []].insert(
-                        StoredObject(
-                            bucket: bucketOfProfiles,
-                            key: object.key,
-                            version: object.version,
-                            place: object.place
-                        )
-                    )
-                case .shared: shared[object.account, default: 0] += 1
-                case .undecided: undecided[object.account, default: 0] += 1
+                case .own: found[named.account, default: []].insert(named.object)
+                case .shared: shared[named.account, default: 0] += 1
+                case .undecided: undecided[named.account, default: 0] += 1
                 }
             }
         }
@@ -127,11 +119,15 @@ enum AccountObjects {
         deadline: Duration? = nil,
         on connection: isolated Connection
     ) throws -> [(account: UUID, object: StoredObject)] {
-        try connection.query(statement, as: (UUID, String, String, String?, Int).self, deadline: deadline)
-            .compactMap { account, bucket, key, version, place -> (account: UUID, object: StoredObject)? in
-                guard let object = Self.stored(bucket, key, version, place) else { return nil }
-                return (account, object)
-            }
+        try connection.query(
+            statement,
+            as: (UUID, String, String, String?, StoredObject.Place?).self,
+            deadline: deadline
+        )
+        .compactMap { account, bucket, key, version, place -> (account: UUID, object: StoredObject)? in
+            guard let object = Self.stored(bucket, key, version, place) else { return nil }
+            return (account, object)
+        }
     }
 
     /// The objects of nobody that the profiles of these accounts name, less the app's own, and what becomes of them.
@@ -140,13 +136,13 @@ enum AccountObjects {
         profiles: DeletionCatalog.Profiles,
         folders: AvatarFolders,
         on connection: isolated Connection
-    ) throws -> [(object: NamedObject, fate: NamedFate)] {
+    ) throws -> [(named: NamedObject, fate: NamedFate)] {
         let named = try named(by: users, profiles: profiles, on: connection)
-            .filter { folders.fate(of: $0.key) != .apps }
+            .filter { folders.fate(of: $0.object.key) != .apps }
         let shared = try named.isEmpty ? [] : SharedObjects(named).find(in: profiles, on: connection)
-        return named.map { object -> (object: NamedObject, fate: NamedFate) in
-            if object.isOlder || shared.contains(object) { return (object, .shared) }
-            return (object, folders.fate(of: object.key) == .accounts ? .own : .undecided)
+        return named.map { named -> (named: NamedObject, fate: NamedFate) in
+            if named.isOlder || shared.contains(named) { return (named, .shared) }
+            return (named, folders.fate(of: named.object.key) == .accounts ? .own : .undecided)
         }
     }
 
@@ -157,26 +153,21 @@ enum AccountObjects {
         on connection: isolated Connection
     ) throws -> [NamedObject] {
         guard profiles.hasAvatarURL else { return [] }
-        let named = try connection.query(
+        let paths = try connection.query(
             """
             select \(identifier: profiles.key), \(key(in: "avatar_url"))
             from \(identifier: profiles.table.schema).\(identifier: profiles.table.name)
             where \(identifier: profiles.key) = any(\(users)) and avatar_url <> ''
             """,
             as: (UUID, String).self
-        ).flatMap { account, path in spellings(of: path).map { NamedObject(account: account, key: $0) } }
-        guard !named.isEmpty else { return [] }
-        return try connection.query(ownerless(named), as: (UUID, Bool, String, String, String?, Int).self)
-            .compactMap { account, isOlder, bucket, key, version, place -> NamedObject? in
-                guard let object = Self.stored(bucket, key, version, place) else { return nil }
-                return NamedObject(
-                    account: account,
-                    key: key,
-                    isOlder: isOlder,
-                    version: object.version,
-                    place: object.place
-                )
-            }
+        ).flatMap { account, path in spellings(of: path).map { (account: account, path: $0) } }
+        guard !paths.isEmpty else { return [] }
+        return try connection.query(
+            ownerless(paths),
+            as: (UUID, Bool, String, String, String?, StoredObject.Place?).self
+        ).compactMap { account, isOlder, bucket, key, version, place -> NamedObject? in
+            Self.stored(bucket, key, version, place).map { NamedObject(account: account, object: $0, isOlder: isOlder) }
+        }
     }
 
     /// A path as it is, and with its escapes resolved where it has some: URLs of the Storage API are escaped.
@@ -202,7 +193,7 @@ enum AccountObjects {
         on connection: isolated Connection
     ) throws -> [StoredObject] {
         let named = try profiles.map { try Self.named(by: [user], profiles: $0, on: connection) } ?? []
-        let ownByName = named.map(\.key).filter { folders.fate(of: $0) == .accounts }
+        let ownByName = named.map(\.object.key).filter { folders.fate(of: $0) == .accounts }
         // Of one that was found without a version any: its bucket may have begun to keep them since.
         return try connection.query(
             """
@@ -223,7 +214,7 @@ enum AccountObjects {
                    )
                )
             """,
-            as: (String, String, String?, Int).self
+            as: (String, String, String?, StoredObject.Place?).self
         ).compactMap { bucket, key, version, place in Self.stored(bucket, key, version, place) }
     }
 
@@ -276,10 +267,10 @@ enum AccountObjects {
     static let bucketOfProfiles = "avatars"
 
     /// The keys that profiles name under which an object of nobody is.
-    private static func ownerless(_ named: [NamedObject]) -> Statement {
+    private static func ownerless(_ paths: [(account: UUID, path: String)]) -> Statement {
         """
         select n.account, coalesce(o.created_at < u.created_at, false), \(columns(for: "n.account::text"))
-        from unnest(\(named.map(\.account)), \(named.map(\.key))) as n (account, path)
+        from unnest(\(paths.map(\.account)), \(paths.map(\.path))) as n (account, path)
         join storage.objects as o on o.bucket_id = \(bucketOfProfiles) and o.name = n.path
         join storage.buckets as b on b.id = o.bucket_id
         left join auth.users as u on u.id = n.account

@@ -9,13 +9,9 @@ import Postgres
 /// An object of nobody that the profile of an account names.
 struct NamedObject: Sendable, Hashable {
     let account: UUID
-    let key: String
+    let object: StoredObject
     /// Whether it was there before the account, which then cannot have brought it.
     var isOlder = false
-    /// As in ``StoredObject``.
-    var version: String?
-    /// As in ``StoredObject``.
-    var place = StoredObject.Place.current
 }
 
 /// Tells which of some objects another account names, too, in a text of ``AvatarTexts`` and by the rule of
@@ -53,7 +49,7 @@ struct SharedObjects {
         var shared: Set<NamedObject> = []
         func tell(_ texts: AvatarNames.Texts, of account: UUID? = nil) {
             let names = AvatarNames(texts)
-            shared.formUnion(objects.lazy.filter { $0.account != account && names.contains($0.key) })
+            shared.formUnion(objects.lazy.filter { $0.account != account && names.contains($0.object.key) })
         }
         var texts = AvatarNames.Texts()
         var gathered = 0
@@ -82,7 +78,7 @@ struct SharedObjects {
     /// Texts that may name one of the objects, some of them several times.
     func statement(for profiles: DeletionCatalog.Profiles) -> Statement {
         // Told apart by the server: to Swift some are equal that are not the same bytes.
-        let endings = objects.map { Self.ending(of: $0.key) }
+        let endings = objects.map { Self.ending(of: $0.object.key) }
         // One comparison for each length, each by a hash table.
         let mayName = Set(endings.map(\.unicodeScalars.count)).sorted().reduce("p.piece is null" as Statement) {
             $0 + " or right(p.piece, \(Int32($1))) in (select ending from sought)"

@@ -1,15 +1,26 @@
 import ObjectStorage
+import Postgres
 
 /// An object in Storage, by bucket and key; in a bucket that keeps versions one version of it.
 struct StoredObject: Sendable, Hashable, Comparable {
     /// What an object is to its key.
-    enum Place: Int, Sendable, Hashable {
+    enum Place: String, Sendable, Hashable, PostgresDecodable {
         /// It was replaced, or deleted by whoever uploads: only who names the version finds it.
         case archived
         /// It is what the key names.
         case current
         /// It says that the key names nothing: what it named was deleted by whoever uploads.
         case mark
+
+        /// The turn in which what a key has goes: what is archived first, since Storage shows the newest version that is
+        /// left in the place of one that went.
+        fileprivate var turn: Int {
+            switch self {
+            case .archived: 0
+            case .current: 1
+            case .mark: 2
+            }
+        }
     }
 
     let bucket: String
@@ -33,10 +44,9 @@ struct StoredObject: Sendable, Hashable, Comparable {
     /// What a call to Storage names that deletes it.
     var target: StorageTarget { StorageTarget(key, version: version) }
 
-    /// What a key has stays together, in one call for most, and what is archived comes first: Storage shows the newest
-    /// version that is left in the place of one that went.
+    /// What a key has stays together, in one call for most.
     static func < (left: StoredObject, right: StoredObject) -> Bool {
-        (left.bucket, left.key, left.place.rawValue, left.version ?? "")
-            < (right.bucket, right.key, right.place.rawValue, right.version ?? "")
+        (left.bucket, left.key, left.place.turn, left.version ?? "")
+            < (right.bucket, right.key, right.place.turn, right.version ?? "")
     }
 }

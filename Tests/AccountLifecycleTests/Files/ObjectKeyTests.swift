@@ -75,7 +75,9 @@ import Testing
                 """
             )
             for key in ["34.png", "1234/avatar.png", "storage/v1/object/public/avatars/1234/avatar.png"] {
-                let shared = SharedObjects([NamedObject(account: UUID(), key: key)])
+                let shared = SharedObjects([
+                    NamedObject(account: UUID(), object: StoredObject(bucket: "avatars", key: key))
+                ])
                 let sent = try await stage.count(shared.statement(for: Self.profiles))
                 #expect(sent == (key == "34.png" ? 0 : 1), "\(key)")
             }

@@ -117,10 +117,10 @@ extension AccountReport {
             return ([], nil)
         }
         let named = try AccountObjects.named(by: [id], profiles: profiles, on: connection)
-            .filter { folders.fate(of: $0.key) != .apps }
+            .filter { folders.fate(of: $0.object.key) != .apps }
         if named.isEmpty { return ([], 0) }
         let shared = try await shared(named, in: profiles, on: connection)?.union(named.filter(\.isOlder))
-        return (named.filter { !$0.isOlder && shared?.contains($0) != true }.map(\.key), shared?.count)
+        return (named.filter { !$0.isOlder && shared?.contains($0) != true }.map(\.object.key), shared?.count)
     }
 
     /// Which of these objects another account names, too; nil where telling would take long.
