@@ -226,6 +226,34 @@ import Testing
         }
     }
 
+    /// By its key it would stay as nobody's, with a name that no search knows.
+    @Test func whatAnIdentityProviderWroteGoesThoughItsKeyLetsItStay() async throws {
+        try await Stage.with { stage in
+            for statement in [
+                """
+                create table auth.scim_users (
+                    user_id uuid constraint scim_users_user_id_fkey references auth.users on delete set null,
+                    resource jsonb not null
+                )
+                """,
+                "grant all on auth.scim_users to postgres",
+            ] as [Statement] { try await stage.sql(statement) }
+            let (person, other) = (try await stage.signUp(), try await stage.signUp("berta"))
+            let resource: Statement = #"'{"name": {"familyName": "Ogilvy"}}'"#
+            try await stage.sql(
+                "insert into auth.scim_users values (\(person.id), \(resource)), (\(other.id), \(resource))"
+            )
+            let preview = try await stage.pool.withConnection {
+                try await DeletionPreview.read(person.id, policy: Stage.swift, asksTriggers: false, on: $0)
+            }
+            #expect(preview?.tables.contains { $0.table == TableName("auth", "scim_users") && $0.rows == 1 } == true)
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.count("select from auth.scim_users where user_id is null") == 0)
+            #expect(try await stage.count("select from auth.scim_users where user_id = \(other.id)") == 1)
+        }
+    }
+
     /// Left to the cascades they are refused, which only a trial tells.
     @Test func whereWeMayNotDeleteThemThatIsFoundBeforeAnythingIsTouched() async throws {
         try await Stage.with { stage in

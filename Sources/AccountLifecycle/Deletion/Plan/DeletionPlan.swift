@@ -51,7 +51,8 @@ package struct DeletionPlan: Sendable, Hashable {
     /// Those onto sessions, and onto rows that go with them: the lock-out ends these before any other row goes, also one
     /// that would go with the account.
     package let keepingSessions: [ForeignKey]
-    /// Those of the tables whose rows go along, and refer to others that do by a key that does not let these go.
+    /// Those of the tables whose rows go along, and refer to others that do by a key that does not let these go; and what
+    /// goes by no key.
     ///
     /// In the order of ``deletingBeforehand(_:)``; together where they refer to each other.
     let goingBeforehand: [[Part]]
@@ -80,7 +81,7 @@ package struct DeletionPlan: Sendable, Hashable {
     /// Makes the plan.
     package init(_ catalog: DeletionCatalog) {
         let roots = Set([TableName.users] + (catalog.profiles.map { [$0.table] } ?? []))
-        let keys = catalog.foreignKeys.filter { !(catalog.profiles?.isOwn($0) ?? false) }
+        let keys = catalog.foreignKeys.filter { !(catalog.profiles?.isOwn($0) ?? false) }.map(catalog.followed)
         let reach = CascadeReach(from: roots, by: keys)
         let lost = Set(reach.tables)
         let onward = keys.filter { lost.contains($0.target) }
@@ -120,7 +121,9 @@ package struct DeletionPlan: Sendable, Hashable {
         let unreached = CascadeReach.hasCycle(onward.filter { $0.rule == .cascade }) ? refusing : []
         let ontoPartitions = catalog.keys(keys, ontoOtherPartitionsOf: lost)
         let within = refusing.filter { lost.contains($0.table) }
-        let beforehand = parts.filter { part in part.isDeletable && within.contains { $0.table == part.table } }
+        let beforehand = parts.filter { part in
+            part.isDeletable && (part.table == .provisioned || within.contains { $0.table == part.table })
+        }
         goingBeforehand = Self.ordered(beforehand, by: keys, refusing: refusing)
         let deletable = Set(beforehand.map(\.table))
         let untold = within.filter { key in
@@ -148,6 +151,19 @@ extension ForeignKey {
         case .setNull: hasRequiredColumn
         case .noAction, .restrict: true
         }
+    }
+}
+
+extension DeletionCatalog {
+    /// A key as a deletion follows it.
+    ///
+    /// What an identity provider wrote of a person, names and addresses among it, stays by its key, as nobody's: it goes
+    /// with the account.
+    fileprivate func followed(_ key: ForeignKey) -> ForeignKey {
+        guard key.table == .provisioned, key.target == .users, rights[key.table]?.mayDelete == true else { return key }
+        var key = key
+        key.rule = .cascade
+        return key
     }
 }
 

@@ -26,6 +26,9 @@ package struct TableName: Sendable, Hashable, Comparable, CustomStringConvertibl
     /// Where sessions are, which the lock-out ends.
     static let sessions = TableName("auth", "sessions")
 
+    /// Where newer auth servers have what identity providers write of people.
+    static let provisioned = TableName("auth", "scim_users")
+
     /// Where files are.
     static let files = TableName("storage", "objects")
 }
@@ -48,7 +51,7 @@ package struct ForeignKey: Sendable, Hashable {
     /// The table that is referred to.
     package let target: TableName
     let targetColumns: [String]
-    let rule: DeleteRule
+    var rule: DeleteRule
     /// Whether a referring column refuses NULL, so that `set null` would fail.
     let hasRequiredColumn: Bool
     /// Whether an index begins with the referring columns; without one each delete reads the whole table.
