@@ -1,6 +1,7 @@
 package import JobQueue
 import Logging
 import Postgres
+import Sealing
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
@@ -128,6 +129,10 @@ package struct DeletionDriver: Sendable {
             result = .failed(try await refusal(of: step, of: record, by: error))
         } catch let error as FailedSearch {
             result = .failed(try await refusal(of: step, of: record, by: error.cause, at: error.table))
+        } catch let error as SealingError {
+            // The request's identifiers do not open: another worker's keys may open them.
+            let situation = Situation(.sealingKeyMissing, subject: record.sealingKeyID, detail: "\(error)")
+            result = .stopped(.blocked, situation, lookAgainAfter: DeletionMachine.lookAgainAfter)
         }
         try await services.probe(.done(step))
         if case .back = result { returns += 1 }

@@ -1,7 +1,6 @@
 import JobQueue
 import Logging
 import Postgres
-import Sealing
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -70,13 +69,7 @@ package enum DeletionUpkeep {
                 guard let identifiers = try IdentifierCollection.read(of: user, on: connection) else { return }
                 let sealed = try services.vault.seal(identifiers, request: request, user: user)
                 try connection.execute(
-                    """
-                    update accountctl.deletion_requests
-                    set sealed_identifiers = \(sealed.text),
-                        sealing_key_id = \(sealed.keyID.text),
-                        without_identifiers = without_identifiers or \(IdentifierCollection.areLost)
-                    where id = \(request) and finished_at is null and sealed_identifiers is null
-                    """
+                    "\(IdentifierCollection.storing(sealed, with: request)) and sealed_identifiers is null"
                 )
             }
         }

@@ -1,4 +1,5 @@
 import Postgres
+import Sealing
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -17,7 +18,7 @@ import Postgres
 enum IdentifierCollection {
     /// Whether some are lost of a request whose identifiers are stored: of an account that was soft-deleted before any
     /// were, the auth server keeps hashes in place of what it was recognised by.
-    static let areLost: Statement = """
+    private static let areLost: Statement = """
         exists (
             select
             from auth.users as u
@@ -27,6 +28,21 @@ enum IdentifierCollection {
               and (sealed_identifiers is null or u.deleted_at <= requested_at)
         )
         """
+
+    /// Stores sealed identifiers with their request, unless it has ended; more conditions may follow.
+    ///
+    /// Those that were given up with their key stay given up: what the account shows by now need not be all that it was
+    /// recognised by, and the receipt says so. A later look opens what this one stored, and does not see what it is in
+    /// place of.
+    static func storing(_ sealed: SealedText, with request: UUID) -> Statement {
+        """
+        update accountctl.deletion_requests
+        set sealed_identifiers = \(sealed.text),
+            sealing_key_id = \(sealed.keyID.text),
+            without_identifiers = without_identifiers or \(areLost)
+        where id = \(request) and finished_at is null
+        """
+    }
 
     /// Every identifier of an account; nil when there is no such account.
     static func read(of user: UUID, on connection: isolated Connection) throws -> [Identifier]? {

@@ -60,7 +60,7 @@ extension DeletionRun {
         if try lockAndLookAgain(.deleteRows, on: connection) {
             // A team's transfer or support may have given the account an address since the lock-out: nothing tells of
             // it any more once the rows are gone. Before Apple, whose step forgets the name of a grant that came late.
-            if let stop = try renewIdentifiers(on: connection) { return stop }
+            try renewIdentifiers(on: connection)
             if try isAppleOpen(on: connection) { return .back(to: .revokeApple) }
         }
         try waitForLateTokens(on: connection)

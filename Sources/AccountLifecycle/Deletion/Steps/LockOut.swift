@@ -1,5 +1,4 @@
 import Postgres
-import Sealing
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -46,7 +45,7 @@ extension DeletionRun {
         )
         if isHeld { return .stopped(.held, Situation(.legalHold), lookAgainAfter: DeletionMachine.lookAgainAfter) }
         if account != nil {
-            if let stop = try renewIdentifiers(on: connection) { return stop }
+            try renewIdentifiers(on: connection)
             try endSessions(on: connection)
         }
         // Thrown, not returned: whoever has to wait is neither banned nor signed out meanwhile.
@@ -127,22 +126,13 @@ extension DeletionRun {
 
     /// Adds the identifiers that the account has gained since they were collected; the caller holds its row locked.
     ///
-    /// - Returns: What comes of the step where those of before do not open.
-    func renewIdentifiers(on connection: isolated Connection) throws -> StepResult? {
-        let known: [Identifier]
-        do {
-            known = try openIdentifiers()
-        } catch let error as SealingError {
-            return .stopped(
-                .blocked,
-                Situation(.sealingKeyMissing, subject: record.sealingKeyID, detail: "\(error)"),
-                lookAgainAfter: DeletionMachine.lookAgainAfter
-            )
-        }
+    /// - Throws: `SealingError` where those of before do not open.
+    func renewIdentifiers(on connection: isolated Connection) throws {
+        let known = try openIdentifiers()
         let new = try IdentifierCollection.read(of: user, on: connection)?.filter { !known.contains($0) } ?? []
-        guard !new.isEmpty else { return nil }
-        try connection.execute(storing(try services.vault.seal(known + new, request: record.id, user: user)))
-        return nil
+        guard !new.isEmpty else { return }
+        let sealed = try services.vault.seal(known + new, request: record.id, user: user)
+        try connection.execute(IdentifierCollection.storing(sealed, with: record.id))
     }
 
     /// Ends every session, and whatever could still be turned into one: tokens in sent mails and half-finished flows.

@@ -1,5 +1,4 @@
 import Postgres
-import Sealing
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -27,9 +26,7 @@ extension DeletionRun {
             services.catalogs.forget()
             return .stopped(.blocked, situation, lookAgainAfter: later)
         }
-        if let situation = try await sealIdentifiers(database.identifiers) {
-            return .stopped(.blocked, situation, lookAgainAfter: later)
-        }
+        try await sealIdentifiers(database.identifiers)
         if let situation = try await lookAtStorage() {
             // Storage that is down comes back by itself; what nobody decided about does not.
             return situation.code == .storageUnusable
@@ -89,42 +86,23 @@ extension DeletionRun {
     ///
     /// What does not open is not replaced, be the account still there: another worker's keys may open it, and what it
     /// names is in no account any more. Once an operator has said that the key is lost, the account is asked anew.
-    private func sealIdentifiers(_ identifiers: [Identifier]?) async throws -> Situation? {
-        let known: [Identifier]
-        do {
-            known = try openIdentifiers()
-        } catch let error as SealingError {
-            return Situation(.sealingKeyMissing, subject: record.sealingKeyID, detail: "\(error)")
-        }
-        guard let identifiers else { return nil }
+    ///
+    /// - Throws: `SealingError`, as ``openIdentifiers()``.
+    private func sealIdentifiers(_ identifiers: [Identifier]?) async throws {
+        let known = try openIdentifiers()
+        guard let identifiers else { return }
         let all = identifiers + known.filter { !identifiers.contains($0) }
         let sealed = try services.vault.seal(all, request: record.id, user: user)
         try await services.pool.withConnection { connection in
             try journal.write(
                 """
                 request as (
-                    \(storing(sealed)) and exists (select from held)
+                    \(IdentifierCollection.storing(sealed, with: record.id)) and exists (select from held)
                 )
                 """,
                 on: connection
             )
         }
-        return nil
-    }
-
-    /// Stores sealed identifiers with the request, unless it has ended.
-    ///
-    /// Those that were given up with their key stay given up: what the account shows by now need not be all that it was
-    /// recognised by, and the receipt says so. A later look opens what this one stored, and does not see what it is in
-    /// place of.
-    func storing(_ sealed: SealedText) -> Statement {
-        """
-        update accountctl.deletion_requests
-        set sealed_identifiers = \(sealed.text),
-            sealing_key_id = \(sealed.keyID.text),
-            without_identifiers = without_identifiers or \(IdentifierCollection.areLost)
-        where id = \(record.id) and finished_at is null
-        """
     }
 
     /// Whether Storage can be used, and whether somebody decided about every bucket the account has objects in, and

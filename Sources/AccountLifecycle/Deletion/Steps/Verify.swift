@@ -1,5 +1,4 @@
 import Postgres
-import Sealing
 
 extension DeletionRun {
     /// How long until residue is looked at again without being asked.
@@ -11,17 +10,7 @@ extension DeletionRun {
     /// What Realtime keeps of an app that is connected goes when the access token ends, or before: the last search
     /// alone looks for it.
     func verify(isLast: Bool) async throws -> StepResult {
-        let identifiers: [Identifier]
-        do {
-            identifiers = try openIdentifiers()
-        } catch let error as SealingError {
-            return .stopped(
-                .blocked,
-                Situation(.sealingKeyMissing, subject: record.sealingKeyID, detail: "\(error)"),
-                lookAgainAfter: DeletionMachine.lookAgainAfter
-            )
-        }
-        let target = SearchTarget(request: record.id, userID: user, identifiers: identifiers)
+        let target = SearchTarget(request: record.id, userID: user, identifiers: try openIdentifiers())
         var (findings, report) = try await services.searches.answer(for: target)
         if !isLast { findings.removeAll { $0.column.hasPrefix("realtime.subscription.") } }
         // What arrived since, by an old token, is work for an earlier step, not residue.
