@@ -13,48 +13,52 @@ extension DeletionRun {
         for _ in 0..<Self.rounds {
             let found = try await services.objects.answer(for: user)
             let objects = objectsToDelete(among: found)
-            if objects.isEmpty {
-                if let listed = try await listedByStorage() { return .failed(listed) }
-                // Files in buckets that had none at the preflight do not keep the rows, but the erasure from its end: the
-                // last search sends the run back here.
-                if let undecided = undecidedBuckets(among: found),
-                    try await !services.pool.withConnection({ try accountExists(on: $0) })
-                {
-                    return .stopped(.blocked, undecided, lookAgainAfter: DeletionMachine.lookAgainAfter)
-                }
-                // What nobody decided about was named since the preflight, or let go by another: it stays, as what is
-                // shared does. Nobody is stopped half-way for it.
-                let counts = try await counts(staying: found.shared + found.undecided)
-                return .done(counts.values.allSatisfy { $0 == 0 } ? .nothingFound : .ok, StepFacts(counts: counts))
-            }
+            if objects.isEmpty { return try await concludeFiles(found) }
             try await services.flushes.answer(for: ())
             for (bucket, objects) in Dictionary(grouping: objects, by: \.bucket).sorted(by: { $0.key < $1.key }) {
                 for start in stride(from: 0, to: objects.count, by: StorageClient.largestBatch) {
                     let part = Array(objects[start..<min(start + StorageClient.largestBatch, objects.count)])
-                    let (deletion, trouble) = try await services.storage.delete(in: bucket) {
-                        try await stillOwned(part)
-                    }
-                    guard !deletion.asked.isEmpty else {
-                        if let trouble { return .failed(trouble) }
-                        continue
-                    }
-                    let asked = deletion.asked.sorted().map { StoredObject(bucket: bucket, target: $0) }
-                    if trouble == nil { try await services.probe(.middle(.deleteAvatars)) }
-                    let left = try await countDeleted(asked)
-                    // Rows that came since the preflight: Storage calls its refusal an invalid request. However many go
-                    // along, they keep it from nothing.
-                    if left > 0, let references = try await lookForReferences(to: asked, maximumRows: .max) {
-                        return .stopped(.blocked, references, lookAgainAfter: DeletionMachine.lookAgainAfter)
-                    }
-                    if let trouble { return .failed(trouble) }
-                    if !deletion.last.isEmpty, left == asked.count {
-                        let detail = "Storage reports success, and \(left) objects are still there"
-                        return .failed(Situation(.storageUnusable, subject: bucket, detail: detail))
-                    }
+                    if let stop = try await delete(part, in: bucket) { return stop }
                 }
             }
         }
         return .failed(Situation(.storageUnusable, detail: "objects keep appearing"))
+    }
+
+    /// How the step ends where the database lists no object any more that is to go.
+    private func concludeFiles(_ found: AccountObjects.Found) async throws -> StepResult {
+        if let listed = try await listedByStorage() { return .failed(listed) }
+        // Files in buckets that had none at the preflight do not keep the rows, but the erasure from its end: the last
+        // search sends the run back here.
+        if let undecided = undecidedBuckets(among: found),
+            try await !services.pool.withConnection({ try accountExists(on: $0) })
+        {
+            return .stopped(.blocked, undecided, lookAgainAfter: DeletionMachine.lookAgainAfter)
+        }
+        // What nobody decided about was named since the preflight, or let go by another: it stays, as what is shared does.
+        // Nobody is stopped half-way for it.
+        let counts = try await counts(staying: found.shared + found.undecided)
+        return .done(counts.values.allSatisfy { $0 == 0 } ? .nothingFound : .ok, StepFacts(counts: counts))
+    }
+
+    /// Has Storage delete some objects of a bucket, at most `StorageClient.largestBatch`.
+    ///
+    /// - Returns: How the step ends where it comes no further; nil where it goes on.
+    private func delete(_ objects: [StoredObject], in bucket: String) async throws -> StepResult? {
+        let (deletion, trouble) = try await services.storage.delete(in: bucket) { try await stillOwned(objects) }
+        guard !deletion.asked.isEmpty else { return trouble.map(StepResult.failed) }
+        let asked = deletion.asked.sorted().map { StoredObject(bucket: bucket, target: $0) }
+        if trouble == nil { try await services.probe(.middle(.deleteAvatars)) }
+        let left = try await countDeleted(asked)
+        // Rows that came since the preflight: Storage calls its refusal an invalid request. However many go along, they
+        // keep it from nothing.
+        if left > 0, let references = try await lookForReferences(to: asked, maximumRows: .max) {
+            return .stopped(.blocked, references, lookAgainAfter: DeletionMachine.lookAgainAfter)
+        }
+        if let trouble { return .failed(trouble) }
+        guard !deletion.last.isEmpty, left == asked.count else { return nil }
+        let detail = "Storage reports success, and \(left) objects are still there"
+        return .failed(Situation(.storageUnusable, subject: bucket, detail: detail))
     }
 
     /// Those of some objects that may go still: they were found before the line at Storage, and before all parts that
