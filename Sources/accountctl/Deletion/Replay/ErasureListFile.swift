@@ -17,6 +17,13 @@ struct ErasureListFile {
     private(set) var isWhole = true
     /// Whether each list has a seal that the key at hand can check: what is in it was written by who had the key.
     private(set) var isSealed = true
+    /// Whether no seal that the key at hand can check says otherwise.
+    private var isAsSealed = true
+    /// How many requests were hashed with other keys, by key.
+    private var others: [String: Int] = [:]
+    /// What it was read from, in words.
+    private let name: String
+    private let key: HashKey
 
     /// Reads a list whole.
     ///
@@ -28,11 +35,10 @@ struct ErasureListFile {
     /// - Throws: ``CommandError`` that names every line which cannot be read, or the keys that are not at hand; also for
     ///   a list that is not as it was sealed, since what it says is deleted for good.
     init(path: String, key: HashKey, skipsOtherKeys: Bool, takesUnsealed: Bool) throws {
-        let name = path == "-" ? "standard input" : path
+        name = path == "-" ? "standard input" : path
+        self.key = key
         var problems = LineProblems()
         var part: (head: ErasureListLine.Head, count: Int, seal: RunningHash?)?
-        var others: [String: Int] = [:]
-        var isAsSealed = true
         try InputLines.forEach(in: path, collecting: &problems) { text in
             if text.isEmpty { return }
             switch try ErasureListLine(text) {
@@ -78,25 +84,13 @@ struct ErasureListFile {
                 hint: "Nothing was done. A list of erasures is what accountctl deletion export writes."
             )
         }
-        try requireReplayable(
-            name,
-            isAsSealed: isAsSealed,
-            takesUnsealed: takesUnsealed,
-            others: skipsOtherKeys ? [:] : others,
-            key
-        )
+        try requireReplayable(skipsOtherKeys: skipsOtherKeys, takesUnsealed: takesUnsealed)
     }
 
     /// Refuses a list that can be read and must not be replayed.
     ///
     /// - Throws: ``CommandError``.
-    private func requireReplayable(
-        _ name: String,
-        isAsSealed: Bool,
-        takesUnsealed: Bool,
-        others: [String: Int],
-        _ key: HashKey
-    ) throws {
+    private func requireReplayable(skipsOtherKeys: Bool, takesUnsealed: Bool) throws {
         if lives.isEmpty { throw CommandError(.usage, "\(name) holds no list of erasures") }
         if !isAsSealed {
             throw CommandError(
@@ -105,7 +99,7 @@ struct ErasureListFile {
                 hint: "Nothing was done. Take another copy of the list, as it was written."
             )
         }
-        if !others.isEmpty { throw Self.other(others, than: key) }
+        if !others.isEmpty, !skipsOtherKeys { throw Self.other(others, than: key) }
         // Whoever can change a list can take its seal off, too.
         if !isSealed, !takesUnsealed {
             throw CommandError(
