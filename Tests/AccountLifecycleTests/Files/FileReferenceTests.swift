@@ -50,6 +50,72 @@ import Testing
         }
     }
 
+    /// Storage's delete would be refused, with the account locked out, by what no delete of ours can try.
+    @Test(arguments: [
+        (
+            """
+            create table public.scans (
+                file uuid references storage.objects on delete set null,
+                url text,
+                constraint scans_source check (file is not null or lower(url) is not null)
+            )
+            """,
+            "comment on table public.scans is 'not published'",
+            Situation.Code.blockingRows
+        ),
+        (
+            "create table public.scans (file uuid references storage.objects on delete cascade)",
+            "create publication changes for table public.scans",
+            .unpublishable
+        ),
+        (
+            "create table public.scans (file uuid references storage.objects on delete set null)",
+            "create publication changes for tables in schema public",
+            .unpublishable
+        ),
+    ])
+    func whatOnlyStoragesDeleteMeetsIsFoundBeforehand(
+        _ table: String,
+        _ published: String,
+        _ code: Situation.Code
+    ) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            for statement in [table, "insert into public.scans select id from storage.objects", published] {
+                try await stage.sql(Statement(unsafeSQL: statement))
+            }
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            let blockers = try #require(try await stage.situation(request)?.blockers)
+            #expect(blockers.map(\.table) == ["public.scans"])
+            #expect(blockers.map(\.code) == [code])
+            #expect(blockers.map(\.rows) == [3])
+            #expect(try await stage.count("select from accountctl.deletion_requests where locked_out_at is null") == 1)
+            try await stage.sql("drop table public.scans")
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
+    /// What the key of a deleted file leaves behind may stay so.
+    @Test func aCheckThatRowsMeetWithoutTheirFileKeepsNothing() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                """
+                create table public.scans (
+                    file uuid references storage.objects on delete set null,
+                    url text,
+                    check (file is not null or url is not null)
+                )
+                """
+            )
+            let person = try await stage.fullAccount()
+            try await stage.sql("insert into public.scans select id, 'https://x.test' from storage.objects")
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.count("select from public.scans where file is null") == 3)
+        }
+    }
+
     /// They come after the preflight, and the server's word for them is not Storage's.
     @Test func rowsThatKeepFilesAreNamedAfterTheLockOutToo() async throws {
         try await Stage.with { stage in

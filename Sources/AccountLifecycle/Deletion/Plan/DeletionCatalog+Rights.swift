@@ -15,7 +15,28 @@ extension DeletionCatalog {
             has_schema_privilege(n.oid, 'USAGE') and has_table_privilege(c.oid, 'SELECT'),
             has_schema_privilege(n.oid, 'USAGE') and has_table_privilege(c.oid, 'DELETE'),
             row_security_active(c.oid),
-            exists (select from pg_catalog.pg_publication as p where p.pubdelete or p.pubupdate)
+            exists (
+                select
+                from pg_catalog.pg_publication as p
+                where (p.pubdelete or p.pubupdate)
+                  and (
+                      p.puballtables
+                      or exists (
+                          select
+                          from pg_catalog.pg_publication_rel as r
+                          where r.prpubid = p.oid
+                            and (
+                                r.prrelid = c.oid
+                                or r.prrelid in (select relid from pg_catalog.pg_partition_ancestors(c.oid))
+                            )
+                      )
+                      or exists (
+                          select
+                          from pg_catalog.pg_publication_namespace as s
+                          where s.pnpubid = p.oid and s.pnnspid = c.relnamespace
+                      )
+                  )
+            )
             and (
                 c.relreplident <> 'f'
                 and not exists (

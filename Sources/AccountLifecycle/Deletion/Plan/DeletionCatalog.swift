@@ -22,9 +22,8 @@ package struct DeletionCatalog: Sendable, Hashable {
         let mayDelete: Bool
         /// Whether row-level security applies to our role, so that rows may be there that it does not see.
         let hidesRows: Bool
-        /// Whether there are publications of changes and the table has nothing to tell its rows apart by, or one publishes
-        /// some of its rows or columns by others than those: where it is published, the server refuses every delete and
-        /// update.
+        /// Whether the table's changes are published and it has nothing to tell its rows apart by, or some of its rows or
+        /// columns are published by others than those: the server refuses every delete and update.
         var lacksIdentity = false
     }
 

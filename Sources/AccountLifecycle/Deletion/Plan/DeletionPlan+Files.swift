@@ -3,7 +3,7 @@ import Postgres
 /// What the delete of files by Storage takes along, and what keeps it from that.
 extension DeletionPlan {
     /// Whether any table of the app refers to files by a key that matters.
-    var isAboutFiles: Bool { !ontoFiles.isEmpty || goingWithFiles.tables.count > 1 }
+    var isAboutFiles: Bool { !ontoFiles.isEmpty || !changedWithFiles.isEmpty || goingWithFiles.tables.count > 1 }
 
     /// The rows that go with some files, by the keys that cascade.
     func ways(of objects: [StoredObject]) -> CascadeWays {
@@ -30,7 +30,8 @@ extension DeletionPlan {
     }
 
     /// What would keep some files from being deleted: rows that refer to them, or to rows that go with them, by a key
-    /// that does not let these go; and more rows of one table than a run may take along.
+    /// that does not let these go; rows that the server would not let go, or stay without their file; and more rows of one
+    /// table than a run may take along.
     ///
     /// Files go before any row, also before rows that would go with the account or with another file: how many of them
     /// Storage deletes in one statement is its own affair.
@@ -82,6 +83,8 @@ extension DeletionPlan {
             guard rows > maximumRows else { continue }
             blockers.append(Blocker(table: table.description, name: nil, rows: rows, code: .tooLarge))
         }
+        blockers += try unpublishable(goingBy: going, deadline: deadline, on: connection)
+        blockers += try refusingChecks(goingBy: going, deadline: deadline, on: connection)
         return blockers
     }
 }

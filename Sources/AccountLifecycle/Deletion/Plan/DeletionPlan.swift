@@ -60,6 +60,10 @@ package struct DeletionPlan: Sendable, Hashable {
     let goingWithFiles: CascadeReach
     /// Keys onto files, and onto rows that go with them, which do not let these go.
     package let ontoFiles: [ForeignKey]
+    /// Keys onto files, and onto rows that go with them, which are set to NULL or a default then; of tables that we see.
+    let changedWithFiles: [ForeignKey]
+    /// Tables that lose or change rows with files, and refuse that, being published.
+    let unidentifiedWithFiles: Set<TableName>
     /// Rights that are missing to see what refers by these, and what goes.
     package let faultsOntoFiles: [Blocker]
     /// Triggers and rules that run where Storage deletes files, as Storage's role: nothing of ours can ask them.
@@ -70,7 +74,7 @@ package struct DeletionPlan: Sendable, Hashable {
     package let triggers: [DeletionCatalog.Trigger]
     /// The triggers and rules that may do what no rollback takes back.
     package let reachingOutside: [DeletionCatalog.Trigger]
-    /// Tables that lose or change rows, and refuse that where they are published.
+    /// Tables that lose or change rows, and refuse that, being published.
     let unidentified: [TableName]
     /// What may refuse the delete, and tells only when it is tried.
     let questions: [Question]
@@ -107,11 +111,14 @@ package struct DeletionPlan: Sendable, Hashable {
             lost.contains(.files) ? [] : catalog.foreignKeys.filter { withFiles.reaches($0.target) && $0.mayRefuse }
         faultsOntoFiles = Set(withFiles.tables + ontoFiles.map(\.table)).subtracting([.files]).sorted()
             .flatMap { catalog.faults(of: $0, isRoot: false) }
-        let changedWithFiles = catalog.foreignKeys.filter { withFiles.reaches($0.target) && $0.mayChange }
+        let changedByFiles = catalog.foreignKeys.filter { withFiles.reaches($0.target) && $0.mayChange }
         triggersWithFiles = catalog.triggersThatRun(
             onDeleteFrom: Set(withFiles.tables),
-            onUpdateOf: Set(changedWithFiles.map(\.table))
+            onUpdateOf: Set(changedByFiles.map(\.table))
         )
+        changedWithFiles = changedByFiles.filter { catalog.faults(of: $0.table, isRoot: false).isEmpty }
+        unidentifiedWithFiles = Set(withFiles.tables + changedByFiles.map(\.table))
+            .filter { catalog.rights[$0]?.lacksIdentity ?? false }
         unindexed = onward.filter { !$0.isIndexed }
         triggers = catalog.triggersThatRun(onDeleteFrom: lost, onUpdateOf: changed)
         reachingOutside = triggers.filter(\.reachesOutside)

@@ -1,0 +1,110 @@
+import Postgres
+
+/// What would refuse Storage's delete of files in rows that these take along or leave, told without a trial: only
+/// Storage's role could make one.
+extension DeletionPlan {
+    /// Published tables from which rows would go, or whose keys would be set to NULL or a default, and that have nothing
+    /// to tell their rows apart by.
+    func unpublishable(
+        goingBy ways: CascadeWays,
+        deadline: Duration,
+        on connection: isolated Connection
+    ) throws -> [Blocker] {
+        let going = goingWithFiles.tables.dropFirst().compactMap { table -> (table: TableName, rows: WaysToRows)? in
+            guard let key = goingWithFiles.keys[table]?.first else { return nil }
+            return (table, WaysToRows(rows: key.rows, conditions: ways.ways(to: table)))
+        }
+        let changing = changedWithFiles.map { key -> (table: TableName, rows: WaysToRows) in
+            (key.table, WaysToRows(rows: key.rows, conditions: [ways.rows(referringBy: key)]))
+        }
+        var blockers: [Blocker] = []
+        for (table, rows) in going + changing where unidentifiedWithFiles.contains(table) {
+            let count = try connection.one(
+                rows.counting(upTo: BlockerSearch.countLimit),
+                as: Int.self,
+                deadline: deadline
+            )
+            guard count > 0 else { continue }
+            blockers.append(Blocker(table: table.description, name: nil, rows: count, code: .unpublishable))
+        }
+        return blockers
+    }
+
+    /// Checks that rows would not pass once their key to a file is set to NULL.
+    func refusingChecks(
+        goingBy ways: CascadeWays,
+        deadline: Duration,
+        on connection: isolated Connection
+    ) throws -> [Blocker] {
+        var blockers: [Blocker] = []
+        for key in changedWithFiles where key.rule == .setNull {
+            for (name, row, check) in try connection.query(Self.checks(of: key), as: (String, String, String).self) {
+                let count = try connection.one(
+                    """
+                    select count(*)
+                    from (
+                        select
+                        from (
+                            select \(unsafeSQL: row)
+                            from \(key.rows)
+                            where \(ways.rows(referringBy: key))
+                        ) as \(identifier: key.table.name)
+                        where not (\(unsafeSQL: check))
+                        limit \(BlockerSearch.countLimit)
+                    ) as found
+                    """,
+                    as: Int.self,
+                    deadline: deadline
+                )
+                guard count > 0 else { continue }
+                blockers.append(
+                    Blocker(
+                        table: key.table.description,
+                        name: name,
+                        rows: count,
+                        code: .blockingRows,
+                        detail: "a check that they do not meet once \(key.target), which go before any rows, are gone"
+                    )
+                )
+            }
+        }
+        return blockers
+    }
+
+    /// A query of the checks of what a key sets to NULL: the name, the columns of a row as it would be, and the condition.
+    private static func checks(of key: ForeignKey) -> Statement {
+        """
+        select
+            k.conname::text,
+            (
+                select pg_catalog.string_agg(
+                    case
+                        when a.attnum = any(s.columns)
+                            then pg_catalog.format('null::%s as %I', format_type(a.atttypid, a.atttypmod), a.attname)
+                        else pg_catalog.quote_ident(a.attname)
+                    end,
+                    ', '
+                    order by a.attnum
+                )
+                from pg_catalog.pg_attribute as a
+                where a.attrelid = k.conrelid
+                  and a.attnum > 0
+                  and not a.attisdropped
+            ),
+            pg_catalog.pg_get_expr(k.conbin, k.conrelid)
+        from pg_catalog.pg_constraint as f
+        join pg_catalog.pg_class as c on c.oid = f.conrelid
+        join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
+        cross join lateral (select coalesce(f.confdelsetcols, f.conkey)) as s (columns)
+        join pg_catalog.pg_constraint as k
+            on k.conrelid = f.conrelid
+            and k.contype = 'c'
+            and k.conkey operator(pg_catalog.&&) s.columns
+        where f.contype = 'f'
+          and f.conname = \(key.name)
+          and n.nspname = \(key.table.schema)
+          and c.relname = \(key.table.name)
+        order by k.conname
+        """
+    }
+}
