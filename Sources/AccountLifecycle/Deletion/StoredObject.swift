@@ -41,6 +41,9 @@ struct StoredObject: Sendable, Hashable, Comparable {
         self.init(bucket: bucket, key: target.key, version: target.version)
     }
 
+    /// Whether no call to Storage names it: it has no version, and its bucket keeps them.
+    var isNamedByNoCall: Bool { version?.isEmpty ?? false }
+
     /// What a call to Storage names that deletes it.
     var target: StorageTarget { StorageTarget(key, version: version) }
 

@@ -30,7 +30,8 @@ extension Situation {
         case .paused: command("deletion resume --all")
         case .legalHold: "releasing the hold; the request then goes on by itself"
         case .ceiling: "time: requests go on as the hour passes; or a higher deletion.hourly_ceiling" + restarted
-        case .blockingRows: "deleting the named rows or giving the constraint ON DELETE CASCADE" + thenGoesOn
+        case .blockingRows:
+            "deleting the named rows, or changing the constraint: a key to ON DELETE CASCADE" + thenGoesOn
         case .refusingTrigger: "changing the trigger, or what it objects to" + thenGoesOn
         case .unpublishable: "giving the named table a primary key or another replica identity" + thenGoesOn
         case .missingRight: "granting the right to the worker's role" + thenGoesOn

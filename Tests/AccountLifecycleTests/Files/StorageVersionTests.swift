@@ -64,6 +64,14 @@ import Testing
             #expect(try await stage.objects(of: person).map(\.target) == ["old.png"])
             try await stage.keepVersions()
             #expect(try await stage.objects(of: person).map(\.target) == [StorageTarget("old.png", version: "")])
+            // Nor does anything else go that cannot be taken back.
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            let blockers = try #require(try await stage.situation(request)?.blockers)
+            #expect(blockers.map(\.table) == ["storage.objects"])
+            #expect(blockers.map(\.name) == ["avatars"])
+            #expect(blockers.map(\.rows) == [1])
+            #expect(try await stage.count("select from accountctl.deletion_requests where locked_out_at is null") == 1)
         }
     }
 

@@ -3,6 +3,20 @@ import Postgres
 /// What would refuse Storage's delete of files in rows that these take along or leave, told without a trial: only
 /// Storage's role could make one.
 extension DeletionPlan {
+    /// Files that no call to Storage names, by bucket.
+    static func namedByNoCall(_ objects: [StoredObject]) -> [Blocker] {
+        Dictionary(grouping: objects.filter(\.isNamedByNoCall), by: \.bucket).sorted { $0.key < $1.key }
+            .map { bucket, objects in
+                Blocker(
+                    table: TableName.files.description,
+                    name: bucket,
+                    rows: objects.count,
+                    code: .blockingRows,
+                    detail: "they have no version, and no call names such a file where its bucket keeps versions"
+                )
+            }
+    }
+
     /// Published tables from which rows would go, or whose keys would be set to NULL or a default, and that have nothing
     /// to tell their rows apart by.
     func unpublishable(

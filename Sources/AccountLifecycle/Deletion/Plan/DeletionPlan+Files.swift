@@ -2,8 +2,11 @@ import Postgres
 
 /// What the delete of files by Storage takes along, and what keeps it from that.
 extension DeletionPlan {
-    /// Whether any table of the app refers to files by a key that matters.
-    var isAboutFiles: Bool { !ontoFiles.isEmpty || !changedWithFiles.isEmpty || goingWithFiles.tables.count > 1 }
+    /// Whether anything may keep some files, or go with them: by a key of any table of the app, or themselves.
+    func isAbout(_ objects: [StoredObject]) -> Bool {
+        !ontoFiles.isEmpty || !changedWithFiles.isEmpty || goingWithFiles.tables.count > 1
+            || objects.contains(where: \.isNamedByNoCall)
+    }
 
     /// The rows that go with some files, by the keys that cascade.
     func ways(of objects: [StoredObject]) -> CascadeWays {
@@ -30,8 +33,8 @@ extension DeletionPlan {
     }
 
     /// What would keep some files from being deleted: rows that refer to them, or to rows that go with them, by a key
-    /// that does not let these go; rows that the server would not let go, or stay without their file; and more rows of one
-    /// table than a run may take along.
+    /// that does not let these go; rows that the server would not let go, or stay without their file; more rows of one table
+    /// than a run may take along; and that no call names them.
     ///
     /// Files go before any row, also before rows that would go with the account or with another file: how many of them
     /// Storage deletes in one statement is its own affair.
@@ -44,7 +47,7 @@ extension DeletionPlan {
         guard !objects.isEmpty else { return [] }
         guard faultsOntoFiles.isEmpty else { return faultsOntoFiles }
         let going = ways(of: objects)
-        var blockers: [Blocker] = []
+        var blockers = Self.namedByNoCall(objects)
         for key in ontoFiles {
             let rows = try connection.one(
                 """
