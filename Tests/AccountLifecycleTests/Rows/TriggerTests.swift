@@ -86,6 +86,40 @@ import Testing
         }
     }
 
+    /// As where posts are deleted softly: the server lets them refer to nobody then, with the person's id in them.
+    @Test func aTriggerThatKeepsRowsFromACascadeRefusesToo() async throws {
+        try await Stage.with { stage in
+            try await stage.createPosts()
+            for statement in [
+                "alter table public.posts add is_deleted boolean",
+                """
+                create function public.keep() returns trigger language plpgsql as
+                $$ begin update public.posts set is_deleted = true where id = old.id; return null; end $$
+                """,
+                "create trigger keep before delete on public.posts for each row execute function public.keep()",
+            ] as [Statement] { try await stage.sql(statement) }
+            let person = try await stage.fullAccount()
+            try await stage.addPosts(2, of: person)
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            let blockers = try await stage.situation(request)?.blockers
+            #expect(blockers?.map(\.code) == [.refusingTrigger])
+            #expect(blockers?.map(\.table) == ["public.posts"])
+            #expect(blockers?.map(\.name) == ["keep"])
+            #expect(blockers?.map(\.rows) == [2])
+            #expect(try await stage.count("select from accountctl.deletion_requests where locked_out_at is null") == 1)
+            // One that takes the person out of them keeps nothing of the account.
+            try await stage.sql(
+                """
+                create or replace function public.keep() returns trigger language plpgsql as
+                $$ begin update public.posts set author = null where id = old.id; return null; end $$
+                """
+            )
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.count("select from public.posts where author is null") == 2)
+        }
+    }
+
     /// What it does there no rollback takes back: the picture would be gone, and the account might stay.
     @Test func aTriggerThatReachesOutsideIsNotAskedBeforehand() async throws {
         try await Stage.with { stage in

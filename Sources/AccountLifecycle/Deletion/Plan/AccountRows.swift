@@ -41,16 +41,30 @@ enum AccountRows {
         for statement in plan.deletingBeforehand(user) {
             try connection.execute(statement, deadline: deadline)
         }
-        if try connection.execute("delete from auth.users where id = \(user)", deadline: deadline) == 1 { return true }
-        // A BEFORE trigger that returns NULL keeps the row without a word: that is not "already gone".
-        let isKept = try connection.one(
-            "select exists (select from auth.users where id = \(user))",
-            as: Bool.self
-        )
-        if isKept { throw DeleteSwallowed() }
-        return false
+        // A BEFORE trigger that returns NULL keeps a row without a word: a user is not "already gone" then, and a row that
+        // a cascade should have taken refers to nobody.
+        guard try connection.execute("delete from auth.users where id = \(user)", deadline: deadline) == 1 else {
+            let isKept = try connection.one(
+                "select exists (select from auth.users where id = \(user))",
+                as: Bool.self
+            )
+            if isKept { throw DeleteSwallowed(table: .users, rows: 1) }
+            return false
+        }
+        for part in plan.keepable {
+            let rows = try connection.one(
+                plan.goingRows(of: part, user: user).counting(upTo: BlockerSearch.countLimit),
+                as: Int.self,
+                deadline: deadline
+            )
+            if rows > 0 { throw DeleteSwallowed(table: part.table, rows: rows) }
+        }
+        return true
     }
 }
 
-/// A trigger kept the user without an error.
-struct DeleteSwallowed: Error {}
+/// A trigger kept rows that should go without an error.
+struct DeleteSwallowed: Error {
+    let table: TableName
+    let rows: Int
+}

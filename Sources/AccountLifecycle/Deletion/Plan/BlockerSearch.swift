@@ -139,21 +139,22 @@ package struct BlockerSearch: Sendable {
             return nil
         } catch is RollBack {
             return nil
-        } catch is DeleteSwallowed {
-            return Self.swallowed(by: plan)
+        } catch let error as DeleteSwallowed {
+            return Self.blocker(for: error, among: plan)
         } catch let error as PostgresError {
             return try Self.blocker(for: error, among: plan)
         }
     }
 
     /// The blocker of a delete that a trigger kept from happening without an error.
-    static func swallowed(by plan: DeletionPlan) -> Blocker {
-        Blocker(
-            table: TableName.users.description,
-            name: plan.triggers.filter { $0.table == .users }.map(\.name).joined(separator: ", "),
-            rows: 1,
+    static func blocker(for kept: DeleteSwallowed, among plan: DeletionPlan) -> Blocker {
+        let triggers = plan.triggers.filter { $0.mayKeepRows && $0.table == kept.table }.map(\.name)
+        return Blocker(
+            table: kept.table.description,
+            name: triggers.isEmpty ? nil : triggers.joined(separator: ", "),
+            rows: kept.rows,
             code: .refusingTrigger,
-            detail: "the delete changes nothing"
+            detail: "the delete leaves them"
         )
     }
 

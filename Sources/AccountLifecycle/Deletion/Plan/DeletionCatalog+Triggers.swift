@@ -3,21 +3,24 @@ import Postgres
 extension DeletionCatalog {
     /// Reads the triggers alone.
     static func readTriggers(on connection: isolated Connection) throws -> [Trigger] {
-        try connection.query(Self.triggers, as: (String, String, String, Bool, Bool, Bool, Bool).self)
+        try connection.query(Self.triggers, as: (String, String, String, Bool, Bool, Bool, Bool, Bool).self)
             .map {
                 Trigger(
                     table: TableName($0, $1),
                     name: $2,
                     runsOnDelete: $3,
                     runsOnUpdate: $4,
-                    reachesOutside: $5,
-                    isOfStorage: $6
+                    mayKeepRows: $5,
+                    reachesOutside: $6,
+                    isOfStorage: $7
                 )
             }
     }
 
     /// Enabled triggers of people on DELETE and UPDATE (`tgtype` bits 3 and 4), per row or statement, and rules; those
     /// that partitions have of their parent are left out.
+    ///
+    /// Before each row of a delete (bits 0, 1 and 3) one may keep it. To rules the server refuses that in a cascade.
     ///
     /// pg_net is not among what reaches outside: it sends after the commit.
     private static let triggers: Statement = """
@@ -67,6 +70,7 @@ extension DeletionCatalog {
             g.tgname::text,
             g.tgtype & 8 <> 0,
             g.tgtype & 16 <> 0,
+            g.tgtype & 11 = 11,
             g.tgfoid in (select oid from outside),
             coalesce(f.pronamespace = to_regnamespace('storage'), false)
         from pg_catalog.pg_trigger as g
@@ -84,6 +88,7 @@ extension DeletionCatalog {
             r.rulename::text,
             r.ev_type = '4',
             r.ev_type = '2',
+            false,
             exists (select from outside as o where pg_get_ruledef(r.oid) ~* \(outsideName)),
             false
         from pg_catalog.pg_rewrite as r

@@ -74,6 +74,8 @@ package struct DeletionPlan: Sendable, Hashable {
     package let triggers: [DeletionCatalog.Trigger]
     /// The triggers and rules that may do what no rollback takes back.
     package let reachingOutside: [DeletionCatalog.Trigger]
+    /// The tables, less that of accounts, whose rows a trigger may keep without an error.
+    let keepable: [Part]
     /// Tables that lose or change rows, and refuse that, being published.
     let unidentified: [TableName]
     /// What may refuse the delete, and tells only when it is tried.
@@ -122,6 +124,10 @@ package struct DeletionPlan: Sendable, Hashable {
         unindexed = onward.filter { !$0.isIndexed }
         triggers = catalog.triggersThatRun(onDeleteFrom: lost, onUpdateOf: changed)
         reachingOutside = triggers.filter(\.reachesOutside)
+        keepable = parts.filter { part in
+            part.table != .users
+                && catalog.triggersThatRun(onDeleteFrom: [part.table], onUpdateOf: []).contains(where: \.mayKeepRows)
+        }
         unidentified = touched.filter { catalog.rights[$0]?.lacksIdentity ?? false }
         // Our own tables refuse nothing.
         let checked = changed.filter { $0.schema != "accountctl" }.sorted()

@@ -34,8 +34,8 @@ extension DeletionRun {
                     try deleteUser(by: plan, deadline, on: connection)
                 }
             }
-        } catch is DeleteSwallowed {
-            return blocked(by: BlockerSearch.swallowed(by: plan))
+        } catch let error as DeleteSwallowed {
+            return blocked(by: BlockerSearch.blocker(for: error, among: plan))
         } catch let error as PostgresError {
             return blocked(by: try BlockerSearch.blocker(for: error, among: plan))
         }
