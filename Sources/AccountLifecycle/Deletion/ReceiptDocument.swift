@@ -49,6 +49,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         "telephone numbers that are written with blanks or dashes between their digits, or without the code of their country",
         "columns of numbers, but for ten digits and more in those of bigint and numeric and of arrays of these",
         "columns of ranges",
+        "what is encoded, hashed or encrypted, as the id within an access token that was stored, or an address in a picture's link",
         "rows that no key ties to the account and that hold none of its addresses, numbers and ids, such as a name alone",
         "bytes of uploads that were never finished, which the Storage backend clears away by itself or never",
         "logs of the server and of services in front of it",
