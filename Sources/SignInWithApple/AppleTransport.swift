@@ -23,12 +23,17 @@ struct AppleTransport: Sendable {
         let path: String
         var repetition = HTTPCall.Repetition.always
         let form: AppleAnswer.Form
+        /// Whether Apple's `invalid_client` is about the client for certain.
+        var judgesClient = true
 
+        /// People hand in what they like: Apple calls the client invalid for a code of another client or with another
+        /// redirect URI, too (its page about ErrorResponse).
         static let exchange = Call(
             label: "apple.exchange",
             path: "/auth/token",
             repetition: .onlyIfNothingWasSent,
-            form: tokens
+            form: tokens,
+            judgesClient: false
         )
         static let refresh = Call(label: "apple.refresh", path: "/auth/token", form: tokens)
         static let selfTest = Call(label: "apple.self-test", path: "/auth/token", form: tokens)
@@ -58,11 +63,11 @@ struct AppleTransport: Sendable {
         case .refuse(let until):
             return .delayed(AppleDelay(.breakerOpen, retryAfter: .seconds(max(0, until.timeIntervalSince(moment)))))
         case .proceed(let permit):
-            return try await settling(key, permit) { () async throws(CancellationError) in
+            return try await settling(key, permit, call) { () async throws(CancellationError) in
                 try await sendDirectly(call, fields, for: identity, bearer: bearer)
             }
         case .probe(let permit):
-            let test = try await settling(key, permit) { () async throws(CancellationError) in
+            let test = try await settling(key, permit, .selfTest) { () async throws(CancellationError) in
                 try await sendDirectly(.selfTest, AppleClient.selfTestFields, for: identity)
             }
             guard test.verdictOnClient == .good else {
@@ -113,11 +118,16 @@ struct AppleTransport: Sendable {
     private func settling(
         _ key: String,
         _ permit: CircuitBreaker.Permit,
+        _ call: Call,
         _ body: () async throws(CancellationError) -> AppleAnswer
     ) async throws(CancellationError) -> AppleAnswer {
         do {
             let answer = try await body()
-            breakers.settle(key, permit, by: answer, at: now(), logger: logger)
+            if case .rejected = answer.verdictOnClient, !call.judgesClient {
+                breakers.abandon(key, permit, at: now())
+            } else {
+                breakers.settle(key, permit, by: answer, at: now(), logger: logger)
+            }
             return answer
         } catch {
             // A probe that was cancelled must not hold the breaker half-open until its time-out.

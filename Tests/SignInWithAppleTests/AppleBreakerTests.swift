@@ -59,6 +59,27 @@ import Testing
         }
     }
 
+    /// Apple says the same of a code of another client or redirect URI, which people send as they like: nobody else's
+    /// calls are paused for it.
+    @Test(arguments: [true, false])
+    func aCodeAtFaultIsToldFromTheClientByATest(_ isClientGood: Bool) async throws {
+        try await LyingApple.withClients({ _, request in
+            let isTest = request.body.contains("self-test")
+            return LyingApple.refusal(isTest && isClientGood ? "invalid_grant" : "invalid_client")
+        }) { clients, server, _ in
+            let client = try #require(clients["com.example.app"])
+            let outcome = try await client.exchange(code: Secret("c"), redirectURI: "https://example.com/x")
+            switch outcome {
+            case .codeRefused(let refusal): #expect(isClientGood && refusal.code == .invalidClient)
+            case .misconfigured(let reason): #expect(!isClientGood && reason.kind == .clientRejected)
+            case .granted, .later, .ambiguous: Issue.record("\(outcome)")
+            }
+            #expect(clients.isPaused("com.example.app") == !isClientGood)
+            #expect((clients.health(of: "com.example.app").refusal == nil) == isClientGood)
+            #expect(server.received.count == 2)
+        }
+    }
+
     /// The page of an edge says nothing about the client: neither its probe nor a call closes the breaker.
     @Test func aPageOfTheEdgeDoesNotCloseTheBreaker() async throws {
         try await LyingApple.withClients({ number, _ in
