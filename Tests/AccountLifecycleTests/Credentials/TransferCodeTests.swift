@@ -7,12 +7,17 @@ import Testing
 
 /// Codes of people whose app has gone to another team, before the transfer is applied.
 @Suite(.timeLimit(.minutes(5))) struct TransferCodeTests {
-    private func transfer(_ person: Person, _ newSub: String, _ stage: Stage) async throws {
+    private func transfer(
+        _ person: Person,
+        _ newSub: String,
+        of clientID: String = Stage.clientID,
+        _ stage: Stage
+    ) async throws {
         try await stage.sql(
             """
             insert into accountctl.apple_transfers
                 (user_id, client_id, target_team, old_sub, transfer_identifier, new_sub, state)
-            values (\(person.id), \(Stage.clientID), 'RECIPIENT1', \(person.sub), 'x', \(newSub), 'exchanged')
+            values (\(person.id), \(clientID), 'RECIPIENT1', \(person.sub), 'x', \(newSub), 'exchanged')
             """
         )
     }
@@ -37,18 +42,32 @@ import Testing
         }
     }
 
-    @Test func itsGrantIsRevokedThoughSomebodyElseDeletedTheAccountMeanwhile() async throws {
+    /// A sub is of one team: what the team of another app will call a person says nothing about this app's.
+    @Test func whatAnotherAppWillCallThePersonMakesNoCodeTheAccounts() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let sub = try stage.sandbox.apple.signIn(clientID: Stage.clientID, hidesEmail: true).sub
+            try await transfer(person, sub, of: "com.example.other", stage)
+            let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: sub)
+            #expect(try await stage.exchange(code, of: person) == .settled(.wrongAccount))
+        }
+    }
+
+    @Test(arguments: [Stage.clientID, "com.example.other"])
+    func itsGrantAloneIsRevokedWhereSomebodyElseDeletedTheAccountMeanwhile(_ clientID: String) async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let newSub = try stage.sandbox.apple.signIn(clientID: Stage.clientID, hidesEmail: true).sub
-            try await transfer(person, newSub, stage)
+            try await transfer(person, newSub, of: clientID, stage)
             let code = try await stage.submitCode(of: Person(id: person.id, email: person.email, sub: newSub))
             let outcome = try await stage.exchange(code) {
                 try await stage.sql("delete from auth.users where id = \(person.id)")
             }
-            #expect(outcome == .handedOver)
+            let isOwn = clientID == Stage.clientID
+            let expected: CodeExchange.Outcome = isOwn ? .handedOver : .settled(.wrongAccount)
+            #expect(outcome == expected)
             _ = try await stage.retryRevocations()
-            #expect(stage.sandbox.journal.count(.appleRevoke) == 1)
+            #expect(stage.sandbox.journal.count(.appleRevoke) == (isOwn ? 1 : 0))
         }
     }
 }

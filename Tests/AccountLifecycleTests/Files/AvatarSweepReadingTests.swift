@@ -43,6 +43,24 @@ struct AvatarSweepReadingTests {
         }
     }
 
+    /// The next one begins behind that key: what it names now could be among those that are left out.
+    @Test("A page holds all versions of its last key")
+    func versions() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(
+                """
+                insert into storage.objects (bucket_id, name, version, archived_at, is_versioned)
+                select 'avatars', 'me.png', n, now(), true from generate_series(1, 501) as n
+                """
+            )
+            let rows = try await database.withConnection { connection in
+                let page = AvatarSweep(before: Date()).page(after: nil)
+                return try connection.one("select count(*) from (\(page)) as page", as: Int.self)
+            }
+            #expect(rows == 501)
+        }
+    }
+
     /// Rows that are read while all is looked over, and again in batches, as a sweep does that deletes.
     private func rowsRead(_ accounts: Int) async throws -> Int {
         try await TestDatabase.with(.migrated) { database in
