@@ -20,8 +20,11 @@ enum PathText {
     }
 
     /// Whether this begins as the secrets of Supabase and Apple do: a secret key, a JWT, a key.
+    ///
+    /// A file may be called so, too, and has a folder or an ending then.
     static func isSecret(_ text: String) -> Bool {
-        isKey(text) || ["sb_", "sbp_", "eyJ"].contains { text.hasPrefix($0) }
+        if isKey(text) || text.hasPrefix("eyJ") { return true }
+        return ["sb_", "sbp_"].contains { text.hasPrefix($0) } && !text.contains { $0 == "." || $0 == "/" }
     }
 
     /// Whether this is a line of a key file, or a key in PEM, rather than where one lies.

@@ -96,6 +96,16 @@ struct SettingsSecretTests {
         #expect(told?.hasSuffix("ACCOUNTCTL_STORAGE_SERVICE_KEY") == true, "\(problems)")
     }
 
+    @Test(
+        "A file that is called as a secret begins, and is not there, is told as a missing one",
+        arguments: ["sb_secret.key", "sb_keys/storage"]
+    )
+    func missingFileCalledAsASecret(_ name: String) {
+        let (_, problems) = Settings.check(inputs(variables: ["ACCOUNTCTL_STORAGE_SERVICE_KEY_FILE": name]))
+        let told = problems.first { $0.key == "storage.service_key_file" }?.message
+        #expect(told?.hasPrefix("cannot read the file that is named") == true, "\(problems)")
+    }
+
     @Test("Standard input holds one secret only, and a secret's variable is told as its source")
     func secretSources() throws {
         let two = "storage.service_key_file = -\ndatabase.password_file = -"
