@@ -4,6 +4,8 @@ extension DatabaseDoctor {
     /// Who else may create what sessions such as this one find before the server's own.
     ///
     /// Not those who can act as our role or as the database's owner anyway, nor roles as which nobody signs in.
+    ///
+    /// Sessions keep the path that the role has: the app's triggers run in our deletes, and find the app's tables by it.
     func creators(on connection: isolated Connection) throws -> [DoctorFinding] {
         let rows = try connection.query(
             // Qualified, and of the server's own types: this is asked where others may have been at work.
