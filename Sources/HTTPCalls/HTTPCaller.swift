@@ -146,9 +146,12 @@ package final class HTTPCaller: Sendable {
         let body = call.body.flatMap { $0.reveal().isEmpty ? nil : RequestBody($0.reveal()) }
         if let body { request.body = .stream(body, length: .known(Int64(body.length))) }
         let outcome = await outcome(of: request, limit: call.maximumReplyBytes, timeout: timeout)
-        // The time may have gone by while the connection was still being made.
-        if outcome == .timedOut, body?.withdraw() == true { return .unreachable(.connectTimedOut) }
-        return outcome
+        // While the connection was still being made the time may have gone by, or somebody on the way may have cut it.
+        switch outcome {
+        case .timedOut where body?.withdraw() == true: return .unreachable(.connectTimedOut)
+        case .interrupted where body?.withdraw() == true: return .unreachable(.cut)
+        default: return outcome
+        }
     }
 
     private func outcome(of request: HTTPClientRequest, limit: Int, timeout: Duration) async -> HTTPOutcome {

@@ -29,6 +29,8 @@ package enum HTTPOutcome: Sendable, Equatable {
         case connectTimedOut
         /// The TLS handshake failed: an unknown authority, a wrong name, an expired certificate.
         case tlsFailed
+        /// The connection was cut before the request was on it.
+        case cut
         /// Too many calls to this host were under way until the deadline.
         case busy
         /// The client is shut down or cannot open connections.
@@ -41,6 +43,7 @@ package enum HTTPOutcome: Sendable, Equatable {
             case .refused: "connection refused"
             case .connectTimedOut: "no connection in time"
             case .tlsFailed: "TLS handshake failed (are ca-certificates installed, is the clock right?)"
+            case .cut: "the connection was cut before anything was sent"
             case .busy: "too many calls to this host under way"
             case .clientUnavailable: "the HTTP client is shut down"
             }

@@ -95,21 +95,25 @@ import Testing
         }
     }
 
-    /// Of a server that never ends the handshake, in less time than a connection may take.
+    /// Of a server that never ends the handshake, in less time than a connection may take; and of one that cuts it.
     @Test func whatNeverLeftIsNoDoubt() async throws {
-        let outcome = try await DeafServer.with { port in
-            let call = HTTPCall(
-                label: "test.call",
-                method: .post,
-                address: try ServiceAddress("https://127.0.0.1:\(port)"),
-                path: "/auth/token",
-                body: Secret(Array("code=x".utf8)),
-                deadline: .milliseconds(500),
-                repetition: .onlyIfNothingWasSent
-            )
-            return try await withTestCaller { try await $0.perform(call) }
-        }
-        #expect(outcome == .unreachable(.connectTimedOut))
+        let silent = try await DeafServer.with { try await sendACode(to: $0, deadline: .milliseconds(500)) }
+        #expect(silent == .unreachable(.connectTimedOut))
+        let cut = try await CuttingServer.with { try await sendACode(to: $0, deadline: .seconds(20)) }
+        #expect(cut == .unreachable(.cut))
+    }
+
+    private func sendACode(to port: Int, deadline: Duration) async throws -> HTTPOutcome {
+        let call = HTTPCall(
+            label: "test.call",
+            method: .post,
+            address: try ServiceAddress("https://127.0.0.1:\(port)"),
+            path: "/auth/token",
+            body: Secret(Array("code=x".utf8)),
+            deadline: deadline,
+            repetition: .onlyIfNothingWasSent
+        )
+        return try await withTestCaller { try await $0.perform(call) }
     }
 
     @Test func aBodyThatTricklesEndsAtTheDeadline() async throws {
