@@ -4,8 +4,8 @@ extension BounceExplanation {
     /// What is ours goes before what is the recipient's: of an address that is kept in vain another refusal tells, one
     /// that was given up is lost.
     package init(_ reply: BounceReply) {
-        let text = reply.text.lowercased()
-        func has(_ part: String) -> Bool { Self.contains(text, part) }
+        let text = Array(reply.text.lowercased().utf8)
+        func has(_ part: String) -> Bool { text.firstRange(of: Array(part.utf8)) != nil }
         func hasAny(_ parts: [String]) -> Bool { parts.contains(where: has) }
         let code: Code
         if has("unauthorized sender") {
@@ -57,11 +57,4 @@ extension BounceExplanation {
         "user not found", "user unknown", "no such user", "user does not exist", "inactive email address",
         "unknown or illegal alias", "recipient no longer on server",
     ]
-
-    private static func contains(_ text: String, _ part: String) -> Bool {
-        let text = Array(text.utf8)
-        let part = Array(part.utf8)
-        guard text.count >= part.count else { return false }
-        return (0...(text.count - part.count)).contains { text[$0..<($0 + part.count)].elementsEqual(part) }
-    }
 }

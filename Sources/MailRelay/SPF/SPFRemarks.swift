@@ -146,8 +146,7 @@ enum SPFRemarks {
     }
 
     private static func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
-        guard bytes.count >= part.count else { return false }
-        return (0...(bytes.count - part.count)).contains { bytes[$0..<($0 + part.count)].elementsEqual(part) }
+        bytes.firstRange(of: part) != nil
     }
 
     /// No policy, with what looks as if it were meant for one.

@@ -65,21 +65,9 @@ package enum DomainInput {
 
     private static func host(in text: String) -> String? {
         var rest = text[...]
-        if let scheme = rest.range(of: "://") { rest = rest[scheme.upperBound...] }
+        if let scheme = rest.firstRange(of: "://") { rest = rest[scheme.upperBound...] }
         let host = rest.prefix { $0 != "/" && $0 != ":" && $0 != "?" && $0 != "#" }
         return host.isEmpty ? nil : String(host)
-    }
-}
-
-extension Substring {
-    /// The first place of a text; the standard library alone has this only with Foundation.
-    fileprivate func range(of text: String) -> Range<Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(text) { return start..<index(start, offsetBy: text.count) }
-            start = index(after: start)
-        }
-        return nil
     }
 }
 
