@@ -54,8 +54,8 @@ package struct AppleClients: Sendable {
         keys = AppleKeys(address: address, caller: caller, logger: logger, now: now)
     }
 
-    /// The longest that asking Apple for one thing may take: the call with its repeats, and before it the test of a
-    /// client id that Apple rejected.
+    /// The longest that asking Apple for one thing may take: the call with its repeats, and the test of a client id that
+    /// Apple rejected before, or rejects with a code.
     package var longestCall: Duration { transport.deadline * 2 }
 
     /// Waits until a call could be sent at once, and has `body` make it, whose deadline does not run while others have
