@@ -34,14 +34,13 @@ package struct AppleClient: Sendable {
         switch answer {
         case .success(let body): return Self.grant(body)
         case .refused(let refusal, _) where refusal.code == .invalidGrant: return .codeRefused(refusal)
-        case .refused(let refusal, _) where refusal.code == .invalidClient:
-            // Said of the code or its redirect URI as well as of the client: a test of the client alone tells which.
+        case .refused(let refusal, _):
+            // Other codes are said of what people handed in as well as of us: what a test without it is not told is theirs.
             return switch try await selfTest() {
             case .good: .codeRefused(refusal)
             case .misconfigured(let reason): .misconfigured(reason)
             case .later(let delay): .later(delay)
             }
-        case .refused(let refusal, _): return .misconfigured(misconfiguration(refusal))
         case .delayed(let delay):
             switch delay.cause {
             case .unreachable, .throttled, .breakerOpen: return .later(delay)

@@ -14,8 +14,8 @@ package struct AppleGrant: Sendable {
 package enum CodeExchangeOutcome: Sendable {
     /// Exchanged.
     case granted(AppleGrant)
-    /// `invalid_grant`: expired, used, or issued to another client; or `invalid_client` from a client whose test is good:
-    /// issued to another client or redirect URI. Ask the app for a new code.
+    /// `invalid_grant`: expired, used, or issued to another client; or what a test of the client is not told: with another
+    /// redirect URI, or of a person who has revoked since. Ask the app for a new code.
     case codeRefused(AppleRefusal)
     /// Our configuration; says nothing about the code.
     case misconfigured(AppleMisconfiguration)

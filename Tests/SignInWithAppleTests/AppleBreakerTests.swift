@@ -59,23 +59,23 @@ import Testing
         }
     }
 
-    /// Apple says the same of a code of another client or redirect URI, which people send as they like: nobody else's
-    /// calls are paused for it.
-    @Test(arguments: [true, false])
-    func aCodeAtFaultIsToldFromTheClientByATest(_ isClientGood: Bool) async throws {
+    /// Apple says the same of a code of another client or redirect URI, or of whoever has revoked: people send what they
+    /// like, and nobody else's calls are paused for it.
+    @Test(arguments: ["invalid_client", "invalid_request"], [true, false])
+    func aCodeAtFaultIsToldFromTheClientByATest(_ code: String, _ isClientGood: Bool) async throws {
         try await LyingApple.withClients({ _, request in
-            let isTest = request.body.contains("self-test")
-            return LyingApple.refusal(isTest && isClientGood ? "invalid_grant" : "invalid_client")
+            LyingApple.refusal(isClientGood && request.body.contains("self-test") ? "invalid_grant" : code)
         }) { clients, server, _ in
             let client = try #require(clients["com.example.app"])
             let outcome = try await client.exchange(code: Secret("c"), redirectURI: "https://example.com/x")
             switch outcome {
-            case .codeRefused(let refusal): #expect(isClientGood && refusal.code == .invalidClient)
-            case .misconfigured(let reason): #expect(!isClientGood && reason.kind == .clientRejected)
+            case .codeRefused(let refusal): #expect(isClientGood && refusal.code.text == code)
+            case .misconfigured(let reason): #expect(!isClientGood && reason.refusal?.code.text == code)
             case .granted, .later, .ambiguous: Issue.record("\(outcome)")
             }
-            #expect(clients.isPaused("com.example.app") == !isClientGood)
-            #expect((clients.health(of: "com.example.app").refusal == nil) == isClientGood)
+            let isPaused = clients.isPaused("com.example.app")
+            #expect(isPaused == (code == "invalid_client" && !isClientGood))
+            #expect((clients.health(of: "com.example.app").refusal != nil) == isPaused)
             #expect(server.received.count == 2)
         }
     }
