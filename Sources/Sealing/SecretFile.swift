@@ -46,18 +46,8 @@ package enum SecretFile {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure(path: path, reason: String(cString: strerror(errno))) }
         defer { close(descriptor) }
-        var status = stat()
-        let isOpenToOthers =
-            fstat(descriptor, &status) == 0
-            && isOpen(status.st_mode, of: status.st_uid, to: geteuid())
+        let isOpenToOthers = FileModes(descriptor: descriptor)?.isOpen(to: geteuid()) ?? false
         return Contents(bytes: try readAll(descriptor, path, limit), isReadableByOthers: isOpenToOthers)
-    }
-
-    /// Whether others may read a file of this mode than its owner and who reads it here.
-    ///
-    /// What belongs to somebody else, as what a secret store mounts does, is read by its group, or not at all.
-    static func isOpen(_ mode: mode_t, of owner: uid_t, to reader: uid_t) -> Bool {
-        mode & (owner == reader ? S_IRGRP | S_IROTH : S_IROTH) != 0
     }
 
     private static func readAll(_ descriptor: CInt, _ path: String, _ limit: Int) throws(Failure) -> Secret<[UInt8]> {

@@ -40,7 +40,7 @@ import Testing
         ] as [(mode_t, uid_t, Bool)]
     )
     func whoElseCanRead(_ mode: mode_t, _ owner: uid_t, _ isOpen: Bool) {
-        #expect(SecretFile.isOpen(0o100_000 | mode, of: owner, to: 7) == isOpen)
+        #expect(FileModes(0o100_000 | mode, of: owner).isOpen(to: 7) == isOpen)
     }
 
     @Test func readsAFileAndSaysWhoElseCan() throws {
@@ -52,6 +52,8 @@ import Testing
         #expect(try SecretFile.read(path).isReadableByOthers == false)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
         #expect(try SecretFile.read(path).isReadableByOthers)
+        #expect(FileModes(path: path)?.isPlain == true && FileModes(path: path)?.isWritableByAll == false)
+        #expect(FileModes(path: "/dev/null")?.isPlain == false && FileModes(path: "/dev/null")?.isWritableByAll == true)
         let failure = #expect(throws: SecretFile.Failure.self) { try SecretFile.read(path, limit: 3) }
         #expect(failure?.reason == "longer than 3 bytes")
     }

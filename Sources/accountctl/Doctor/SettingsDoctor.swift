@@ -1,12 +1,6 @@
 import Sealing
 import Settings
 
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
-
 /// Looks at the settings and the files they name.
 struct SettingsDoctor {
     let context: CommandContext
@@ -82,9 +76,8 @@ struct SettingsDoctor {
     /// A warning where everybody on the machine may write the settings file.
     private func writableFile() -> DoctorFinding? {
         let search = SettingsFileSearch(environment: context.environment)
-        var found = stat()
-        guard let path = search.path(named: context.global.config), stat(path, &found) == 0,
-            found.st_mode & S_IFMT == S_IFREG, found.st_mode & S_IWOTH != 0
+        guard let path = search.path(named: context.global.config), let modes = FileModes(path: path), modes.isPlain,
+            modes.isWritableByAll
         else { return nil }
         return DoctorFinding(
             .warning,
