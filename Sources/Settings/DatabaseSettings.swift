@@ -6,7 +6,9 @@ package import Sealing
 package struct DatabaseSettings: Sendable {
     /// Any connection string libpq takes; nil leaves everything to the PG* variables.
     package let url: String?
-    package let password: Secret<String>?
+    /// The password, as its file has it now: it may change while a worker runs.
+    package var password: Secret<String>? { currentPassword?() }
+    private let currentPassword: (@Sendable () -> Secret<String>)?
     package let connections: Int
     package let statementTimeout: Duration
     package let allowsPlaintext: Bool
@@ -27,7 +29,10 @@ package struct DatabaseSettings: Sendable {
             .text,
             "Where the database is: any libpq connection string. Default: PG* variables."
         )
-        password = reader.secret("database.password", "The database password, unless libpq finds it elsewhere.")
+        currentPassword = reader.changingSecret(
+            "database.password",
+            "The database password, unless libpq finds it elsewhere."
+        )
         connections = reader.read(
             "database.connections",
             .integer(1...50),

@@ -80,6 +80,23 @@ package struct SettingsReader {
         return contents(of: named, fileKey, isNeeded: isNeeded)
     }
 
+    /// Reads a secret that may change while a worker runs: what is returned tells it as its file has it at that moment.
+    ///
+    /// It tells what was read at the start where the file holds nothing just then, as while it is replaced, or cannot
+    /// be read twice, as a pipe.
+    ///
+    /// - Returns: What tells the secret; nil where there is none, or a problem.
+    mutating func changingSecret(_ key: String, _ help: String) -> (@Sendable () -> Secret<String>)? {
+        guard let first = secret(key, help) else { return nil }
+        guard let path = file(ofSecret: key), let readFile = inputs.readFile else { return { first } }
+        return {
+            guard FileModes(path: path)?.isPlain == true, let text = try? readFile(path).trimmingLineEnds(),
+                !text.isEmpty
+            else { return first }
+            return Secret(text)
+        }
+    }
+
     /// The file that a secret comes from; nil for a variable and for standard input, which cannot be read again.
     func file(ofSecret key: String) -> String? {
         if let direct = inputs.value(of: key), case .variable = direct.source { return nil }

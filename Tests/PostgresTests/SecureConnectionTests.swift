@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -17,6 +18,7 @@ import Testing
                 let verified = "\(base) sslmode=verify-full sslrootcert=\(certificate.certificate)"
 
                 try await passwords(base, verified, cluster)
+                try await changedPassword(verified, cluster)
 
                 let wrongName = verified.replacingOccurrences(of: "host=localhost", with: "host=db.example.com")
                 let error = try await PostgresError.expected { try await user(wrongName, password: "her secret") }
@@ -57,9 +59,23 @@ import Testing
         #expect(plain.sqlState == .invalidAuthorization)
     }
 
+    /// A pool that was there before a password changed goes on with the new one.
+    private func changedPassword(_ conninfo: String, _ cluster: TestCluster) async throws {
+        let password = Mutex("her secret")
+        var configuration = ConnectionConfiguration(conninfo: conninfo)
+        configuration.password = { @Sendable in password.withLock { $0 } }
+        try await Pool.withPool(PoolConfiguration(connection: configuration), logger: .silent) { pool in
+            let first = try await pool.withConnection { $0.backendPID }
+            try await cluster.psql("alter role anna password 'another'; select pg_terminate_backend(\(first))")
+            password.withLock { $0 = "another" }
+            try await eventually("the connection is lost") { pool.counts.idle == 0 }
+            #expect(try await pool.withConnection { $0.backendPID } != first)
+        }
+    }
+
     private func user(_ conninfo: String, password: String? = nil) async throws -> String {
         var configuration = ConnectionConfiguration(conninfo: conninfo)
-        configuration.password = password
+        configuration.password = { password }
         return try await Connection.with(configuration, logger: .silent) { connection in
             try connection.one(
                 "select current_user || case when ssl then ' TLS' else '' end from pg_stat_ssl where pid = pg_backend_pid()",

@@ -1,6 +1,8 @@
+import Foundation
 import Sealing
 import Settings
 import SignInWithApple
+import Synchronization
 import Testing
 
 @Suite("Secrets in settings")
@@ -14,6 +16,37 @@ struct SettingsSecretTests {
         #expect(error?.problems.map(\.key) == ["database.password"])
         let ended = named.merging(["ACCOUNTCTL_DATABASE_PASSWORD": "v\n"]) { $1 }
         #expect(try Settings(inputs(variables: ended, files: files)).database.password?.reveal() == "v")
+    }
+
+    @Test("The database's password is what its file has now; the one of the start where the file has none, or is none")
+    func passwordThatChanges() throws {
+        let path = NSTemporaryDirectory() + "/password-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        func write(_ text: String) throws { try Data(text.utf8).write(to: URL(fileURLWithPath: path)) }
+        func database(
+            _ path: String,
+            _ readFile: @escaping @Sendable (String) throws -> String
+        ) throws -> DatabaseSettings {
+            let variables = ["ACCOUNTCTL_DATABASE_PASSWORD_FILE": path]
+            return try Settings(SettingsInputs(file: nil, variables: variables, readFile: readFile)).database
+        }
+        try write("old\n")
+        let plain = try database(path) { try String(contentsOfFile: $0, encoding: .utf8) }
+        #expect(plain.password?.reveal() == "old")
+        try write("new\n")
+        #expect(plain.password?.reveal() == "new")
+        try write("\n")
+        #expect(plain.password?.reveal() == "old")
+        try FileManager.default.removeItem(atPath: path)
+        #expect(plain.password?.reveal() == "old")
+        // Who reads a pipe again waits for somebody to write, or takes nothing for the password.
+        let reads = Mutex(0)
+        let other = try database("/dev/null") { @Sendable _ in
+            reads.withLock { $0 += 1 }
+            return "old"
+        }
+        #expect(other.password?.reveal() == "old")
+        #expect(reads.withLock(\.self) == 1)
     }
 
     @Test("Where a secret can be read again from is known, and that it cannot")

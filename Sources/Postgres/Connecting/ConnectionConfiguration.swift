@@ -17,7 +17,9 @@ package struct ConnectionConfiguration: Sendable {
     var conninfo: String?
 
     /// A password kept apart from the connection string; wins over every other source.
-    package var password: String?
+    ///
+    /// Each connection asks for it: it may have changed since the last one.
+    package var password: @Sendable () -> String? = { nil }
 
     /// What `pg_stat_activity` shows, unless the connection string names something.
     package var applicationName = "accountctl"

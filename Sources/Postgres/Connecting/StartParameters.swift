@@ -36,7 +36,7 @@ struct StartParameters {
         if let conninfo { list.append(("dbname", conninfo)) }
         list.append(("fallback_application_name", configuration.applicationName))
         list.append(("client_encoding", "UTF8"))
-        if let password = configuration.password { list.append(("password", password)) }
+        if let password = configuration.password() { list.append(("password", password)) }
     }
 
     /// What has to be added, by the parameters in force, which only a connection that has been started knows.

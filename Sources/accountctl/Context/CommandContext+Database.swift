@@ -51,7 +51,7 @@ extension CommandContext {
     /// Where the database is, in the driver's terms.
     func connectionConfiguration(_ settings: Settings) -> ConnectionConfiguration {
         var configuration = ConnectionConfiguration(conninfo: settings.database.url)
-        configuration.password = settings.database.password?.reveal()
+        configuration.password = { [database = settings.database] in database.password?.reveal() }
         configuration.statementDeadline = settings.database.statementTimeout
         configuration.allowsPlaintext = settings.database.allowsPlaintext
         // The catalog is asked by statements that look dear to the server and are not: compiling one took longer than
