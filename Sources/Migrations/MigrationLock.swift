@@ -1,20 +1,20 @@
-import Postgres
+package import Postgres
 
 /// The advisory lock that lets one process migrate a database at a time.
 ///
 /// It is polled with `pg_try_advisory_lock`, never waited for: a session that waits inside `pg_advisory_lock` holds a
 /// snapshot, and `create index concurrently` in the process that holds the lock would wait for that snapshot: a
 /// deadlock.
-struct MigrationLock: Sendable {
+package struct MigrationLock: Sendable {
     /// Who has the lock.
-    struct Holder: Sendable, Equatable, CustomStringConvertible {
+    package struct Holder: Sendable, Equatable, CustomStringConvertible {
         let pid: Int
         let user: String?
         let application: String?
         let client: String?
         let since: String?
 
-        var description: String {
+        package var description: String {
             var text = "server process \(pid)"
             if let user { text += " of role \(user)" }
             if let application, !application.isEmpty { text += " (\(application))" }
@@ -70,7 +70,10 @@ struct MigrationLock: Sendable {
         )
     }
 
-    private static func holder(on connection: isolated Connection) throws -> Holder? {
+    /// Who has the lock now; nil where nobody has.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func holder(on connection: isolated Connection) throws -> Holder? {
         let high = Int64(UInt32(truncatingIfNeeded: key >> 32))
         let low = Int64(UInt32(truncatingIfNeeded: key))
         return try connection.query(

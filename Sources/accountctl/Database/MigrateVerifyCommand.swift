@@ -46,16 +46,17 @@ struct MigrateVerifyCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let (plan, differences, isUnfinished) = try await context.withMigrations { engine, connection in
+        let (plan, differences, isUnfinished, holder) = try await context.withMigrations { engine, connection in
             let plan = try engine.plan(on: connection)
             return (
                 plan,
                 plan.hasHistory ? try await CatalogSnapshot.differences(on: connection) : [],
-                plan.hasHistory ? try CatalogSnapshot.isUnfinished(on: connection) : false
+                plan.hasHistory ? try CatalogSnapshot.isUnfinished(on: connection) : false,
+                try MigrationLock.holder(on: connection)
             )
         }
         guard plan.hasHistory else { throw SchemaGap.absent() }
-        tell(of: plan, isUnfinished: isUnfinished, in: context)
+        tell(of: plan, isUnfinished: isUnfinished, holder, in: context)
         let isSame = plan.conflicts.isEmpty
         try context.output.list(
             differences,
@@ -74,13 +75,19 @@ struct MigrateVerifyCommand: AccountctlCommand {
     }
 
     /// Says what of the history is not as it should be, and what is still to come.
-    private func tell(of plan: MigrationPlan, isUnfinished: Bool, in context: CommandContext) {
+    private func tell(
+        of plan: MigrationPlan,
+        isUnfinished: Bool,
+        _ holder: MigrationLock.Holder?,
+        in context: CommandContext
+    ) {
         for conflict in plan.conflicts {
             context.messages.warning("migration \(conflict.number) \(conflict.name): \(conflict.state.rawValue)")
         }
         if isUnfinished {
             context.messages.warning(
-                "a run of migrate up goes on, or has not ended well: what it made is among the differences; start it again"
+                holder.map { "migrate up goes on (\($0)): what it made so far is among the differences" }
+                    ?? "a run of migrate up has not ended well: what it made is among the differences; start it again"
             )
         }
         let pending = plan.pending.count

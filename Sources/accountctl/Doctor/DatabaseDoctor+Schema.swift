@@ -11,7 +11,7 @@ extension DatabaseDoctor {
         var findings = Self.ahead(plan) + Self.history(plan) + Self.pending(plan)
         // What a run has made so far is no change of anybody's, and is recorded at its end.
         let isUnfinished = try CatalogSnapshot.isUnfinished(on: connection)
-        findings += try await isUnfinished ? [Self.unfinished] : drift(on: connection)
+        findings += try await isUnfinished ? [unfinished(on: connection)] : drift(on: connection)
         findings += try schemaOwners(on: connection) + usernameRules(on: connection)
         if findings.isEmpty { findings.append(.ok("schema", "up to date, and as the migrations made it")) }
         return (findings, try AccountLifecycle.isInstalled(on: connection))
@@ -68,13 +68,17 @@ extension DatabaseDoctor {
         ]
     }
 
-    private static let unfinished = DoctorFinding(
-        .error,
-        "schema.unfinished",
-        "a run of migrate up goes on, or has not ended well",
-        why: "Until one has ended, what somebody changed cannot be told from what it made.",
-        todo: "Wait for its end, or start it again: accountctl migrate up"
-    )
+    /// A run that has not ended: whether it goes on its lock tells.
+    private func unfinished(on connection: isolated Connection) throws -> DoctorFinding {
+        let holder = try MigrationLock.holder(on: connection)
+        return DoctorFinding(
+            holder == nil ? .error : .notice,
+            "schema.unfinished",
+            holder.map { "migrate up goes on (\($0))" } ?? "a run of migrate up has not ended well",
+            why: "Until one has ended, what somebody changed cannot be told from what it made.",
+            todo: holder == nil ? "Start it again: accountctl migrate up" : "Wait for its end."
+        )
+    }
 
     /// What somebody changed of what the migrations made.
     private func drift(on connection: isolated Connection) async throws -> [DoctorFinding] {

@@ -1,4 +1,5 @@
 import Foundation
+import Postgres
 import TestSupport
 import Testing
 
@@ -318,6 +319,15 @@ struct DoctorDatabaseTests {
             #expect(what.contains("migrate up"), "\(what)")
             let (_, findings) = try await deployment.examine()
             #expect(!findings.contains { $0.code == "schema.drift" }, "\(findings)")
+            // As another one has it that goes on.
+            try await deployment.database.withConnection { connection in
+                try connection.execute("select pg_advisory_lock(\(Int64(0x6163_636F_756E_7463)))")
+                let holder = "server process \(connection.backendPID) "
+                let running = try await deployment.find("schema.unfinished", "notice")
+                #expect(running.contains(holder), "\(running)")
+                let verified = try await AccountctlProcess.run("migrate", "verify", environment: deployment.variables)
+                #expect(verified.errors.contains("migrate up goes on (\(holder)"), "\(verified.errors)")
+            }
         }
     }
 }
