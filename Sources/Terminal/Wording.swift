@@ -64,10 +64,12 @@ package enum Wording {
         "\(number) \(number == 1 ? one : many ?? one + "s")"
     }
 
-    /// `a`, `a and b`, `a, b and c`.
-    package static func list(_ items: [String], _ joiner: String = "and") -> String {
-        guard let last = items.last else { return "" }
-        let head = items.dropLast()
+    /// `a`, `a and b`, `a, b and c`; `a and 2 more` of those of which one at most is named.
+    package static func list(_ items: [String], _ joiner: String = "and", atMost limit: Int = .max) -> String {
+        let more = items.count - limit
+        let told: ArraySlice<String> = more > 0 ? items.prefix(limit) + ["\(more) more"] : items[...]
+        guard let last = told.last else { return "" }
+        let head = told.dropLast()
         return head.isEmpty ? last : head.joined(separator: ", ") + " \(joiner) " + last
     }
 }

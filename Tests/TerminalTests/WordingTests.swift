@@ -32,6 +32,8 @@ struct WordingTests {
         #expect(Wording.size(999_960) == "1.0 MB")
         #expect(Wording.size(1_250_000) == "1.3 MB")
         #expect(Wording.list(["a", "b", "c"]) == "a, b and c")
+        #expect(Wording.list(["a", "b", "c"], atMost: 3) == "a, b and c")
+        #expect(Wording.list(["a", "b", "c"], atMost: 1) == "a and 2 more")
     }
 
     @Test(arguments: [

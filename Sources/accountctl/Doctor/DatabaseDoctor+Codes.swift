@@ -84,14 +84,13 @@ extension DatabaseDoctor {
         }
         let single = unknown.dropFirst(ofApp.count).map(\.clientID)
         if !single.isEmpty {
-            let more = single.count - Self.named
-            let names = single.prefix(Self.named) + (more > 0 ? ["\(more) more"] : [])
             findings.append(
                 DoctorFinding(
                     .notice,
                     "apple.codes",
                     "single accounts submitted codes for \(Wording.count(single.count, "client id")) that "
-                        + "\(single.count == 1 ? "is" : "are") not configured here: \(Wording.list(Array(names)))",
+                        + "\(single.count == 1 ? "is" : "are") not configured here: "
+                        + Wording.list(single, atMost: Self.named),
                     why: "Anybody who is signed in may submit any. Those of your own app's cannot be exchanged.",
                     todo: "Nothing, unless one is your own: then correct what the app submits, or add it."
                 )

@@ -2,8 +2,8 @@ import Postgres
 import Terminal
 
 extension DatabaseDoctor {
-    /// What of the schema belongs to a role whose rights the schema's owner does not have, as where two roles migrated
-    /// before ``MigrationEngine/checkSchema(for:on:)`` came.
+    /// What of the schema belongs to a role whose rights the schema's owner does not have, as where an administrator made
+    /// something in it, or gave it away.
     ///
     /// Sequences of columns go with their tables. Days of the history belong to whoever works; the schema's owner may
     /// drop them all the same.
@@ -47,7 +47,7 @@ extension DatabaseDoctor {
             return DoctorFinding(
                 .error,
                 "schema.owners",
-                "\(role) owns what is in the schema of \(owner): \(Wording.list(rows.map(\.2)))",
+                "\(role) owns what is in the schema of \(owner): \(Wording.list(rows.map(\.2), atMost: 10))",
                 why: "Neither \(owner), as whom the functions run, nor the next migration may use or change it.",
                 todo: "Give it to \(owner) (alter … owner to \(owner)), as a role that is a member of both."
             )

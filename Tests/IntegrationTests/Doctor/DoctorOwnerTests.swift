@@ -68,8 +68,15 @@ struct DoctorOwnerTests {
                     accountctl.job_end and accountctl.mail_checks
                     """
             )
+            let extra = (1...9).map { "accountctl.zz_\($0)" }
+            try await deployment.database.psql(
+                extra.map { "create table \($0) (); alter table \($0) owner to \(other);" }.joined()
+            )
+            let many = try await deployment.find("schema.owners", "error")
+            #expect(many.hasSuffix(", accountctl.zz_7 and 2 more"), "\(many)")
             try await deployment.database.psql(
                 """
+                drop table \(extra.joined(separator: ", "));
                 alter table accountctl.mail_checks owner to postgres;
                 alter function accountctl.find_relay_accounts() owner to postgres;
                 alter type accountctl.job_end owner to postgres;
