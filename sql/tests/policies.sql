@@ -114,9 +114,7 @@ select is(
 );
 
 -- The private schema: nobody but its owner reads or writes a table of it.
-select schema_privs_are('accountctl', role_name, case role_name when 'accountctl_operator' then array['USAGE'] end)
-from unnest(array['anon', 'authenticated', 'service_role', 'accountctl_operator']) as role_name
-where role_name = 'accountctl_operator';
+select schema_privs_are('accountctl', 'accountctl_operator', array['USAGE']);
 select schema_privs_are('accountctl', role_name, array[]::text[])
 from unnest(array['anon', 'authenticated', 'service_role', 'authenticator', 'supabase_auth_admin']) as role_name;
 select is_empty(
@@ -132,6 +130,17 @@ select is_empty(
           )
     $$,
     'no table of accountctl is open to a role of the API or to operators'
+);
+select is_empty(
+    $$
+        select c.relname, role_name
+        from pg_class as c
+        cross join unnest(array['anon', 'authenticated', 'service_role', 'accountctl_operator']) as role_name
+        where c.relnamespace = 'accountctl'::regnamespace
+          and c.relkind = 'S'
+          and has_sequence_privilege(role_name, c.oid, 'usage, select, update')
+    $$,
+    'nor a sequence of it'
 );
 
 -- Functions ----------------------------------------------------------------------------------------------------------
