@@ -50,6 +50,16 @@ package enum SecretFile {
         return Contents(bytes: try readAll(descriptor, path, limit), isReadableByOthers: isOpenToOthers)
     }
 
+    /// Reads the text of a whole file, as ``read(_:limit:)``.
+    ///
+    /// - Throws: ``Failure``, also when it is not UTF-8.
+    package static func readText(_ path: String, limit: Int = 1 << 16) throws(Failure) -> Secret<String> {
+        guard let text = try read(path, limit: limit).text else {
+            throw Failure(path: path, reason: "it is not UTF-8 text")
+        }
+        return text
+    }
+
     private static func readAll(_ descriptor: CInt, _ path: String, _ limit: Int) throws(Failure) -> Secret<[UInt8]> {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 4096)

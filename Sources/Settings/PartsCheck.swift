@@ -50,15 +50,11 @@ struct PartsCheck {
             }
             return nil
         }
-        let contents: SecretFile.Contents
+        let text: Secret<String>
         do {
-            contents = try SecretFile.read(path)
+            text = try SecretFile.readText(path)
         } catch {
             report(key, PathText.unreadable(path, error.reason))
-            return nil
-        }
-        guard let text = contents.text else {
-            report(key, "\(PathText.naming(path)) is not UTF-8 text")
             return nil
         }
         do {

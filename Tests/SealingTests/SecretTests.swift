@@ -56,6 +56,9 @@ import Testing
         #expect(FileModes(path: "/dev/null")?.isPlain == false && FileModes(path: "/dev/null")?.isWritableByAll == true)
         let failure = #expect(throws: SecretFile.Failure.self) { try SecretFile.read(path, limit: 3) }
         #expect(failure?.reason == "longer than 3 bytes")
+        try Data([0xFF]).write(to: URL(fileURLWithPath: path))
+        let bytes = #expect(throws: SecretFile.Failure.self) { try SecretFile.readText(path) }
+        #expect(bytes?.reason == "it is not UTF-8 text")
     }
 
     @Test(arguments: ["/nonexistent/file", "/"])

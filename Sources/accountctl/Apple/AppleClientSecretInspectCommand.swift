@@ -36,13 +36,12 @@ struct AppleClientSecretInspectCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let text: Secret<String>?
+        let text: Secret<String>
         do {
-            text = try SecretFile.read(file).text
+            text = try SecretFile.readText(file)
         } catch {
             throw CommandError(.usage, "\(error)")
         }
-        guard let text else { throw CommandError(.usage, "\(file) is not text") }
         let now = context.now()
         switch StaticClientSecret.inspect(text, now: now) {
         case .notASecret: throw CommandError(.usage, "this is no client secret, which is a JWT (eyJ...)")

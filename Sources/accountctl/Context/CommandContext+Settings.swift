@@ -51,12 +51,7 @@ extension CommandContext {
             variables: environment,
             flags: flags,
             environment: global.environment,
-            readFile: { path in
-                guard let text = try SecretFile.read(path).text else {
-                    throw SecretFile.Failure(path: path, reason: "it is not UTF-8 text")
-                }
-                return text.reveal()
-            }
+            readFile: { try SecretFile.readText($0).reveal() }
         )
     }
 
@@ -122,11 +117,7 @@ struct SettingsFileSearch {
         do throws(SecretFile.Failure) {
             // By its descriptor, which serves a pipe as well. Standard input is left to secrets: `-` is a file's name
             // here.
-            let contents = try SecretFile.read(path == "-" ? "./-" : path, limit: Self.longest)
-            guard let text = contents.text?.reveal() else {
-                throw SecretFile.Failure(path: path, reason: "it is not UTF-8 text")
-            }
-            return text
+            return try SecretFile.readText(path == "-" ? "./-" : path, limit: Self.longest).reveal()
         } catch {
             throw CommandError(.usage, "cannot read the settings file \(path): \(error.reason)")
         }

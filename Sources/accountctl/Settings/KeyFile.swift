@@ -37,9 +37,7 @@ enum KeyFile {
     static func append(_ key: SealingKey, to path: String) throws {
         let text: String
         do {
-            guard let contents = try SecretFile.read(path).text else {
-                throw CommandError(.usage, "\(path) is not UTF-8 text")
-            }
+            let contents = try SecretFile.readText(path)
             guard try !KeyRing(fileText: contents).contains(key.id) else {
                 throw CommandError(.usage, "\(path) has a key \(key.id) already", hint: "Give the new key another id.")
             }

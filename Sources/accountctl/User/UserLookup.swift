@@ -73,10 +73,7 @@ extension CommandContext {
         let settings = try checkedSettings().settings
         guard let path = settings.keys.hashKeyFile else { return nil }
         do {
-            guard let text = try SecretFile.read(path).text else {
-                throw CommandError(.usage, "\(path) is not UTF-8 text")
-            }
-            return try HashKey(fileText: text)
+            return try HashKey(fileText: SecretFile.readText(path))
         } catch {
             throw HashKeyUnreadable(reason: "\(error)")
         }

@@ -172,10 +172,7 @@ struct WorkerServices {
         }
         return WebSecretCopy {
             do throws(SecretFile.Failure) {
-                guard let text = try SecretFile.read(path).text else {
-                    throw SecretFile.Failure(path: path, reason: "it is not UTF-8 text")
-                }
-                return text
+                return try SecretFile.readText(path)
             } catch {
                 // The path may be the secret itself.
                 throw SecretFile.Failure(path: "apple.web_client_secret_file", reason: error.reason)
@@ -226,11 +223,8 @@ struct WorkerServices {
             )
         }
         do {
-            guard let text = try SecretFile.read(path).text else {
-                throw CommandError(.usage, "\(key): \(path) is not UTF-8 text")
-            }
-            return text
-        } catch let error as SecretFile.Failure {
+            return try SecretFile.readText(path)
+        } catch {
             throw CommandError(.usage, "\(key): \(error)")
         }
     }
