@@ -18,7 +18,8 @@ package struct JobFigures: Sendable, Hashable {
     package let exhausted: Int
     /// Jobs that ended in the last minute, by outcome.
     package let lastMinute: [JobState: Int]
-    /// Seconds since the oldest transaction began that holds a snapshot, or is prepared: the snapshot is no older.
+    /// Seconds since the oldest transaction began that keeps dead rows: by a snapshot, which is no older, by what it has
+    /// written, or as a prepared one.
     package let oldestSnapshot: Double
     /// Transactions since the oldest one whose dead rows anything keeps: sessions, prepared transactions, standbys and
     /// their slots, of which some tell no time.
@@ -27,6 +28,11 @@ package struct JobFigures: Sendable, Hashable {
     package let deadRows: Int
     /// Rows in the default partition of the history; above 0 partitions are missing.
     package let defaultRows: Int
+
+    /// Whether dead rows are kept for longer, or through more transactions, than is usual.
+    package var areDeadRowsKept: Bool {
+        oldestSnapshot > Limits.oldestSnapshot || oldestXminAge > Limits.oldestXminAge
+    }
 }
 
 extension JobFigures {
@@ -80,25 +86,10 @@ extension JobQueue {
         )
         let (snapshot, xminAge, dead, stray) = try connection.one(
             """
+            with kept as (\(DeadRowKeeper.all))
             select
-                coalesce((
-                    select extract(epoch from clock_timestamp() - min(since))
-                    from (
-                        select xact_start from pg_stat_activity where backend_xmin is not null
-                        union all
-                        select prepared from pg_prepared_xacts
-                    ) as held(since)
-                ), 0)::double precision,
-                coalesce((
-                    select max(age(xmin))
-                    from (
-                        select backend_xmin from pg_stat_activity
-                        union all
-                        select xmin from pg_replication_slots
-                        union all
-                        select transaction from pg_prepared_xacts
-                    ) as held(xmin)
-                ), 0),
+                coalesce((select extract(epoch from clock_timestamp() - min(since)) from kept), 0)::double precision,
+                coalesce((select max(age) from kept), 0),
                 coalesce(pg_stat_get_dead_tuples(\("\(tables.schemaName).jobs")::regclass), 0),
                 (select count(*) from (select from \(tables.schema).job_history_default limit 100000) as stray)
             """,

@@ -9,11 +9,12 @@ extension DatabaseDoctor {
         let paused = try JobQueue().queueSettings(on: connection).compactMap(Self.pausedQueue)
         let figures = try JobQueue().figures(on: connection)
         let late = try lateQueues(figures, isAnyoneAlive: alive > 0, on: connection)
+        let keeper = try figures.areDeadRowsKept ? JobQueue().oldestKeeper(on: connection) : nil
         let owner = try JobQueue().ownerWhoVacuums(on: connection)
         let unreadable = try JobQueue().unreadable(on: connection)
         let whole = [
-            Self.exhausted(figures), Self.unreadable(unreadable), Self.strayRows(figures), Self.deadRows(figures),
-            owner.map { Self.foreignTable(of: SafeText.line($0)) },
+            Self.exhausted(figures), Self.unreadable(unreadable), Self.strayRows(figures),
+            Self.deadRows(figures, keptBy: keeper), owner.map { Self.foreignTable(of: SafeText.line($0)) },
         ]
         return [workers(alive, lastBeat: lastBeat)] + paused + late + whole.compactMap(\.self)
     }
@@ -95,16 +96,16 @@ extension DatabaseDoctor {
     }
 
     /// What keeps dead rows, or else that there are too many; nil where all is well.
-    static func deadRows(_ figures: JobFigures) -> DoctorFinding? {
-        if figures.oldestSnapshot > JobFigures.Limits.oldestSnapshot
-            || figures.oldestXminAge > JobFigures.Limits.oldestXminAge
-        {
+    static func deadRows(_ figures: JobFigures, keptBy keeper: DeadRowKeeper?) -> DoctorFinding? {
+        if figures.areDeadRowsKept {
+            let ending = keeper?.ending.map { "Where nobody needs it: \(SafeText.line($0));" } ?? "End what holds them:"
             return DoctorFinding(
                 .warning,
                 "jobs.dead_rows",
-                "dead rows of the last \(Wording.count(figures.oldestXminAge, "transaction")) cannot be removed",
-                why: "A session, a prepared transaction, a standby or its slot looks at them: the job table grows.",
-                todo: "End what holds them: see pg_stat_activity, pg_prepared_xacts and pg_replication_slots."
+                "\(SafeText.line(keeper?.name ?? "something")) keeps the dead rows of the last "
+                    + Wording.count(figures.oldestXminAge, "transaction"),
+                why: "No vacuum removes them meanwhile: the job table grows, and claims walk over them.",
+                todo: ending + " pg_stat_activity, pg_prepared_xacts and pg_replication_slots show the rest."
             )
         }
         guard figures.deadRows > JobFigures.Limits.deadRows else { return nil }

@@ -88,6 +88,7 @@ struct DoctorDatabaseTests {
 
     @Test("dead rows that something keeps, and those that nobody removes")
     func deadRows() {
+        let keeper = DeadRowKeeper(name: "server process 7", ending: "select pg_terminate_backend(7)")
         func found(snapshot: Double = 0, xmin: Int = 0, dead: Int = 0) -> accountctl.DoctorFinding? {
             let figures = JobFigures(
                 depths: [],
@@ -99,10 +100,13 @@ struct DoctorDatabaseTests {
                 deadRows: dead,
                 defaultRows: 0
             )
-            return DatabaseDoctor.deadRows(figures)
+            return DatabaseDoctor.deadRows(figures, keptBy: keeper)
         }
         #expect(found(snapshot: 3600, xmin: 1_000_000, dead: 1_000_000) == nil)
         #expect(found(snapshot: 3601)?.code == "jobs.dead_rows" && found(xmin: 1_000_001)?.code == "jobs.dead_rows")
+        let kept = found(snapshot: 3601, xmin: 20)
+        #expect(kept?.what == "server process 7 keeps the dead rows of the last 20 transactions")
+        #expect(kept?.todo?.contains("select pg_terminate_backend(7)") == true)
         #expect(found(dead: 1_000_001)?.what.contains("dead rows") == true)
     }
 

@@ -96,8 +96,10 @@ import Testing
     }
 
     /// A standby keeps dead rows alive too, also one that has gone: no session of this server tells of it.
+    ///
+    /// Nor does one tell of a prepared transaction.
     @Test func whatAStandbyPinsIsTold() async throws {
-        try await TestCluster.with { cluster in
+        try await TestCluster.with(settings: ["max_prepared_transactions=1"]) { cluster in
             try await JobHarness.with(in: cluster) { harness in
                 let metrics = MetricsRegistry()
                 let worker = try JobMetrics.worker(harness, metrics)
@@ -114,6 +116,16 @@ import Testing
                 for _ in 0..<20 { try await harness.execute("select pg_current_xact_id()") }
                 try await worker.recordGauges()
                 #expect(JobMetrics.value("jobs_oldest_xmin_age", metrics.text()) ?? 0 >= 20)
+                let database = harness.database
+                try await database.psql("begin; select pg_current_xact_id(); prepare transaction 'it''s'")
+                // Each is ended by the statement that is named, and the next one shows.
+                for name in ["the replication slot standby", "the prepared transaction it's"] {
+                    let keeper = try await harness.pool.withConnection { connection in
+                        try harness.queue.oldestKeeper(on: connection)
+                    }
+                    #expect(keeper?.name == name)
+                    try await database.psql(try #require(keeper?.ending))
+                }
             }
         }
     }

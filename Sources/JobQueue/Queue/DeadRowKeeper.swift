@@ -1,0 +1,68 @@
+package import Postgres
+
+/// What keeps dead rows of this database that vacuums would remove otherwise.
+package struct DeadRowKeeper: Sendable, Hashable {
+    /// A session, a prepared transaction, a standby or a slot, in words.
+    package let name: String
+    /// The statement that ends it; nil of a standby, which would come back.
+    package let ending: String?
+
+    /// Everything that keeps dead rows, with since when and from which transaction on, as far as either can be told.
+    ///
+    /// Between two statements a transaction that has written has no snapshot, and keeps rows from its own number on.
+    /// Vacuums do not wait for one another, though each has a snapshot.
+    static let all: Statement = """
+        select
+            case a.backend_type
+                when 'walsender' then concat('the standby ', a.application_name)
+                else concat('server process ', a.pid, ' of role ' || a.usename, ' (' || nullif(a.application_name, '') || ')')
+            end as name,
+            case
+                when a.backend_type is distinct from 'walsender' then format('select pg_terminate_backend(%s)', a.pid)
+            end as ending,
+            a.xact_start as since,
+            greatest(age(a.backend_xid), age(a.backend_xmin)) as age
+        from pg_stat_activity as a
+        where coalesce(a.backend_xid, a.backend_xmin) is not null
+          and coalesce(a.datname, current_database()) = current_database()
+          and not exists (
+              select
+              from pg_stat_progress_vacuum as v
+              where v.pid = a.pid
+          )
+        union all
+        select
+            concat('the prepared transaction ', gid),
+            format('rollback prepared %L', gid),
+            prepared,
+            age(transaction)
+        from pg_prepared_xacts
+        where database = current_database()
+        union all
+        select
+            concat('the replication slot ', slot_name),
+            format('select pg_drop_replication_slot(%L)', slot_name),
+            null,
+            age(xmin)
+        from pg_replication_slots
+        where xmin is not null
+        """
+}
+
+extension JobQueue {
+    /// What keeps the oldest dead rows.
+    ///
+    /// - Throws: ``PostgresError``.
+    package func oldestKeeper(on connection: isolated Connection) throws -> DeadRowKeeper? {
+        try connection.first(
+            """
+            select k.name, k.ending
+            from (\(DeadRowKeeper.all)) as k
+            order by k.age desc, k.since
+            limit 1
+            """,
+            as: (String, String?).self
+        )
+        .map { DeadRowKeeper(name: $0.0, ending: $0.1) }
+    }
+}
