@@ -122,11 +122,27 @@ struct DeployFilesTests {
         lines += unit.matches(of: /ExecStart=\S+accountctl (.+)/).map { String($0.1) }
         lines += container.matches(of: /CMD \["(.+)"\]/).map { String($0.1) }
         #expect(lines.count == 4)
-        for line in lines {
-            let words = line.split(separator: " ").map(String.init)
-            #expect(throws: Never.self, "\(line)") {
-                _ = try Accountctl.parseAsRoot(CommandWords.normalised(words, root: Accountctl.self))
-            }
+        for line in lines { expectIsTaken(line) }
+    }
+
+    /// The program takes these words as a command line.
+    private func expectIsTaken(_ line: String) {
+        let words = line.split(separator: " ").map(String.init)
+        #expect(throws: Never.self, "\(line)") {
+            _ = try Accountctl.parseAsRoot(CommandWords.normalised(words, root: Accountctl.self))
+        }
+    }
+
+    /// Who is woken by one has to know where to look.
+    @Test("Each alert names a command line that the program takes")
+    func commandsOfAlerts() throws {
+        let alerts = try text("deploy/monitoring/alerts.yaml").components(separatedBy: "- alert: ").dropFirst()
+        #expect(alerts.count > 20)
+        for alert in alerts {
+            let summary = try #require(alert.firstMatch(of: /summary: (.+)/)?.1, "\(alert)")
+            let filled = summary.replacing(/\{\{ \$labels\.[a-z_]+ \}\}/, with: "blocked")
+            let command = try #require(filled.firstMatch(of: /accountctl ([a-z -]+)/)?.1, "\(summary)")
+            expectIsTaken(String(command))
         }
     }
 
