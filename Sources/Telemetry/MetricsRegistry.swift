@@ -23,10 +23,13 @@ package final class MetricsRegistry: MetricsFactory {
     }
 
     private let maximumSeries: Int
+    private let help: [String: String]
     private let state = Mutex(State())
 
-    package init(maximumSeries: Int = 5000) {
+    /// Makes one without metrics; `help` says in one line each what those of a name mean.
+    package init(maximumSeries: Int = 5000, help: [String: String] = [:]) {
         self.maximumSeries = maximumSeries
+        self.help = help
     }
 
     /// All metrics in Prometheus's text format 0.0.4, in the order of their names.
@@ -37,10 +40,12 @@ package final class MetricsRegistry: MetricsFactory {
             let ordered = group.map { (labels: PrometheusText.labels($0.key.labels), instrument: $0.value) }
                 .sorted { $0.labels < $1.labels }
             guard let first = ordered.first else { continue }
+            if let words = help[name] { text.help(name, words) }
             text.type(name, type(of: first.instrument).kind)
             for entry in ordered { entry.instrument.write(name: name, labels: entry.labels, to: &text) }
         }
         if dropped > 0 {
+            text.help("metrics_dropped_series_total", "Uses of series that are not kept, since there were too many.")
             text.type("metrics_dropped_series_total", "counter")
             text.sample("metrics_dropped_series_total", "", Double(dropped))
         }

@@ -2,6 +2,10 @@
 struct PrometheusText {
     private(set) var text = ""
 
+    mutating func help(_ name: String, _ words: String) {
+        text += "# HELP \(name) \(words)\n"
+    }
+
     mutating func type(_ name: String, _ kind: String) {
         text += "# TYPE \(name) \(kind)\n"
     }

@@ -86,7 +86,7 @@ struct LogLineTests {
 @Suite("Metrics as Prometheus reads them")
 struct MetricsTests {
     @Test func text() {
-        let registry = MetricsRegistry()
+        let registry = MetricsRegistry(help: ["jobs_done": "Jobs that are done."])
         let counter = Counter(label: "jobs.done", dimensions: [("kind", "a\"b\\c\nd\"\u{301}")], factory: registry)
         counter.increment(by: 2)
         counter.increment()
@@ -96,6 +96,7 @@ struct MetricsTests {
             registry.text() == """
                 # TYPE depth gauge
                 depth 2.5
+                # HELP jobs_done Jobs that are done.
                 # TYPE jobs_done counter
                 jobs_done{kind="a\\"b\\\\c\\nd\\"\u{301}"} 3
                 jobs_done{kind="z"} 1

@@ -1,26 +1,7 @@
 import CoreMetrics
 import Synchronization
 
-/// What a worker counts.
-///
-/// | metric | type | labels | meaning |
-/// | --- | --- | --- | --- |
-/// | jobs_finished_total | counter | kind, outcome | attempts that ended: completed, cancelled, discarded, retried, snoozed, parked, released |
-/// | jobs_run_seconds | timer | kind | time in the handler |
-/// | jobs_wait_seconds | timer | kind | from ready to claimed |
-/// | jobs_leases_lost_total | counter | | handlers stopped, and outcomes refused, since the lease was lost |
-/// | jobs_exhausted_total | counter | kind | alarms of kinds without a last attempt |
-/// | jobs_rescued_total | counter | | jobs taken from lost workers |
-/// | jobs_overdue_total | counter | | jobs taken from handlers that did not stop at their deadline |
-/// | jobs_running | gauge | | jobs that run in this process |
-/// | jobs_abandoned | gauge | | handlers of this process that go on without their jobs, each in a slot |
-/// | jobs_depth | gauge | queue, state | unfinished jobs |
-/// | jobs_oldest_ready_seconds | gauge | queue | age of the oldest job that could run |
-/// | jobs_queue_paused | gauge | queue | 1 while an operator's pause keeps its jobs from running |
-/// | jobs_oldest_snapshot_seconds | gauge | | age of the oldest snapshot, which keeps dead rows alive |
-/// | jobs_oldest_xmin_age | gauge | | the same in transactions, with what standbys and replication slots keep alive |
-/// | jobs_dead_rows | gauge | | dead rows of the hot table |
-/// | jobs_history_default_rows | gauge | | history rows that no day's partition took; above 0 partitions are missing |
+/// What a worker counts; `GET /metrics` says of each what it means.
 final class WorkerMetrics: Sendable {
     struct Kind: Sendable {
         let run: Timer

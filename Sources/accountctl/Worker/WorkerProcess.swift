@@ -27,7 +27,7 @@ struct WorkerProcess {
     func run(role: Role) async throws -> ExitStatus {
         if role != .untilIdle { try await checkAddresses() }
         let logger = context.logger(settings)
-        let metrics = MetricsRegistry()
+        let metrics = MetricsRegistry(help: MetricHelp.texts)
         MetricsSystem.bootstrap(metrics)
         return try await HTTPCaller.withCaller(logger: logger) { caller in
             try await WorkerPools.with(pooling, logger) { pools in

@@ -25,16 +25,13 @@ struct DeployFilesTests {
         return Set(words.map { String($0.0) })
     }
 
-    /// Every name that the sources give a metric.
-    private func declaredMetrics() throws -> Set<String> {
-        var names: Set<String> = []
+    /// Every name that the sources give a metric, and whether it is a histogram's.
+    private func declaredMetrics() throws -> [String: Bool] {
+        var names: [String: Bool] = [:]
         for file in Repository.swiftFiles(below: "Sources") {
             let text = try String(contentsOfFile: file, encoding: .utf8)
             for match in text.matches(of: /(Counter|Gauge|Timer|Meter)\(\s*label: "([a-z_]+)"/) {
-                names.insert(String(match.2))
-                if match.1 == "Timer" {
-                    for suffix in ["_bucket", "_sum", "_count"] { names.insert(match.2 + suffix) }
-                }
+                names[String(match.2)] = match.1 == "Timer"
             }
         }
         return names
@@ -84,10 +81,19 @@ struct DeployFilesTests {
     func metricNames() throws {
         let declared = try declaredMetrics()
         #expect(declared.count > 20)
+        let series = declared.flatMap { name, isHistogram -> [String] in
+            isHistogram ? ["_bucket", "_sum", "_count"].map { name + $0 } : [name]
+        }
         for expression in try queries() {
             let names = metrics(in: expression)
-            #expect(!names.isEmpty && names.isSubset(of: declared), "\(expression): \(names.subtracting(declared))")
+            #expect(!names.isEmpty && names.isSubset(of: series), "\(expression): \(names.subtracting(series))")
         }
+    }
+
+    @Test("Every metric says what it means, in one line")
+    func metricHelp() throws {
+        #expect(try MetricHelp.texts.keys.sorted() == declaredMetrics().keys.sorted())
+        for text in MetricHelp.texts.values { #expect(!text.contains("\n") && !text.contains("\\")) }
     }
 
     @Test("The alerts of a legal deadline and of late revocations go off when the doctor's findings come")

@@ -65,6 +65,7 @@ struct WorkerMetricsTests {
             }
             for name in ["jobs_run_seconds", "jobs_wait_seconds"] {
                 #expect(value("\(name)_count{kind=\"deletion.upkeep\"}", text) != nil, "\(name)")
+                #expect(text.contains("# HELP \(name) "))
                 #expect(text.contains("# TYPE \(name) histogram"))
             }
             for name in ["jobs_oldest_snapshot_seconds", "jobs_dead_rows", "jobs_running"] {
