@@ -17,6 +17,7 @@ struct ExampleTests {
         let examples = try Self.run().filter { !Self.isTransfer($0) }
         let own = examples.enumerated().filter { $0.offset % Self.parts == part }.map(\.element)
         #expect(own.count > 20)
+        let documents = try Self.documents(among: examples)
         try await ExampleStage.with { stage in
             for example in own {
                 try await stage.reset()
@@ -25,6 +26,11 @@ struct ExampleTests {
                 try await expectWorks(example, on: stage)
                 if example.line.contains("--dry-run") {
                     #expect(try await stage.fingerprint() == before, "a dry run changes nothing: \(example)")
+                }
+                if let fields = documents[example] {
+                    try await stage.reset()
+                    try await Self.prepare(example, stage)
+                    try await expectDocument(example, of: fields, on: stage)
                 }
             }
         }
@@ -156,17 +162,7 @@ struct ExampleTests {
         {
             return try await expectGoesOn(example, way.begun, on: stage)
         }
-        // What somebody pastes.
-        let input = example.line.hasSuffix(" -") ? try stage.text("secret.txt") : nil
-        var line = example.line
-        var result = try await stage.start(line, environment: environment, input: input).result()
-        if result.status == 2,
-            let asked = result.errors.firstMatch(of: /there is no terminal to ask at: give (\S+)/)
-        {
-            // As somebody at a terminal would answer.
-            line = stage.real(line) + " " + asked.1
-            result = try await stage.start(line, environment: environment, input: input).result()
-        }
+        let result = try await answered(example.line, on: stage, environment)
         let expected = ExampleRules.endsWith[example.line]?.status ?? 0
         #expect(result.status == expected, "\(example): \(result.errors)\(result.output.prefix(500))")
         var output = result.output
@@ -176,6 +172,22 @@ struct ExampleTests {
         let isSentence = output.isEmpty && ExampleRules.sentences.contains { example.line.hasPrefix($0) }
         #expect(!(isSentence ? result.errors : output).isEmpty, "\(example) prints nothing: \(result.errors)")
         expectFields(example, output)
+    }
+
+    /// Runs a line; where it asks, once more as somebody at a terminal would answer.
+    func answered(
+        _ line: String,
+        on stage: ExampleStage,
+        _ environment: [String: String] = [:]
+    ) async throws -> AccountctlProcess.Result {
+        // What somebody pastes.
+        let input = line.hasSuffix(" -") ? try stage.text("secret.txt") : nil
+        let result = try await stage.start(line, environment: environment, input: input).result()
+        guard result.status == 2,
+            let asked = result.errors.firstMatch(of: /there is no terminal to ask at: give (\S+)/)
+        else { return result }
+        let answer = stage.real(line) + " " + asked.1
+        return try await stage.start(answer, environment: environment, input: input).result()
     }
 
     /// The fields that were selected are there, and no others.
