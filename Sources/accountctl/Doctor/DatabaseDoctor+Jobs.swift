@@ -63,7 +63,8 @@ extension DatabaseDoctor {
             "jobs.exhausted",
             Wording.count(figures.exhausted, "job") + " failed through all usual attempts",
             why: "They are tried once a day only, and somebody waits for them.",
-            todo: "accountctl jobs list --exhausted names them and their last errors."
+            todo: "accountctl jobs list --exhausted names them and their last errors; once the cause is gone: "
+                + "accountctl jobs retry --exhausted"
         )
     }
 

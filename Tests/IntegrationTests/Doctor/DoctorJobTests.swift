@@ -240,7 +240,7 @@ struct DoctorJobTests {
         }
     }
 
-    @Test("those beyond their usual attempts, which the command that it names lists alone")
+    @Test("those beyond their usual attempts, which one command that it names lists alone, and another starts again")
     func exhausted() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.database.psql(
@@ -256,6 +256,12 @@ struct DoctorJobTests {
             let words = hint.1.split(separator: " ").map(String.init) + ["--tsv", "unique_key"]
             let listed = try await AccountctlProcess(words, environment: deployment.variables).result()
             #expect(listed.output == "tired\n", "\(listed)")
+            // The other one ends it.
+            let way = try #require(todo.firstMatch(of: /accountctl (jobs retry .+)/), "\(todo)")
+            let retry = way.1.split(separator: " ").map(String.init) + ["--yes"]
+            let retried = try await AccountctlProcess(retry, environment: deployment.variables).result()
+            #expect(retried.status == 0, "\(retried)")
+            #expect(try await !deployment.examine().findings.contains { $0.code == "jobs.exhausted" })
         }
     }
 }
