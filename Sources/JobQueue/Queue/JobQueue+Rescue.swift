@@ -19,14 +19,13 @@ extension JobQueue {
     ///
     /// `time` is what the server's clock says as far as the caller knows. It may have been set since: nobody is lost before
     /// both say so.
-    func rescue(by time: Date? = nil, on connection: isolated Connection) throws -> (jobs: Int, workers: Int) {
+    func rescue(by time: Date, on connection: isolated Connection) throws -> (jobs: Int, workers: Int) {
         let (jobs, workers) = try connection.one(
             """
             with recursive lost as materialized (
                 select id
                 from \(tables.workers)
                 where stopped_at is null
-                -- The earlier of the two; null counts for nothing.
                 and expires_at < least(clock_timestamp(), \(time)::timestamptz)
                 order by id
                 for update skip locked

@@ -104,7 +104,7 @@ extension Worker {
         let rescued: (jobs: Int, workers: Int) = try await control.withConnection { connection in
             // It may have come only once a database that was away is there again.
             let (mayRescue, time) = self.core.withLock { ($0.mayRescue(now: .now), $0.serverTime(now: .now)) }
-            guard mayRescue else { return (0, 0) }
+            guard mayRescue, let time else { return (0, 0) }
             return try queue.rescue(by: time, on: connection)
         }
         guard rescued.jobs > 0 || rescued.workers > 0 else { return }

@@ -204,7 +204,11 @@ import Testing
             let (_, other) = try await harness.lateClaim()
             try await harness.database.withPool(maximumConnections: 1) { [registry] control in
                 let worker = try harness.worker(registry, control: control) { $0.leaseLifetime = .seconds(600) }
-                worker.core.withLock { $0.book.registered(sentAt: .now) }
+                worker.core.withLock { core in
+                    core.book.registered(sentAt: .now)
+                    // Late enough for every lease of the test.
+                    core.serverClock = (time: 4_000_000_000_000_000, at: .now)
+                }
                 let rescue = try await control.withConnection { _ in
                     let rescue = Task { try await worker.rescueLost() }
                     try await eventually("it waits", within: .seconds(120)) { control.counts.waiting > 0 }
