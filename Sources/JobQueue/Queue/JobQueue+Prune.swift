@@ -54,23 +54,29 @@ extension JobQueue {
 
     /// Drops days of history, oldest first: no more than were found, whatever the clock says by now.
     ///
-    /// Returns the names of the partitions.
-    ///
-    /// - Throws: ``PostgresError``, such as when another session is in the way; what was dropped before stays so.
-    package func prune(_ days: OldDays, on connection: isolated Connection) async throws -> [String] {
+    /// Returns the names of the partitions, also where some are left: then with the error that ended it, such as that
+    /// another session is in the way.
+    package func prune(
+        _ days: OldDays,
+        on connection: isolated Connection
+    ) async -> (dropped: [String], failure: (any Error)?) {
         var dropped: [String] = []
-        while dropped.count < days.partitions.count {
-            let most = min(Self.prunedAtOnce, days.partitions.count - dropped.count)
-            let part = try await connection.briefTransaction(patience: .seconds(2)) { connection in
-                try connection.one(
-                    "select \(self.tables.schema).prune_job_history(\(days.before), \(most)::integer)",
-                    as: [String].self
-                )
+        do {
+            while dropped.count < days.partitions.count {
+                let most = min(Self.prunedAtOnce, days.partitions.count - dropped.count)
+                let part = try await connection.briefTransaction(patience: .seconds(2)) { connection in
+                    try connection.one(
+                        "select \(self.tables.schema).prune_job_history(\(days.before), \(most)::integer)",
+                        as: [String].self
+                    )
+                }
+                // A worker dropped the rest.
+                guard !part.isEmpty else { break }
+                dropped += part
             }
-            // A worker dropped the rest.
-            guard !part.isEmpty else { break }
-            dropped += part
+        } catch {
+            return (dropped, error)
         }
-        return dropped
+        return (dropped, nil)
     }
 }

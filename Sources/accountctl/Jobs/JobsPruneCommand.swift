@@ -55,12 +55,18 @@ struct JobsPruneCommand: AccountctlCommand {
                 confirmation
             )
         }
-        let dropped = try await context.withConnection { connection in
+        let (dropped, failure) = try await context.withConnection { connection in
             // Before it: a line for a run that then fails is better than a run without one.
             try signature.log("jobs.prune", facts: ["older_than_days": ageInDays], on: connection)
-            return try await JobQueue().prune(days, on: connection)
+            return await JobQueue().prune(days, on: connection)
         }
-        try context.output.list(dropped, [Field("partition", "Dropped") { .text($0) }], whenEmpty: "Nothing to drop.")
-        return .ok
+        let field = Field<String>("partition", "Dropped") { .text($0) }
+        guard let failure else {
+            try context.output.list(dropped, [field], whenEmpty: "Nothing to drop.")
+            return .ok
+        }
+        // What is gone for good is named, whatever kept the rest.
+        if !dropped.isEmpty { try context.output.list(dropped, [field]) }
+        throw failure
     }
 }

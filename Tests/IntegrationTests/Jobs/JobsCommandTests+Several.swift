@@ -164,4 +164,23 @@ extension JobsCommandTests {
             #expect(try await database.psql(left) == "job_history_20200102", "\(result.screen)")
         }
     }
+    @Test("A prune that finds a day in use names those that it has dropped before")
+    func pruneInUse() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            // More than go at once.
+            try await database.psql("select accountctl.prepare_job_history('2020-01-01', 33)")
+            try await database.withConnection { reader in
+                try await reader.transaction { reader in
+                    _ = try reader.one("select count(*) from accountctl.job_history_20200202", as: Int.self)
+                    let words = ["prune", "--older-than", "30d", "--confirm=33", "--json"]
+                    let result = try await jobs(database, words)
+                    #expect(result.status == 75 && result.errors.contains("error:"), "\(result)")
+                    #expect(result.output.contains("job_history_20200101"), "\(result)")
+                    #expect(!result.output.contains("job_history_20200202"), "\(result)")
+                }
+            }
+            let left = "select count(*) from pg_class where relname like 'job\\_history\\_2020%' and relkind = 'r'"
+            #expect(try await database.psql(left) == "3")
+        }
+    }
 }
