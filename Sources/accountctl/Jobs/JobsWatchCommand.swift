@@ -66,18 +66,21 @@ struct JobsWatch: Watch, Sendable {
     private static let page = 1000
 
     private let filter: JobFilter
-    private var since: Date
+    private var lookBack: LookBack
     private var lines: ListWriter<JobRecord>
     /// What was shown lately.
     private var seen: [String: Date] = [:]
 
     init(_ filter: JobFilter, since: Date, _ lines: ListWriter<JobRecord>) {
         self.filter = filter
-        self.since = since
+        lookBack = LookBack(from: since)
         self.lines = lines
     }
 
     mutating func look(on connection: isolated Connection) throws -> ExitStatus? {
+        let now = try connection.one("select clock_timestamp()", as: Date.self)
+        lookBack.begin(now: now)
+        let since = lookBack.since
         var last: JobRecord?
         while true {
             let page = try JobQueue().changes(filter, since: since, after: last, limit: Self.page, on: connection)
@@ -91,9 +94,10 @@ struct JobsWatch: Watch, Sendable {
             last = page.last ?? last
             if page.count < Self.page { break }
         }
-        // What commits late carries an earlier time: look back a little, and remember what was shown.
-        since = max(since, (last?.changedAt ?? since).addingTimeInterval(-10))
-        seen = seen.filter { $0.value > since.addingTimeInterval(-1) }
+        lookBack.end(began: now, last: last?.changedAt)
+        // What is read again was shown.
+        let next = lookBack.since.addingTimeInterval(-1)
+        seen = seen.filter { $0.value > next }
         return nil
     }
 
