@@ -1,7 +1,18 @@
 /// What holds claims back, whoever set it.
 struct ClaimRestrictions: Sendable, Hashable {
     /// Queues that are paused, and queues with a rate.
-    var queues: [QueueSetting] = []
+    let queues: [QueueSetting]
     /// Kinds with a limit.
-    var kinds: [KindLimitRecord] = []
+    let kinds: [KindLimitRecord]
+    /// The names of the queues with a rate.
+    let ratedQueues: Set<String>
+    /// The names of the kinds.
+    let limitedKinds: Set<String>
+
+    init(queues: [QueueSetting] = [], kinds: [KindLimitRecord] = []) {
+        self.queues = queues
+        self.kinds = kinds
+        ratedQueues = Set(queues.lazy.filter { $0.rate != nil }.map(\.name))
+        limitedKinds = Set(kinds.map(\.kind))
+    }
 }

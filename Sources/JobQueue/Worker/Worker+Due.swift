@@ -53,7 +53,7 @@ extension Worker {
             let rules = zones
             await attempt("periodic") { try await self.enqueuePeriodic(rules) }
             // Jobs that a rate holds back become free with time alone, at the shortest within a second.
-            let isRated = core.withLock { !$0.ratedQueues.isDisjoint(with: queues) }
+            let isRated = core.withLock { !$0.restrictions.ratedQueues.isDisjoint(with: queues) }
             if isRated { wake() }
             let longest = isRated ? min(usual, .milliseconds(500)) : usual
             let nextDue = promotion.isCut ? 0 : promotion.nextIn

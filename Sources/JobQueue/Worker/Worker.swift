@@ -167,13 +167,11 @@ package final class Worker: Sendable, Service {
     ///
     /// The latter are left out while another session keeps these locks.
     func splitLanes(of scope: ClaimScope) -> (plain: [Lane], limited: [Lane]) {
-        let (rated, limitedKinds, areHeld) = core.withLock { core in
-            (core.ratedQueues, core.limitedKinds, core.plan.limitsHeldUntil != nil)
-        }
+        let (restrictions, areHeld) = core.withLock { ($0.restrictions, $0.plan.limitsHeldUntil != nil) }
         var plain: [Lane] = []
         var limited: [Lane] = []
         for lane in lanes where scope != .urgent || lane.isUrgent {
-            if rated.contains(lane.queue) || limitedKinds.contains(lane.kind)
+            if restrictions.ratedQueues.contains(lane.queue) || restrictions.limitedKinds.contains(lane.kind)
                 || registry.entries[lane.kind]?.limit != nil
             {
                 limited.append(lane)

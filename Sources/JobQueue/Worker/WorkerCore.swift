@@ -26,9 +26,7 @@ struct WorkerCore: Sendable {
     /// Finished jobs whose rows another session has locked.
     private var locked: [FinishedJob] = []
     /// What holds claims back by the last heartbeat, whether other workers' code or operators set it.
-    private var restrictions = ClaimRestrictions()
-    private(set) var ratedQueues: Set<String> = []
-    private(set) var limitedKinds: Set<String> = []
+    private(set) var restrictions = ClaimRestrictions()
     /// Whether the last single slot was offered to the lanes without limits first.
     private var plainHadLastTurn = false
     var failures = 0
@@ -78,8 +76,6 @@ struct WorkerCore: Sendable {
     mutating func learn(_ restrictions: ClaimRestrictions) -> Bool {
         guard restrictions != self.restrictions else { return false }
         self.restrictions = restrictions
-        ratedQueues = Set(restrictions.queues.lazy.filter { $0.rate != nil }.map(\.name))
-        limitedKinds = Set(restrictions.kinds.map(\.kind))
         plan.wake()
         return true
     }
@@ -133,7 +129,7 @@ struct WorkerCore: Sendable {
         let job = running.job.leased
         jobs[job] = nil
         plan.running -= 1
-        if hasLimit || limitedKinds.contains(running.job.kind) { plan.wake() }
+        if hasLimit || restrictions.limitedKinds.contains(running.job.kind) { plan.wake() }
         // Its slot is free, and nothing is to be written.
         guard book.handlerDone(job) != nil else { return true }
         if verdict == .nothing {
