@@ -103,7 +103,7 @@ extension Worker {
         let queue = self.queue
         let rescued: (jobs: Int, workers: Int) = try await control.withConnection { connection in
             // It may have come only once a database that was away is there again.
-            let (mayRescue, time) = self.core.withLock { ($0.mayRescue(now: .now), $0.serverTime(now: .now)) }
+            let (mayRescue, time) = self.core.withLock { ($0.mayRescue(now: .now), $0.server.time(now: .now)) }
             guard mayRescue, let time else { return (0, 0) }
             return try queue.rescue(by: time, on: connection)
         }

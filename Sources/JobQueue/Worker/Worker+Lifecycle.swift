@@ -103,7 +103,7 @@ extension Worker {
                     (core.worker, core.formerWorker) = (nil, worker)
                     return (core.book.disowned(sent), false, failedBefore)
                 }
-                core.serverClock = (answer.serverTime, .now)
+                core.server.clock = (answer.serverTime, .now)
                 let hasChanged = core.learn(answer.restrictions)
                 let stops = core.book.answered(
                     sent,
@@ -135,7 +135,7 @@ extension Worker {
             return true
         } catch {
             if !Task.isCancelled {
-                core.withLock { $0.failedBeats += 1 }
+                core.withLock { $0.server.failedBeats += 1 }
                 logger.warning("a heartbeat failed", metadata: ["error": "\(Verdict.describe(error))"])
             }
             return false

@@ -6,7 +6,7 @@ extension Worker {
     func parkedRounds() -> [ParkedRounds.Round] {
         core.withLock { core in
             let now = ContinuousClock.now
-            guard let time = core.serverTime(now: now) else { return [] }
+            guard let time = core.server.time(now: now) else { return [] }
             return core.parked.begin(now: now, serverTime: time)
         }
     }

@@ -26,7 +26,7 @@ extension Worker {
             running: running,
             queue: queue,
             trust: { [self] in core.withLock { $0.book.trust(in: job.leased) } },
-            serverTime: { [self] in core.withLock { $0.serverTime(now: .now) } ?? .distantPast },
+            serverTime: { [self] in core.withLock { $0.server.time(now: .now) } ?? .distantPast },
             pool: pool,
             logger: logger
         )
@@ -47,7 +47,7 @@ extension Worker {
 
     private func facts(_ job: ClaimedJob, _ entry: JobRegistry.Entry) -> Verdict.Facts {
         // A job is claimed by a registered worker only, which knows the server's time.
-        let now = core.withLock { $0.serverTime(now: .now) } ?? .distantPast
+        let now = core.withLock { $0.server.time(now: .now) } ?? .distantPast
         return Verdict.Facts(
             attempt: job.attempt,
             maxAttempts: job.maxAttempts,

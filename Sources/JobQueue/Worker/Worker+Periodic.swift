@@ -27,7 +27,7 @@ extension Worker {
     ///
     /// - Throws: ``PostgresError``; that of the first such schedule after all have been tried.
     func enqueuePeriodic(_ zones: [String: ZoneRules]) async throws {
-        let (worker, time) = core.withLock { ($0.worker, $0.serverTime(now: .now)) }
+        let (worker, time) = core.withLock { ($0.worker, $0.server.time(now: .now)) }
         guard !registry.periodic.isEmpty, let time else { return }
         let now = Int(time.timeIntervalSince1970)
         var failure: PostgresError?

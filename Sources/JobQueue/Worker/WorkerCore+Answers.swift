@@ -3,11 +3,11 @@ extension WorkerCore {
     /// The worker got an id by a statement sent at `sentAt`, when the server's clock said `serverTime`.
     mutating func registered(_ id: Int64, serverTime: Int64, sentAt: Instant, now: Instant) {
         worker = id
-        serverClock = (serverTime, now)
+        server.clock = (serverTime, now)
         book.registered(sentAt: sentAt)
         // The database may have been away for all, and be there again since this moment. Whoever ends when it is idle
         // would be gone before it looked.
-        if !plan.endsWhenIdle { answeredSince = now }
+        if !plan.endsWhenIdle { server.answeredSince = now }
         plan.wake()
     }
 
@@ -18,16 +18,10 @@ extension WorkerCore {
     mutating func wasAnswered(serverTime: Int64?, now: Instant) -> Int {
         // The last answer that others had may be a quarter of a lease older than the one before this: what they hold may
         // be about to run out. It ends by the server's clock, which may have been set.
-        let half = book.lifetime / 2 + leap(to: serverTime, now: now)
-        if !book.trusts(now: now.advanced(by: half)) { answeredSince = now }
-        defer { failedBeats = 0 }
-        return failedBeats
-    }
-
-    /// How much more time has gone by for the server's clock than for this machine's since the last answer.
-    private func leap(to serverTime: Int64?, now: Instant) -> Duration {
-        guard let serverTime, let serverClock else { return .zero }
-        return max(.zero, Duration.microseconds(serverTime - serverClock.time) - (now - serverClock.at))
+        let half = book.lifetime / 2 + server.leap(to: serverTime, now: now)
+        if !book.trusts(now: now.advanced(by: half)) { server.answeredSince = now }
+        defer { server.failedBeats = 0 }
+        return server.failedBeats
     }
 
     /// Whether this worker may take others for lost, and itself.
@@ -41,6 +35,6 @@ extension WorkerCore {
     /// connection all that time; and where each second one fails, what died has to be found all the same.
     func mayRescue(now: Instant) -> Bool {
         guard book.mayClaim(now: now) else { return false }
-        return answeredSince.map { $0.advanced(by: book.lifetime / 4) <= now } ?? true
+        return server.answeredSince.map { $0.advanced(by: book.lifetime / 4) <= now } ?? true
     }
 }

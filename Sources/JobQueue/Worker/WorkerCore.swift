@@ -1,9 +1,3 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// The state of a worker: what it holds, what waits to be written, when it talks to the table.
 ///
 /// A value under one lock.
@@ -18,6 +12,7 @@ struct WorkerCore: Sendable {
     var bounds = ClaimBounds()
     /// Where claims of lanes under limits begin, which come short for other reasons than that there is no more.
     var limitedBounds = LimitedBounds()
+    var server = ServerContact()
     var worker: Int64?
     /// What it was called before it was taken for lost, until what is held under that name is given up.
     var formerWorker: Int64?
@@ -36,14 +31,6 @@ struct WorkerCore: Sendable {
     var abandoned = 0
     /// Since when the worker ends.
     var stoppingSince: Instant?
-    /// What the server's clock said, in microseconds since 1970, and when; nil before the worker is registered.
-    ///
-    /// The only wall clock that counts: that of this machine may be off by hours.
-    var serverClock: (time: Int64, at: Instant)?
-    /// How many heartbeats in a row failed.
-    var failedBeats = 0
-    /// Since when the database answers, to a worker that began then, or had no answer for half of the leases' time.
-    var answeredSince: Instant?
 
     init(_ configuration: WorkerConfiguration, reserve: Int, now: Instant) {
         book = LeaseBook(lifetime: configuration.leaseLifetime, now: now)
@@ -54,11 +41,6 @@ struct WorkerCore: Sendable {
             batch: configuration.batch,
             linger: configuration.linger
         )
-    }
-
-    /// The server's time now; nil before the worker is registered.
-    func serverTime(now: Instant) -> Date? {
-        serverClock.map { Date(timeIntervalSince1970: Double($0.time) / 1_000_000 + (now - $0.at).seconds) }
     }
 
     /// Whether the lanes without limits are asked first, which have what is left otherwise.

@@ -48,11 +48,11 @@ import Testing
     /// The others, which were cut off with it, beat within a quarter of their leases.
     @Test func onceTheDatabaseIsThereAgainTheOthersHaveTimeToBeat() {
         var core = core
-        core.failedBeats = 3
+        core.server.failedBeats = 3
         #expect(!core.mayRescue(now: after(30)))
         let failed = answer(&core, at: after(30))
         #expect(failed == 3)
-        #expect(core.failedBeats == 0)
+        #expect(core.server.failedBeats == 0)
         #expect(!core.mayRescue(now: after(39)))
         // The next one changes nothing about that.
         let failedSince = answer(&core, at: after(39))
@@ -79,7 +79,7 @@ import Testing
     @Test func heartbeatsThatFailNowAndThenAreNoHindrance() {
         var core = core
         for second in stride(from: 5, through: 50, by: 5) {
-            core.failedBeats = 1
+            core.server.failedBeats = 1
             #expect(core.mayRescue(now: after(second)))
             let failed = answer(&core, at: after(second))
             #expect(failed == 1)
@@ -115,7 +115,7 @@ import Testing
         func answer(at second: Int, serverSecond: Int64) {
             let beat = core.book.beat(now: after(second))
             _ = core.wasAnswered(serverTime: serverSecond * 1_000_000, now: after(second))
-            core.serverClock = (serverSecond * 1_000_000, after(second))
+            core.server.clock = (serverSecond * 1_000_000, after(second))
             _ = core.book.answered(beat, held: [], cancelled: [], lastLease: 0)
         }
         answer(at: 10, serverSecond: 10)
@@ -141,9 +141,9 @@ import Testing
             let worker = try harness.worker(registry) { $0.leaseLifetime = .seconds(600) }
             try await worker.begin()
             worker.core.withLock { core in
-                core.answeredSince = nil
+                core.server.answeredSince = nil
                 // As if the server's had been an hour later since.
-                core.serverClock = core.serverClock.map { (time: $0.time - 3_600_000_000, at: $0.at) }
+                core.server.clock = core.server.clock.map { (time: $0.time - 3_600_000_000, at: $0.at) }
             }
             try await worker.rescueLost()
             #expect(await worker.beat())
@@ -151,7 +151,7 @@ import Testing
             let theirs = try await harness.show(other.id)?.record
             #expect(theirs?.state == .running && theirs?.crashes == 0)
             // When those who live have beaten.
-            worker.core.withLock { $0.answeredSince = nil }
+            worker.core.withLock { $0.server.answeredSince = nil }
             try await worker.rescueLost()
             #expect(try await harness.show(other.id)?.record.crashes == 1)
         }
@@ -174,7 +174,7 @@ import Testing
             try await harness.expire(own)
             worker.core.withLock { core in
                 // It began long ago, and was cut off since.
-                core.answeredSince = nil
+                core.server.answeredSince = nil
                 core.book.endTrust(now: .now)
             }
 
@@ -190,7 +190,7 @@ import Testing
             #expect(theirs?.state == .running)
             #expect(theirs?.crashes == 0)
             // When that time is over.
-            worker.core.withLock { $0.answeredSince = nil }
+            worker.core.withLock { $0.server.answeredSince = nil }
             try await worker.rescueLost()
             #expect(try await harness.show(other.id)?.record.crashes == 1)
         }
@@ -207,7 +207,7 @@ import Testing
                 worker.core.withLock { core in
                     core.book.registered(sentAt: .now)
                     // Late enough for every lease of the test.
-                    core.serverClock = (time: 4_000_000_000_000_000, at: .now)
+                    core.server.clock = (time: 4_000_000_000_000_000, at: .now)
                 }
                 let rescue = try await control.withConnection { _ in
                     let rescue = Task { try await worker.rescueLost() }

@@ -152,7 +152,7 @@ import Testing
             try registry.register(JobKind<Note>("test.other")) { _, _ in .completed() }
             let rescuer = try harness.worker(registry)
             try await rescuer.begin()
-            rescuer.core.withLock { $0.answeredSince = nil }
+            rescuer.core.withLock { $0.server.answeredSince = nil }
             try await rescuer.rescueLost()
             let record = try await harness.show(job.id)?.record
             #expect(record?.state == .available)
