@@ -94,7 +94,8 @@ package struct JobContext: Sendable {
         guard try queue.finish(ending, on: connection).contains(job) else { throw fence.lost }
     }
 
-    /// Stores how far the job is, for people to see and for a later attempt to go on from.
+    /// Stores how far the job is, for people to see and for a later attempt to go on from, which reads it by
+    /// ``JobQueue/show(_:on:)``.
     ///
     /// It goes to the history with the job, and comes back with one that is retried. It stays there as long as
     /// arguments and output, and like them holds ids of our own rows, never personal data.

@@ -8,6 +8,22 @@
 ///
 /// ```swift
 /// static let exchange = JobKind<CodeReference>("apple.exchange", queue: "apple", priority: 0, timeout: .seconds(20))
+///
+/// try registry.register(exchange) { code, context in
+///     // What must not happen twice: with the end of the job, in one transaction.
+///     try await context.pool.withTransaction { connection in
+///         try use(code, on: connection)
+///         try context.complete(on: connection)
+///     }
+///     return .completedInTransaction
+/// }
+///
+/// // There if and only if what it belongs to is; the wake-up comes after the commit.
+/// try await pool.withTransaction { connection in
+///     try store(code, on: connection)
+///     try queue.enqueue([exchange.job(code.reference)], on: connection)
+/// }
+/// try await queue.wake([exchange.queue], in: pool)
 /// ```
 package struct JobKind<Arguments: Codable & Sendable>: Sendable {
     /// How many jobs of the kind run at once over all workers.
@@ -17,7 +33,8 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
         /// Jobs of the kind and one limit key; nil for any number.
         var runningPerKey: Int?
 
-        init(running: Int? = nil, runningPerKey: Int? = nil) {
+        /// Limits as a whole, per key, or both; checked where the kind is registered.
+        package init(running: Int? = nil, runningPerKey: Int? = nil) {
             self.running = running
             self.runningPerKey = runningPerKey
         }

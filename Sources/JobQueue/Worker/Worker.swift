@@ -52,8 +52,9 @@ package final class Worker: Sendable, Service {
     /// Without a listener, as behind a transaction pooler, new jobs are found by polling. What it counts goes to
     /// `metrics`; `figuresRead` is told when the tables were read for that, first the moment of this.
     ///
-    /// Handlers get their connections from `pool`. Give the worker a `control` pool of its own, of three connections,
-    /// where handlers may hold all of the other: a heartbeat that waits behind them costs the worker every lease.
+    /// Handlers get their connections from `pool`. Give the worker a `control` pool of its own, of three connections with
+    /// ``JobQueue/controlSettings``, where handlers may hold all of the other: a heartbeat that waits behind them costs
+    /// the worker every lease.
     ///
     /// - Throws: ``JobQueueError`` naming the setting out of bounds.
     package init(
