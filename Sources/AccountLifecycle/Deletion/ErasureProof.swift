@@ -5,8 +5,8 @@ package enum ErasureProof: String, Sendable, Hashable {
     /// The user id, and of addresses, numbers and provider ids at most what the account showed last: others were not
     /// known any more.
     case userIDOnly = "user_id_only"
-    /// Every identifier, and some are left in columns that an operator accepted, or files of nobody stayed that the
-    /// account's profile named.
+    /// Every identifier, and some are left in columns that an operator accepted, or files stayed: of the account in
+    /// buckets that may keep them, or of nobody that its profile named.
     case accepted
     /// What ``userIDOnly`` is, and something is left in columns that an operator accepted.
     case userIDOnlyAccepted = "user_id_only_accepted"

@@ -18,7 +18,8 @@ package enum StepOutcome: String, Sendable, Hashable, Codable, PostgresDecodable
     case notRevoked = "not_revoked"
     /// Apple may have given a grant whose answer was lost.
     case grantUnknown = "grant_unknown"
-    /// Nothing is left but what an operator accepted, and files of nobody that the account's profile named.
+    /// Nothing is left but what an operator accepted, the account's files in buckets that may keep them, and files of
+    /// nobody that its profile named.
     case accepted
     /// Identifiers were lost with their key, by a soft deletion, or with an account that somebody else deleted: only the
     /// user id could be searched for, and what the account showed after the loss.

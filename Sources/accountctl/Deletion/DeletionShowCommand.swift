@@ -10,9 +10,10 @@ struct DeletionShowCommand: AccountctlCommand {
         abstract: "Show one deletion request: where it stands, why, and what ends that.",
         discussion: """
             Of a verified erasure, proof says what that rests on: searched (every identifier, and none is left), user_id_only
-            (others were not known any more), accepted (some are left in columns that may keep them, or a file of nobody that the
-            profile named stayed) or user_id_only_accepted (others were not known any more, and some are left in such columns).
-            without_apple says that an operator had it go on without Apple (deletion proceed --without-apple).
+            (others were not known any more), accepted (some are left in columns that may keep them, or files stayed: the account's in
+            a bucket that is kept, or one of nobody that the profile named) or user_id_only_accepted (others were not known any more,
+            and some are left in such columns). without_apple says that an operator had it go on without Apple (deletion proceed
+            --without-apple).
 
             EXIT CODES
               0 shown; 3 no such request; 5 residue; 6 blocked or held

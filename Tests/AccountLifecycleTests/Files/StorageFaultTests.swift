@@ -230,6 +230,25 @@ import Testing
         }
     }
 
+    /// The app tells the person by it whether all is gone.
+    @Test(arguments: [(true, "accepted"), (false, "searched")])
+    func filesThatAKeptBucketKeepsAreTold(_ hasFile: Bool, _ proof: String) async throws {
+        try await Stage.with { stage in
+            try await stage.sql("insert into storage.buckets (id, name) values ('invoices', 'invoices')")
+            let person = try await stage.signUp()
+            if hasFile {
+                try await stage.sql(
+                    "insert into storage.objects (bucket_id, name, owner_id) values ('invoices', '1.pdf', \(person.text))"
+                )
+            }
+            var policy = Stage.swift
+            policy.keptBuckets = ["invoices"]
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            #expect(try await stage.proofs(of: request) == Array(repeating: proof, count: 3))
+        }
+    }
+
     /// A file of nobody, in every way in which Storage writes its address.
     @Test(arguments: [
         "my%20face.png", "https://x.supabase.co/storage/v1/object/public/avatars/my%20face.png?v=1", "my face.png",

@@ -44,17 +44,20 @@ extension DeletionRun {
         var counts = ["tables": report.tables, "columns": report.columns, "identifiers": sought]
         if sought < target.identifiers.count { counts["unsearchable"] = target.identifiers.count - sought }
         counts["others_files"] = report.othersFiles[record.id]
+        let kept = try await keptObjects()
         let facts = StepFacts(
             counts: counts,
             accepted: findings.isEmpty ? nil : findings,
-            kept: try await keptObjects(),
+            kept: kept,
             unreadable: report.unreadable.isEmpty ? nil : report.unreadable
         )
         // Some were given up with their key, or the account was gone, or hashed by a soft deletion, before they could be
         // collected. An anonymous account has none but its id.
         if record.sealedIdentifiers == nil || record.withoutIdentifiers { return .done(.notVerifiable, facts) }
-        // A picture of the person may be among what another account names, too: nobody is to be told that all is gone.
-        return .done(findings.isEmpty && shared == 0 ? .ok : .accepted, facts)
+        // A picture of the person may be among what another account names, too, and what a kept bucket keeps is the
+        // person's: nobody is to be told that all is gone.
+        let stayed = shared + (kept ?? [:]).values.reduce(0, +)
+        return .done(findings.isEmpty && stayed == 0 ? .ok : .accepted, facts)
     }
 
     /// Whether all that is left are files, some in buckets of which nobody decided, which had none at the preflight: the
