@@ -86,18 +86,52 @@ import Testing
         }
     }
 
-    /// As where posts are deleted softly: the server lets them refer to nobody then, with the person's id in them.
-    @Test func aTriggerThatKeepsRowsFromACascadeRefusesToo() async throws {
+    private func setKeeper(_ body: String, on stage: Stage) async throws {
+        try await stage.sql(
+            Statement(
+                unsafeSQL: """
+                    create or replace function public.keep() returns trigger language plpgsql as
+                    $$ begin \(body) end $$
+                    """
+            )
+        )
+    }
+
+    /// As where posts are deleted softly, or nobody may change whose they are: the server lets them refer to nobody then,
+    /// with the person's id in them.
+    @Test(arguments: [
+        (
+            "cascade",
+            "create trigger keep before delete on public.posts for each row execute function public.keep()",
+            "update public.posts set is_deleted = true where id = old.id; return null;",
+            // One that takes the person out of them keeps nothing of the account.
+            "update public.posts set author = null where id = old.id; return null;"
+        ),
+        (
+            "set null",
+            "create trigger keep before update on public.posts for each row execute function public.keep()",
+            "new.author := old.author; return new;",
+            "new.is_deleted := true; return new;"
+        ),
+    ])
+    func aTriggerThatKeepsRowsAsTheyAreRefusesToo(
+        _ rule: String,
+        _ trigger: String,
+        _ keeping: String,
+        _ letting: String
+    ) async throws {
         try await Stage.with { stage in
-            try await stage.createPosts()
-            for statement in [
-                "alter table public.posts add is_deleted boolean",
-                """
-                create function public.keep() returns trigger language plpgsql as
-                $$ begin update public.posts set is_deleted = true where id = old.id; return null; end $$
-                """,
-                "create trigger keep before delete on public.posts for each row execute function public.keep()",
-            ] as [Statement] { try await stage.sql(statement) }
+            try await stage.sql(
+                Statement(
+                    unsafeSQL: """
+                        create table public.posts (
+                            id int, author uuid references auth.users on delete \(rule), is_deleted boolean
+                        )
+                        """
+                )
+            )
+            try await setKeeper(keeping, on: stage)
+            try await stage.sql(Statement(unsafeSQL: trigger))
             let person = try await stage.fullAccount()
             try await stage.addPosts(2, of: person)
             let request = try await stage.request(person)
@@ -108,13 +142,7 @@ import Testing
             #expect(blockers?.map(\.name) == ["keep"])
             #expect(blockers?.map(\.rows) == [2])
             #expect(try await stage.count("select from accountctl.deletion_requests where locked_out_at is null") == 1)
-            // One that takes the person out of them keeps nothing of the account.
-            try await stage.sql(
-                """
-                create or replace function public.keep() returns trigger language plpgsql as
-                $$ begin update public.posts set author = null where id = old.id; return null; end $$
-                """
-            )
+            try await setKeeper(letting, on: stage)
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.count("select from public.posts where author is null") == 2)
         }

@@ -41,8 +41,8 @@ enum AccountRows {
         for statement in plan.deletingBeforehand(user) {
             try connection.execute(statement, deadline: deadline)
         }
-        // A BEFORE trigger that returns NULL keeps a row without a word: a user is not "already gone" then, and a row that
-        // a cascade should have taken refers to nobody.
+        // A BEFORE trigger keeps a row as it is without a word: a user is not "already gone" then, and a row that a cascade
+        // should have taken or changed refers to nobody.
         guard try connection.execute("delete from auth.users where id = \(user)", deadline: deadline) == 1 else {
             let isKept = try connection.one(
                 "select exists (select from auth.users where id = \(user))",
@@ -51,19 +51,19 @@ enum AccountRows {
             if isKept { throw DeleteSwallowed(table: .users, rows: 1) }
             return false
         }
-        for part in plan.keepable {
-            let rows = try connection.one(
-                plan.goingRows(of: part, user: user).counting(upTo: BlockerSearch.countLimit),
+        for (table, rows) in plan.rowsThatMayStay(of: user) {
+            let count = try connection.one(
+                rows.counting(upTo: BlockerSearch.countLimit),
                 as: Int.self,
                 deadline: deadline
             )
-            if rows > 0 { throw DeleteSwallowed(table: part.table, rows: rows) }
+            if count > 0 { throw DeleteSwallowed(table: table, rows: count) }
         }
         return true
     }
 }
 
-/// A trigger kept rows that should go without an error.
+/// A trigger kept rows as they were, without an error.
 struct DeleteSwallowed: Error {
     let table: TableName
     let rows: Int

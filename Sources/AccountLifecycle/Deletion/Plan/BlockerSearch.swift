@@ -154,7 +154,7 @@ package struct BlockerSearch: Sendable {
             name: triggers.isEmpty ? nil : triggers.joined(separator: ", "),
             rows: kept.rows,
             code: .refusingTrigger,
-            detail: "the delete leaves them"
+            detail: "the delete leaves them as they are"
         )
     }
 

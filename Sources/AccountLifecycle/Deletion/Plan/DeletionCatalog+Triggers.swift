@@ -20,7 +20,7 @@ extension DeletionCatalog {
     /// Enabled triggers of people on DELETE and UPDATE (`tgtype` bits 3 and 4), per row or statement, and rules; those
     /// that partitions have of their parent are left out.
     ///
-    /// Before each row of a delete (bits 0, 1 and 3) one may keep it. To rules the server refuses that in a cascade.
+    /// One that runs before each row (bits 0 and 1) may keep it. To rules the server refuses that in a cascade.
     ///
     /// pg_net is not among what reaches outside: it sends after the commit.
     private static let triggers: Statement = """
@@ -70,7 +70,7 @@ extension DeletionCatalog {
             g.tgname::text,
             g.tgtype & 8 <> 0,
             g.tgtype & 16 <> 0,
-            g.tgtype & 11 = 11,
+            g.tgtype & 3 = 3,
             g.tgfoid in (select oid from outside),
             coalesce(f.pronamespace = to_regnamespace('storage'), false)
         from pg_catalog.pg_trigger as g

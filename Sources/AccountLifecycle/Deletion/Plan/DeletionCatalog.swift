@@ -8,7 +8,7 @@ package struct DeletionCatalog: Sendable, Hashable {
         package let name: String
         let runsOnDelete: Bool
         let runsOnUpdate: Bool
-        /// Whether it may keep a row from being deleted without an error, also from a cascade.
+        /// Whether it may keep a row as it is without an error, also from a cascade, since it runs before each.
         let mayKeepRows: Bool
         /// Whether its function may do what no rollback takes back: by its language, or since the text of it, or of a
         /// function named in it, names one of an extension that calls other systems, a foreign table, or one with such

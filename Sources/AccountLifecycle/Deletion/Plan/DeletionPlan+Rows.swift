@@ -22,6 +22,19 @@ extension DeletionPlan {
         return WaysToRows(rows: part.rows, conditions: ways.map { "\($0) and not (\(own))" })
     }
 
+    /// The rows that are there once the account has gone where a trigger kept them as they were, by table.
+    ///
+    /// Of those that refer to it over others nothing tells when these have gone.
+    func rowsThatMayStay(of user: UUID) -> [(table: TableName, rows: WaysToRows)] {
+        let kept = keepable.map { part -> (table: TableName, rows: WaysToRows) in
+            (part.table, goingRows(of: part, user: user))
+        }
+        let unchanged = keepableKeys.map { key -> (table: TableName, rows: WaysToRows) in
+            (key.table, WaysToRows(rows: key.rows, conditions: [rows(referringBy: key, user: user)]))
+        }
+        return kept + unchanged
+    }
+
     /// The condition that holds of those rows of a key's table that have gone when the server checks the key: where we may
     /// not delete them ourselves, what hangs off the account alone is still there when the profile goes.
     func condition(forRowsGoingWith key: ForeignKey, user: UUID) -> Statement {

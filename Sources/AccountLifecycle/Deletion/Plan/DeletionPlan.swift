@@ -76,6 +76,8 @@ package struct DeletionPlan: Sendable, Hashable {
     package let reachingOutside: [DeletionCatalog.Trigger]
     /// The tables, less that of accounts, whose rows a trigger may keep without an error.
     let keepable: [Part]
+    /// The keys that a trigger may keep so from being set to NULL or a default; of tables that we see.
+    let keepableKeys: [ForeignKey]
     /// Tables that lose or change rows, and refuse that, being published.
     let unidentified: [TableName]
     /// What may refuse the delete, and tells only when it is tried.
@@ -127,6 +129,10 @@ package struct DeletionPlan: Sendable, Hashable {
         keepable = parts.filter { part in
             part.table != .users
                 && catalog.triggersThatRun(onDeleteFrom: [part.table], onUpdateOf: []).contains(where: \.mayKeepRows)
+        }
+        keepableKeys = onward.filter { key in
+            key.mayChange && catalog.faults(of: key.table, isRoot: false).isEmpty
+                && catalog.triggersThatRun(onDeleteFrom: [], onUpdateOf: [key.table]).contains(where: \.mayKeepRows)
         }
         unidentified = touched.filter { catalog.rights[$0]?.lacksIdentity ?? false }
         // Our own tables refuse nothing.
