@@ -54,7 +54,7 @@ extension DatabaseDoctor {
             .notice,
             "deletion.trigger",
             "the trigger \(trigger.name) of \(trigger.table) runs when an account is deleted",
-            why: "If it raises an error, the account cannot be deleted.",
+            why: "If it raises an error, or keeps rows as they are, the account cannot be deleted.",
             todo: "Make sure that it lets a delete pass; accountctl deletion plan --ask-triggers tries one."
         )
     }
