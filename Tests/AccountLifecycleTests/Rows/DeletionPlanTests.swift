@@ -137,6 +137,22 @@ import Testing
         #expect(plan([hold]).refusing.isEmpty)
     }
 
+    /// Where we may not delete it, it stays as its key says.
+    @Test func whatAnIdentityProviderWroteGoesWhereWeMayDeleteIt() {
+        let key = ForeignKey(
+            name: "scim_users_user_id_fkey",
+            table: .provisioned,
+            columns: ["user_id"],
+            target: .users,
+            targetColumns: ["id"],
+            rule: .setNull
+        )
+        var catalog = DeletionCatalog(foreignKeys: [key])
+        #expect(DeletionPlan(catalog).parts.map(\.table) == [.users])
+        catalog.rights[.provisioned] = .init(mayRead: true, mayDelete: true, hidesRows: false)
+        #expect(DeletionPlan(catalog).goingBeforehand.map { $0.map(\.table) } == [[.provisioned]])
+    }
+
     @Test func cyclesAndSelfReferencesEnd() {
         let tree = TableName("public", "folders")
         let plan = plan([
