@@ -12,6 +12,12 @@ import Sealing
 /// Drives deletion requests: gathers facts, has the machine decide, takes the step, records it.
 ///
 /// It keeps nothing about a request between steps; killed at any instant, it goes on from what was recorded.
+///
+/// To read one deletion from its request to its receipt: ``DeletionDesk``, or the app's function in the database, opens
+/// the request, and a job of ``DeletionJobs`` has it driven here. ``DeletionMachine`` says which step comes next,
+/// ``DeletionJournal`` records that it begins and ends, and ``DeletionRun`` takes it: each ``DeletionStep`` has a file in
+/// `Steps`. Before whatever cannot be undone a step looks at ``DeletionBrakes``. What of the database goes is told by
+/// ``DeletionPlan``, which files by ``AccountObjects``, and what is left by ``SearchPass``.
 package struct DeletionDriver: Sendable {
     /// Where a request was left.
     package enum Pause: Sendable, Hashable {
