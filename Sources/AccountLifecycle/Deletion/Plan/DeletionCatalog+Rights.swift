@@ -15,7 +15,24 @@ extension DeletionCatalog {
             has_schema_privilege(n.oid, 'USAGE') and has_table_privilege(c.oid, 'SELECT'),
             has_schema_privilege(n.oid, 'USAGE') and has_table_privilege(c.oid, 'DELETE'),
             row_security_active(c.oid),
-            exists (
+            (
+                c.relreplident <> 'f'
+                and not exists (
+                    select
+                    from pg_catalog.pg_index as i
+                    where i.indrelid = c.oid
+                      and i.indisvalid
+                      and i.indimmediate
+                      and (i.indisreplident or (c.relreplident = 'd' and i.indisprimary))
+                )
+                -- Whole rows tell theirs apart, but a list of columns leaves some out.
+                or exists (
+                    select
+                    from pg_catalog.pg_publication_rel as r
+                    where r.prrelid = c.oid and (r.prqual is not null or r.prattrs is not null)
+                )
+            )
+            and exists (
                 select
                 from pg_catalog.pg_publication as p
                 where (p.pubdelete or p.pubupdate)
@@ -36,23 +53,6 @@ extension DeletionCatalog {
                           where s.pnpubid = p.oid and s.pnnspid = c.relnamespace
                       )
                   )
-            )
-            and (
-                c.relreplident <> 'f'
-                and not exists (
-                    select
-                    from pg_catalog.pg_index as i
-                    where i.indrelid = c.oid
-                      and i.indisvalid
-                      and i.indimmediate
-                      and (i.indisreplident or (c.relreplident = 'd' and i.indisprimary))
-                )
-                -- Whole rows tell theirs apart, but a list of columns leaves some out.
-                or exists (
-                    select
-                    from pg_catalog.pg_publication_rel as r
-                    where r.prrelid = c.oid and (r.prqual is not null or r.prattrs is not null)
-                )
             )
         from pg_catalog.pg_class as c
         join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
