@@ -96,20 +96,22 @@ import Testing
         }
     }
 
-    /// What the key of a deleted file leaves behind may stay so.
-    @Test func aCheckThatRowsMeetWithoutTheirFileKeepsNothing() async throws {
+    /// What the key of a deleted file leaves behind may stay so, and what tells rows apart may be published with others.
+    @Test func whatLetsFilesGoKeepsNothing() async throws {
         try await Stage.with { stage in
             try await stage.sql(
                 """
                 create table public.scans (
                     file uuid references storage.objects on delete set null,
                     url text,
+                    id uuid primary key default gen_random_uuid(),
                     check (file is not null or url is not null)
                 )
                 """
             )
             let person = try await stage.fullAccount()
             try await stage.sql("insert into public.scans select id, 'https://x.test' from storage.objects")
+            try await stage.sql("create publication changes for table public.scans (id, url)")
             let request = try await stage.request(person)
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.count("select from public.scans where file is null") == 3)

@@ -25,8 +25,12 @@ package struct DeletionCatalog: Sendable, Hashable {
         /// Whether row-level security applies to our role, so that rows may be there that it does not see.
         let hidesRows: Bool
         /// Whether the table's changes are published and it has nothing to tell its rows apart by, or some of its rows or
-        /// columns are published by others than those: the server refuses every delete and update.
+        /// columns are published, which may be by others than those: the server refuses every delete and update then.
         var lacksIdentity = false
+        /// Whether it refuses every delete for that, as far as is certain.
+        var refusesDeletes = false
+        /// Whether it refuses every update.
+        var refusesUpdates = false
     }
 
     var foreignKeys: [ForeignKey]

@@ -24,15 +24,17 @@ extension DeletionPlan {
         deadline: Duration,
         on connection: isolated Connection
     ) throws -> [Blocker] {
-        let going = goingWithFiles.tables.dropFirst().compactMap { table -> (table: TableName, rows: WaysToRows)? in
+        let going = goingWithFiles.tables.filter(refusingDeletesWithFiles.contains).compactMap {
+            table -> (table: TableName, rows: WaysToRows)? in
             guard let key = goingWithFiles.keys[table]?.first else { return nil }
             return (table, WaysToRows(rows: key.rows, conditions: ways.ways(to: table)))
         }
-        let changing = changedWithFiles.map { key -> (table: TableName, rows: WaysToRows) in
+        let changing = changedWithFiles.filter { refusingUpdatesWithFiles.contains($0.table) }.map {
+            key -> (table: TableName, rows: WaysToRows) in
             (key.table, WaysToRows(rows: key.rows, conditions: [ways.rows(referringBy: key)]))
         }
         var blockers: [Blocker] = []
-        for (table, rows) in going + changing where unidentifiedWithFiles.contains(table) {
+        for (table, rows) in going + changing {
             let count = try connection.one(
                 rows.counting(upTo: BlockerSearch.countLimit),
                 as: Int.self,

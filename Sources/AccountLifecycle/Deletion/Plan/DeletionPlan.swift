@@ -62,8 +62,10 @@ package struct DeletionPlan: Sendable, Hashable {
     package let ontoFiles: [ForeignKey]
     /// Keys onto files, and onto rows that go with them, which are set to NULL or a default then; of tables that we see.
     let changedWithFiles: [ForeignKey]
-    /// Tables that lose or change rows with files, and refuse that, being published.
-    let unidentifiedWithFiles: Set<TableName>
+    /// Tables that lose rows with files, and refuse that, being published.
+    let refusingDeletesWithFiles: Set<TableName>
+    /// Those that change rows with files, and refuse that.
+    let refusingUpdatesWithFiles: Set<TableName>
     /// Rights that are missing to see what refers by these, and what goes.
     package let faultsOntoFiles: [Blocker]
     /// Triggers and rules that run where Storage deletes files, as Storage's role: nothing of ours can ask them.
@@ -121,8 +123,9 @@ package struct DeletionPlan: Sendable, Hashable {
             onUpdateOf: Set(changedByFiles.map(\.table))
         )
         changedWithFiles = changedByFiles.filter { catalog.faults(of: $0.table, isRoot: false).isEmpty }
-        unidentifiedWithFiles = Set(withFiles.tables + changedByFiles.map(\.table))
-            .filter { catalog.rights[$0]?.lacksIdentity ?? false }
+        refusingDeletesWithFiles = Set(withFiles.tables).filter { catalog.rights[$0]?.refusesDeletes ?? false }
+        refusingUpdatesWithFiles = Set(changedByFiles.map(\.table))
+            .filter { catalog.rights[$0]?.refusesUpdates ?? false }
         unindexed = onward.filter { !$0.isIndexed }
         triggers = catalog.triggersThatRun(onDeleteFrom: lost, onUpdateOf: changed)
         reachingOutside = triggers.filter(\.reachesOutside)
