@@ -29,6 +29,26 @@ import Testing
         )
     }
 
+    /// A bucket that somebody made stays, and is nobody's.
+    @Test func whoMadeABucketIsForgotten() async throws {
+        try await Stage.with { stage in
+            let (person, other) = (try await stage.signUp(), try await stage.signUp("berta"))
+            try await stage.sql(
+                """
+                insert into storage.buckets (id, name, owner, owner_id)
+                values ('one', 'one', \(person.id), \(person.text)), ('two', 'two', \(other.id), \(other.text))
+                """
+            )
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let owners = try await stage.value(
+                "select string_agg(concat_ws(' ', id, owner, owner_id), ',' order by id) from storage.buckets where id in ('one', 'two')",
+                as: String.self
+            )
+            #expect(owners == "one,two \(other.text) \(other.text)")
+        }
+    }
+
     /// The auth server names an unlinked identity as the provider does, which for e-mail and phone is the user id.
     @Test func anIdentityThatWasUnlinkedLeavesNoName() async throws {
         try await Stage.with { stage in

@@ -15,14 +15,15 @@ enum AuthScrub {
         var refreshTokens = 0
         var auditEntries = 0
         var uploads = 0
+        var buckets = 0
 
-        var total: Int { flowStates + refreshTokens + auditEntries + uploads }
+        var total: Int { flowStates + refreshTokens + auditEntries + uploads + buckets }
 
         /// As the step records them.
         var byName: [String: Int] {
             [
                 "flow_states": flowStates, "refresh_tokens": refreshTokens, "audit_entries": auditEntries,
-                "uploads": uploads,
+                "uploads": uploads, "buckets": buckets,
             ]
         }
     }
@@ -100,6 +101,20 @@ enum AuthScrub {
                 as: String?.self
             ),
             \.uploads
+        )
+        // A bucket that somebody made stays.
+        count(
+            try connection.query(
+                """
+                update storage.buckets as b
+                set owner = null, owner_id = null
+                from unnest(\(texts)) as a (id)
+                where a.id = \(AccountObjects.ownerText(of: "b"))
+                returning a.id
+                """,
+                as: String?.self
+            ),
+            \.buckets
         )
         count(try AuditLogScrub.scrub(entries, of: texts, on: connection), \.auditEntries)
         return counts
