@@ -118,6 +118,31 @@ import Testing
         }
     }
 
+    /// As where a placeholder takes the place of a file that was deleted.
+    @Test func aCheckThatATriggerHasRowsMeetKeepsNothing() async throws {
+        try await Stage.with { stage in
+            for statement in [
+                """
+                create table public.scans (
+                    file uuid references storage.objects on delete set null,
+                    url text,
+                    check (file is not null or url is not null)
+                )
+                """,
+                """
+                create function public.replace() returns trigger language plpgsql as
+                $$ begin new.url := coalesce(new.url, 'gone.png'); return new; end $$
+                """,
+                "create trigger replace before update on public.scans for each row execute function public.replace()",
+            ] as [Statement] { try await stage.sql(statement) }
+            let person = try await stage.fullAccount()
+            try await stage.sql("insert into public.scans select id from storage.objects")
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.count("select from public.scans where url = 'gone.png'") == 3)
+        }
+    }
+
     /// They come after the preflight, and the server's word for them is not Storage's.
     @Test func rowsThatKeepFilesAreNamedAfterTheLockOutToo() async throws {
         try await Stage.with { stage in

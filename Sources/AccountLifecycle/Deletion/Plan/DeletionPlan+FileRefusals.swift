@@ -53,7 +53,7 @@ extension DeletionPlan {
         on connection: isolated Connection
     ) throws -> [Blocker] {
         var blockers: [Blocker] = []
-        for key in changedWithFiles where key.rule == .setNull {
+        for key in checkedWithFiles {
             for (name, row, check) in try connection.query(Self.checks(of: key), as: (String, String, String).self) {
                 let count = try connection.one(
                     """

@@ -62,6 +62,8 @@ package struct DeletionPlan: Sendable, Hashable {
     package let ontoFiles: [ForeignKey]
     /// Keys onto files, and onto rows that go with them, which are set to NULL or a default then; of tables that we see.
     let changedWithFiles: [ForeignKey]
+    /// Those that are set to NULL, of tables where no trigger may make a row meet the checks all the same.
+    let checkedWithFiles: [ForeignKey]
     /// Tables that lose rows with files, and refuse that, being published.
     let refusingDeletesWithFiles: Set<TableName>
     /// Those that change rows with files, and refuse that.
@@ -123,6 +125,10 @@ package struct DeletionPlan: Sendable, Hashable {
             onUpdateOf: Set(changedByFiles.map(\.table))
         )
         changedWithFiles = changedByFiles.filter { catalog.faults(of: $0.table, isRoot: false).isEmpty }
+        checkedWithFiles = changedWithFiles.filter { key in
+            key.rule == .setNull
+                && !catalog.triggersThatRun(onDeleteFrom: [], onUpdateOf: [key.table]).contains(where: \.mayKeepRows)
+        }
         refusingDeletesWithFiles = Set(withFiles.tables).filter { catalog.rights[$0]?.refusesDeletes ?? false }
         refusingUpdatesWithFiles = Set(changedByFiles.map(\.table))
             .filter { catalog.rights[$0]?.refusesUpdates ?? false }
