@@ -93,8 +93,8 @@ struct DeletionRecord: Sendable {
     static func read(_ id: UUID, _ statement: Statement, on connection: isolated Connection) throws
         -> (record: DeletionRecord, isBegun: Bool)?
     {
-        try connection.first(statement, into: Row.init).map { row in (record: row.record(of: id), isBegun: row.isBegun)
-        }
+        guard let row = try connection.first(statement, into: Row.init) else { return nil }
+        return (record: row.record(of: id), isBegun: row.isBegun)
     }
 
     /// ``columns``, and whether the statement began a step.
