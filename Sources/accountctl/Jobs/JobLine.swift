@@ -28,7 +28,10 @@ struct JobLine {
             !Self.holdsLongNumber(text)
         else {
             let isObject = (try? JobDocument(object: text)) != nil
-            throw LineProblem(isObject ? "holds a number that is too large, small or long" : "is no JSON object")
+            throw LineProblem(
+                isObject
+                    ? "holds a number that is too large, small or long" : "is no JSON object whose numbers fit a double"
+            )
         }
         let known = Field.allCases.map(\.rawValue)
         if let unknown = fields.keys.sorted().first(where: { !known.contains($0) }) {

@@ -153,6 +153,7 @@ extension JobsCommandTests {
             (#"{"kind":"k","arguments":"{}"}"#, "arguments must be a JSON object"),
             (#"{"kind":"k","arguments":{"a":"\u0000"}}"#, "arguments must"),
             (#"{"kind":"k","arguments":{"a":"\ud800"}}"#, "is no JSON object"),
+            (#"{"kind":"k","arguments":{"n":1e999}}"#, "is no JSON object whose numbers fit a double"),
             (#"{"kind":"k","arguments":{"n":1e200}}"#, "holds a number that is too large, small or long"),
             (#"{"kind":"k","arguments":{"n":[1\#(String(repeating: "0", count: 47))1]}}"#, "holds a number"),
             (
