@@ -39,6 +39,8 @@ package struct JobDetails: Sendable {
     package let record: JobRecord
     package let arguments: JobDocument
     package let argumentsVersion: Int16
+    /// The attempts of this job where they differ from the kind's.
+    package let maxAttempts: Int16?
     /// What its handler last said about how far it is, or was when it ended.
     package let progress: JobDocument?
     package let output: JobDocument?

@@ -151,11 +151,11 @@ extension JobQueue {
             let row = try connection.first(
                 """
                 select args::text, args_version, progress::text, null::text, errors::text,
-                    cancel_requested_at is not null
+                    cancel_requested_at is not null, max_attempts
                 from \(tables.jobs)
                 where id = \(id)
                 """,
-                as: (String, Int16, String?, String?, String?, Bool).self
+                as: (String, Int16, String?, String?, String?, Bool, Int16?).self
             )
             if let row { return JobDetails(record: record, row: row) }
         }
@@ -166,13 +166,14 @@ extension JobQueue {
             ).first,
             let row = try connection.first(
                 """
-                select args::text, args_version, progress::text, output::text, errors::text, false
+                select args::text, args_version, progress::text, output::text, errors::text, false,
+                    max_attempts
                 from \(tables.history)
                 where id = \(id)
                 order by finished_at desc
                 limit 1
                 """,
-                as: (String, Int16, String?, String?, String?, Bool).self
+                as: (String, Int16, String?, String?, String?, Bool, Int16?).self
             )
         else { return nil }
         return JobDetails(record: record, row: row)
@@ -233,11 +234,12 @@ extension JobQueue {
 }
 
 extension JobDetails {
-    fileprivate init(record: JobRecord, row: (String, Int16, String?, String?, String?, Bool)) {
+    fileprivate init(record: JobRecord, row: (String, Int16, String?, String?, String?, Bool, Int16?)) {
         self.init(
             record: record,
             arguments: JobDocument(uncheckedJSON: row.0),
             argumentsVersion: row.1,
+            maxAttempts: row.6,
             progress: row.2.map(JobDocument.init(uncheckedJSON:)),
             output: row.3.map(JobDocument.init(uncheckedJSON:)),
             errors: row.4.map(JobDocument.init(uncheckedJSON:)),

@@ -23,7 +23,7 @@ struct JobsShowCommand: AccountctlCommand {
 
     static let outputFields =
         JobFields.list.map(\.name) + [
-            "cancel_requested", "arguments", "arguments_version", "progress", "output", "errors",
+            "max_attempts", "cancel_requested", "arguments", "arguments_version", "progress", "output", "errors",
         ]
 
     @Argument(help: "The job's id.")
@@ -48,6 +48,7 @@ struct JobsShowCommand: AccountctlCommand {
         }
         guard let found else { throw CommandError(.notFound, "there is no job \(id), or it is beyond retention") }
         var facts = Sheet.facts(of: JobFields.list, row: found.record)
+        facts.append(.init("max_attempts", "Attempts at most", .integer(found.maxAttempts.map { Int64($0) })))
         facts.append(.init("cancel_requested", "Cancel asked", found.isCancelRequested ? true : .null))
         // People read the text as it is, programs its members.
         let isForPrograms = context.output.format.isForPrograms

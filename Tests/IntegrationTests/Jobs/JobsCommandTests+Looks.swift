@@ -28,16 +28,24 @@ extension JobsCommandTests {
             #expect(!list.output.contains("discarded"))
             let ended = try await jobs(database, ["list", "--state", "discarded", "--json", "id,reason"])
             #expect(ended.output.contains("for the test"))
+            try await database.psql(
+                """
+                update accountctl.jobs set max_attempts = 7 where id = \(ids["parked"] ?? 0);
+                update accountctl.job_history set max_attempts = 8 where id = \(ids["discarded"] ?? 0)
+                """
+            )
+            let discarded = try await jobs(database, ["show", "\(ids["discarded"] ?? 0)", "--json", "max_attempts"])
+            #expect(discarded.output.contains("\"max_attempts\": 8"), "\(discarded)")
             let shown = try await jobs(
                 database,
-                ["show", "\(ids["parked"] ?? 0)", "--json", "state,reason,errors,arguments"]
+                ["show", "\(ids["parked"] ?? 0)", "--json", "state,reason,errors,arguments,max_attempts"]
             )
             #expect(shown.status == 0)
-            for part in ["undecodable", "text is missing", "2026-01-02T03:04:05Z", "\"n\": 1"] {
+            for part in ["undecodable", "text is missing", "2026-01-02T03:04:05Z", "\"n\": 1", "\"max_attempts\": 7"] {
                 #expect(shown.output.contains(part), "\(shown.output)")
             }
             let people = try await jobs(database, ["show", "\(ids["parked"] ?? 0)"])
-            for label in ["Priority", "Attempt", "Arguments version"] {
+            for label in ["Priority", "Attempt", "Attempts at most", "Arguments version"] {
                 #expect(people.output.contains("\n\(label) "), "\(people.output)")
             }
             let unknown = try await jobs(database, ["show", "424242", "--json"])
