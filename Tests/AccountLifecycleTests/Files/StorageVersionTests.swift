@@ -75,6 +75,35 @@ import Testing
         }
     }
 
+    /// Its bucket keeps versions since the file was found: all of them are the account's, and more than a call takes.
+    @Test func versionsThatCameSinceAFileWasFoundGoInSeveralCalls() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp("anna", apple: false)
+            // The last one is judged once a call's worth of others is gone.
+            try await stage.sql(
+                """
+                insert into storage.objects (bucket_id, name, owner, owner_id, version)
+                select 'avatars', 'file' || (1000 + n), \(person.id), \(person.text), 'first'
+                from generate_series(1, 501) as n
+                """
+            )
+            let request = try await stage.request(person)
+            let pause = try await stage.drive(request, once: .middle(.deleteAvatars)) {
+                try await stage.keepVersions()
+                try await stage.sql(
+                    """
+                    insert into storage.objects (bucket_id, name, owner, owner_id, version, archived_at, is_versioned)
+                    select 'avatars', 'file1501', \(person.id), \(person.text), n::text, now(), true
+                    from generate_series(1, 500) as n
+                    """
+                )
+            }
+            #expect(pause == .ended(.verified))
+            #expect(stage.sandbox.journal.count(.storageDeleteMany) == 3)
+            #expect(try await stage.count("select from storage.objects") == 0)
+        }
+    }
+
     /// Between two versions, too: the older one would be there again once the newer has gone.
     @Test func aMarkAboveAnothersVersionStays() async throws {
         try await Stage.with { stage in
