@@ -44,18 +44,33 @@ struct DeployFilesTests {
         #expect(metrics(in: "avg_over_time(max(x{a=\"b\"})[7d:10m]) > 2") == ["x"])
     }
 
-    /// What the dashboard and the alerts ask for.
-    private func queries() throws -> [String] {
+    /// What the panels of the dashboard ask for.
+    private func panels() throws -> [String] {
         let dashboard = try JSONSerialization.jsonObject(with: Data(try text("deploy/monitoring/dashboard.json").utf8))
         let panels = try #require((dashboard as? [String: Any])?["panels"] as? [[String: Any]])
         let targets = panels.flatMap { $0["targets"] as? [[String: Any]] ?? [] }
         let expressions = targets.compactMap { $0["expr"] as? String }
         #expect(expressions.count >= panels.count && panels.count > 5)
+        return expressions
+    }
+
+    /// What the alerts ask for.
+    private func alerts() throws -> [String] {
         let alerts = try text("deploy/monitoring/alerts.yaml").split(separator: "\n").compactMap { line in
             line.firstMatch(of: /^ +expr: (.+)$/).map { String($0.1) }
         }
         #expect(alerts.count > 5)
-        return expressions + alerts
+        return alerts
+    }
+
+    private func queries() throws -> [String] { try panels() + alerts() }
+
+    @Test("What an alert speaks of is on the dashboard, so that its course can be seen")
+    func panelsOfAlerts() throws {
+        let shown = try panels().reduce(into: Set<String>()) { $0.formUnion(metrics(in: $1)) }
+        for alert in try alerts() {
+            #expect(metrics(in: alert).isSubset(of: shown), "\(alert)")
+        }
     }
 
     @Test("Only what each worker counts for itself is added up: all of them tell the same of the tables")
