@@ -66,6 +66,21 @@ package struct AppleClients: Sendable {
         try await line.with { _ in try await body() }
     }
 
+    /// Tests every client id beside the others: where Apple cannot be reached, each takes as long as a connection may.
+    ///
+    /// - Returns: What each test found, in the order of the client ids; see ``AppleClient/selfTest()``.
+    /// - Throws: `CancellationError`.
+    package func selfTests() async throws -> [(identity: AppleClientIdentity, outcome: SelfTestOutcome)] {
+        try await withThrowingTaskGroup(of: (AppleClientIdentity, SelfTestOutcome).self) { group in
+            for client in clients.values {
+                group.addTask { try await (client.identity, inTurn { try await client.selfTest() }) }
+            }
+            var found: [(identity: AppleClientIdentity, outcome: SelfTestOutcome)] = []
+            for try await (identity, outcome) in group { found.append((identity, outcome)) }
+            return found.sorted { $0.identity.clientID < $1.identity.clientID }
+        }
+    }
+
     /// How many wait for their turn.
     package var waitingCount: Int { line.waitingCount }
 

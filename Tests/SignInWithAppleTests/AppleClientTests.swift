@@ -63,6 +63,19 @@ import Testing
         }
     }
 
+    /// One after the other, each would take as long as a connection may where Apple cannot be reached.
+    @Test func clientIDsAreTestedAtOnce() async throws {
+        try await LyingApple.withClients({ _, _ in .silence }, deadline: .seconds(60)) { clients, server, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { _ = try? await clients.selfTests() }
+                try await eventually("both are asked about") {
+                    Set(server.received.compactMap { LyingApple.form($0)["client_id"] }).count == 2
+                }
+                group.cancelAll()
+            }
+        }
+    }
+
     @Test func exchangeOutcomes() async throws {
         let cases: [(String, LyingServer.Act)] = [
             ("codeRefused", LyingApple.refusal("invalid_grant")),

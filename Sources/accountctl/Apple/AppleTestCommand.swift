@@ -45,12 +45,7 @@ struct AppleTestCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         let rows = try await context.withApple(tellsAll: true) { clients in
-            var rows: [Row] = []
-            for clientID in clients.clientIDs {
-                guard let client = clients[clientID] else { continue }
-                rows.append(Self.row(client.identity, try await client.selfTest()))
-            }
-            return rows
+            try await clients.selfTests().map { Self.row($0.identity, $0.outcome) }
         }
         try context.output.list(rows, Self.fields)
         return rows.map(\.status).max { $0.rawValue < $1.rawValue } ?? .ok

@@ -16,7 +16,11 @@ struct ServicesDoctor {
     let now: @Sendable () -> Date
 
     func findings() async throws -> [DoctorFinding] {
-        try await apple() + webSecret() + project() + storage()
+        // Beside one another: in a network that swallows everything each tells so after ten seconds or more.
+        async let apple = self.apple()
+        async let project = self.project()
+        async let storage = self.storage()
+        return try await apple + webSecret() + project + storage
     }
 
     private func apple() async throws -> [DoctorFinding] {
@@ -28,10 +32,10 @@ struct ServicesDoctor {
             return [.unusable("apple.credentials", error, why: "Nothing can be revoked.")]
         }
         var findings: [DoctorFinding] = []
-        for id in clients.clientIDs {
-            guard let client = clients[id] else { continue }
+        for (identity, outcome) in try await clients.selfTests() {
+            let id = identity.clientID
             let section = parts.settings.apple.section(of: id)
-            switch try await client.selfTest() {
+            switch outcome {
             case .good:
                 findings.append(.ok("apple.credentials", "Apple accepts team, key and \(id)"))
             case .misconfigured(let reason):
