@@ -40,7 +40,7 @@ package enum HTTPOutcome: Sendable, Equatable {
         package var description: String {
             switch self {
             case .unknownHost: "host name not found"
-            case .refused: "connection refused"
+            case .refused: "connection refused, or no route"
             case .connectTimedOut: "no connection in time"
             case .tlsFailed: "TLS handshake failed (are ca-certificates installed, is the clock right?)"
             case .cut: "the connection was cut before anything was sent"
