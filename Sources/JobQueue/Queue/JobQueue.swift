@@ -1,10 +1,10 @@
 package import Postgres
 
-/// The job table of one schema: how jobs get into it, and what operators do with it.
+/// The job table: how jobs get into it, and what operators do with it.
 ///
 /// A value without state of its own; ``Worker`` runs the jobs.
 package struct JobQueue: Sendable {
-    let tables: JobTables
+    let tables = JobTables.standard
 
     /// Tells workers of new jobs when their transaction is committed; nil leaves it to each call, or to the workers'
     /// polling.
@@ -38,9 +38,8 @@ package struct JobQueue: Sendable {
         ]
     ) { $1 }
 
-    /// The job tables in `schema`, which the migrations made.
-    package init(schema: String = "accountctl", waker: JobWaker? = nil) {
-        tables = JobTables(schema: schema)
+    /// The jobs in the tables that the migrations make.
+    package init(waker: JobWaker? = nil) {
         self.waker = waker
     }
 

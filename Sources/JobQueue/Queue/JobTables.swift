@@ -160,14 +160,10 @@ struct JobTables: Sendable {
     /// Adds a job as ``insertPlain`` does, has a worker told with the commit, and gives a second column of no meaning.
     let insertPlainAndNotify: Statement
 
-    /// The tables of the schema that nearly everybody uses, spelled out once.
-    private static let standard = JobTables(named: "accountctl")
+    /// The tables that the migrations make, spelled out once.
+    static let standard = JobTables(in: "accountctl")
 
-    init(schema name: String) {
-        self = name == "accountctl" ? Self.standard : JobTables(named: name)
-    }
-
-    private init(named name: String) {
+    private init(in name: String) {
         func table(_ table: String) -> Statement { "\(identifier: name).\(identifier: table)" }
         schemaName = name
         schema = "\(identifier: name)"
