@@ -32,7 +32,7 @@ package struct RetryPolicy: Sendable, Hashable {
     var jitter: Double
 
     /// The wait between attempts once a job without a last attempt has used up its usual ones.
-    var alarmInterval: Duration
+    let alarmInterval = Duration.seconds(86_400)
 
     /// Exponential waits: 1 s, 2 s, 4 s and so on to an hour, 20 attempts by default (about eight hours).
     package static func exponential(
@@ -48,8 +48,7 @@ package struct RetryPolicy: Sendable, Hashable {
             base: base,
             factor: factor,
             cap: cap,
-            jitter: jitter,
-            alarmInterval: .seconds(86_400)
+            jitter: jitter
         )
     }
 
@@ -64,20 +63,11 @@ package struct RetryPolicy: Sendable, Hashable {
     package static func withoutLastAttempt(
         attempts: Int = 20,
         base: Duration = .seconds(1),
-        factor: Double = 2,
-        cap: Duration = .seconds(3600),
-        jitter: Double = 0.1,
-        alarmInterval: Duration = .seconds(86_400)
+        jitter: Double = 0.1
     ) -> RetryPolicy {
-        RetryPolicy(
-            attempts: attempts,
-            hasLastAttempt: false,
-            base: base,
-            factor: factor,
-            cap: cap,
-            jitter: jitter,
-            alarmInterval: alarmInterval
-        )
+        var policy = exponential(attempts: attempts, base: base, jitter: jitter)
+        policy.hasLastAttempt = false
+        return policy
     }
 
     /// One attempt, and no other.
@@ -117,11 +107,6 @@ package struct RetryPolicy: Sendable, Hashable {
         try JobField.checkRange(factor, 1...100, field: "retry.factor")
         try JobField.checkRange(cap, base...(.seconds(30 * 86_400)), field: "retry.cap")
         try JobField.checkRange(jitter, 0...1, field: "retry.jitter")
-        try JobField.checkRange(
-            alarmInterval,
-            .seconds(1)...(.seconds(30 * 86_400)),
-            field: "retry.alarmInterval"
-        )
     }
 }
 
