@@ -60,7 +60,6 @@ extension HTTPCall {
         case get = "GET"
         case head = "HEAD"
         case post = "POST"
-        case put = "PUT"
         case patch = "PATCH"
         case delete = "DELETE"
     }

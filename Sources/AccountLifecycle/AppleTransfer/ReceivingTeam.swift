@@ -32,7 +32,7 @@ struct ReceivingTeam: TransferSide {
                 from accountctl.apple_transfers
                 where client_id = \(transfer.clientID)
                   and target_team = \(transfer.targetTeam)
-                  and \(TransferPage.follows(position, "user_id"))
+                  and \(TransferPage.follows(position))
                 order by user_id
                 limit \(rows)
                 """,

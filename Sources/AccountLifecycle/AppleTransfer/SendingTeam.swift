@@ -41,7 +41,7 @@ struct SendingTeam: TransferSide {
                 from (
                     select user_id, provider, provider_id
                     from auth.identities
-                    where \(TransferPage.follows(position, "user_id"))
+                    where \(TransferPage.follows(position))
                     order by user_id
                     fetch first (\(rows)) rows with ties
                 ) as i

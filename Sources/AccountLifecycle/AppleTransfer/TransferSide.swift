@@ -40,8 +40,8 @@ struct TransferPage: Sendable {
         last = rows.last?.0
     }
 
-    /// Where a page begins, by the column of the account's id.
-    static func follows(_ position: UUID?, _ column: Statement) -> Statement {
-        if let position { "\(column) > \(position)" } else { "true" }
+    /// Where a page begins.
+    static func follows(_ position: UUID?) -> Statement {
+        if let position { "user_id > \(position)" } else { "true" }
     }
 }

@@ -127,7 +127,7 @@ extension Connection {
         while let result = try nextResult(handle) {
             switch result.status {
             case .fatalError: failed = failed ?? result
-            case .copyIn: try endCopyIn(handle, failing: "this call does not copy")
+            case .copyIn: try endCopyIn(handle)
             case .copyOut, .copyBoth: try discardCopyOut(handle)
             case .commandOK, .tuplesOK, .singleTuple, .emptyQuery, .other: break
             }
@@ -138,9 +138,9 @@ extension Connection {
     }
 
     /// Ends COPY IN without data, waiting for room to say so.
-    func endCopyIn(_ handle: ConnectionHandle, failing reason: String) throws {
+    func endCopyIn(_ handle: ConnectionHandle) throws {
         while true {
-            switch handle.endCopy(failing: reason) {
+            switch handle.endCopy(failing: "this call does not copy") {
             case true?: return try flush(handle)
             case false?:
                 try wait(handle, [.read, .write])

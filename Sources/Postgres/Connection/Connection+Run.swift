@@ -99,7 +99,7 @@ extension Connection {
         case .fatalError:
             _ = try drain(handle)
             throw error(result, handle, statement: statement)
-        case .copyIn: try endCopyIn(handle, failing: "this call does not copy")
+        case .copyIn: try endCopyIn(handle)
         case .copyOut, .copyBoth: try discardCopyOut(handle)
         case .singleTuple, .other: break
         }

@@ -62,7 +62,7 @@ extension Connection {
                     _ = try drain(handle)
                     throw error(result, handle, statement: statement.text)
                 case .copyIn:
-                    try endCopyIn(handle, failing: "this call does not copy")
+                    try endCopyIn(handle)
                     _ = try drain(handle)
                     throw unexpectedCopy(statement.text)
                 case .copyOut, .copyBoth:

@@ -83,13 +83,9 @@ package final class Pool: Sendable {
     /// - Throws: As ``withConnection(_:)`` and ``Connection/transaction(isolation:readOnly:_:)``.
     @discardableResult
     package func withTransaction<Result: Sendable>(
-        isolation: IsolationLevel = .readCommitted,
-        readOnly: Bool = false,
         _ body: @Sendable (isolated Connection) async throws -> Result
     ) async throws -> Result {
-        try await withConnection { connection in
-            try await connection.transaction(isolation: isolation, readOnly: readOnly, body)
-        }
+        try await withConnection { connection in try await connection.transaction(body) }
     }
 
     /// How many connections there are at most.
