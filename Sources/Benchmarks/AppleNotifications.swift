@@ -31,7 +31,7 @@ extension Benchmark {
 }
 
 /// Apple's notifications at a fixed rate, however long the answers take: the time of each counts from when it was due.
-private struct NotificationLoad: Sendable {
+struct NotificationLoad: Sendable {
     private static let database = "notifications"
     private static let perSecond = 500
     private static let accounts = 500
@@ -212,35 +212,4 @@ private struct NotificationLoad: Sendable {
         from people;
         insert into auth.sessions (id, user_id) select gen_random_uuid(), id from auth.users;
         """
-}
-
-/// The answers of a load whose process does not live to the end.
-private actor AnswerBook {
-    private(set) var answers: [NotificationLoad.Answer] = []
-    private var promises = 0
-    private var isClosed = false
-    private var waiting: (promises: Int, continuation: CheckedContinuation<Void, Never>)?
-
-    func keep(_ answer: NotificationLoad.Answer) {
-        answers.append(answer)
-        if answer.milliseconds != nil { promises += 1 }
-        if let waiting, promises >= waiting.promises { wake() }
-    }
-
-    /// No more will come.
-    func close() {
-        isClosed = true
-        wake()
-    }
-
-    /// Returns once so many were answered with 200, or no more will be.
-    func holds(promises wanted: Int) async {
-        guard promises < wanted, !isClosed else { return }
-        await withCheckedContinuation { waiting = (wanted, $0) }
-    }
-
-    private func wake() {
-        waiting?.continuation.resume()
-        waiting = nil
-    }
 }

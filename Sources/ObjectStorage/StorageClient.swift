@@ -1,12 +1,5 @@
 package import HTTPCalls
-import Sealing
 import Waiting
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Supabase Storage's REST API, as far as erasing an account needs it.
 ///
@@ -17,9 +10,9 @@ package struct StorageClient: Sendable {
     /// half done.
     package static let largestBatch = 500
 
-    private let address: ServiceAddress
-    private let key: StorageKey
-    private let caller: HTTPCaller
+    let address: ServiceAddress
+    let key: StorageKey
+    let caller: HTTPCaller
     private let line: Permits
     /// When one call has ended, repeats included.
     package let deadline: Duration
@@ -115,144 +108,5 @@ package struct StorageClient: Sendable {
     /// - Throws: `CancellationError`.
     package func buckets() async throws(CancellationError) -> StorageOutcome<[StorageBucket]> {
         try await send("storage.buckets", .get, "/bucket").outcome { Self.decode([StorageBucket].self, $0) }
-    }
-}
-
-// MARK: - Listings
-
-extension StorageClient {
-    private func recursiveListing(
-        _ bucket: String,
-        prefix: String,
-        mark: String?,
-        limit: Int
-    ) async throws(CancellationError) -> StorageAnswer {
-        struct Request: Encodable {
-            let prefix: String
-            let limit: Int
-            let cursor: String?
-        }
-        return try await send(
-            "storage.list",
-            .post,
-            "/object/list-v2/\(PercentEncoding.component(bucket))",
-            json: Request(prefix: prefix, limit: limit, cursor: mark),
-            limit: 1 << 22
-        )
-    }
-
-    private static func listing(_ answer: StorageAnswer) -> StorageOutcome<StorageListing> {
-        struct Page: Decodable {
-            struct Object: Decodable {
-                let key: String?
-                let name: String
-            }
-            let hasNext: Bool
-            let nextCursor: String?
-            let objects: [Object]
-        }
-        return answer.outcome { body in
-            guard let page = decode(Page.self, body) else { return nil }
-            // A page that promises more and does not say where would be read for ever.
-            guard !page.hasNext || page.nextCursor?.isEmpty == false else { return nil }
-            return StorageListing(
-                keys: page.objects.map { $0.key ?? $0.name },
-                next: page.hasNext ? page.nextCursor.map { .init(place: .mark($0)) } : nil
-            )
-        }
-    }
-
-    private func listOneLevel(
-        bucket: String,
-        folders: [String],
-        offset: Int,
-        limit: Int
-    ) async throws(CancellationError) -> StorageOutcome<StorageListing> {
-        struct Request: Encodable {
-            struct Order: Encodable {
-                let column = "name"
-                let order = "asc"
-            }
-            let prefix: String
-            let limit: Int
-            let offset: Int
-            let sortBy = Order()
-        }
-        struct Entry: Decodable {
-            let name: String
-            let id: String?
-        }
-        guard let folder = folders.first else { return .done(StorageListing(keys: [], next: nil)) }
-        let answer = try await send(
-            "storage.list-v1",
-            .post,
-            "/object/list/\(PercentEncoding.component(bucket))",
-            json: Request(prefix: folder, limit: limit, offset: offset),
-            limit: 1 << 22
-        )
-        return answer.outcome { body in
-            guard let entries = Self.decode([Entry].self, body) else { return nil }
-            // Names are relative to the folder, and an entry without an id is a folder.
-            let found = entries.filter { $0.id == nil }.map { folder + $0.name + "/" }
-            let isLastPage = entries.count < limit
-            let remaining = (isLastPage ? Array(folders.dropFirst()) : folders) + found
-            let next = StorageListing.Cursor(place: .folders(remaining, offset: isLastPage ? 0 : offset + limit))
-            return StorageListing(
-                keys: entries.filter { $0.id != nil }.map { folder + $0.name },
-                next: remaining.isEmpty ? nil : next
-            )
-        }
-    }
-}
-
-// MARK: - Sending
-
-extension StorageClient {
-    func send(
-        _ label: String,
-        _ method: HTTPCall.Method,
-        _ path: String,
-        json: (any Encodable & Sendable)? = nil,
-        limit: Int = 1 << 20
-    ) async throws(CancellationError) -> StorageAnswer {
-        StorageAnswer(try await perform(label, method, path, json: json, limit: limit))
-    }
-
-    func perform(
-        _ label: String,
-        _ method: HTTPCall.Method,
-        _ path: String,
-        json: (any Encodable & Sendable)? = nil,
-        extraHeaders: [HTTPCall.Header] = [],
-        limit: Int
-    ) async throws(CancellationError) -> HTTPOutcome {
-        var headers = key.headers + [.init("Accept", "application/json")] + extraHeaders
-        var body: Secret<[UInt8]>?
-        if let json {
-            headers.append(.init("Content-Type", "application/json"))
-            guard let data = try? JSONEncoder().encode(json) else {
-                preconditionFailure("strings and numbers can be encoded")
-            }
-            // Keys of objects often hold a user's id.
-            body = Secret(Array(data))
-        }
-        return try await caller.perform(
-            HTTPCall(
-                label: label,
-                method: method,
-                address: address,
-                path: path,
-                headers: headers,
-                body: body,
-                deadline: deadline,
-                attemptTimeout: min(.seconds(30), deadline),
-                repetition: method == .delete ? .onlyIfNothingWasSent : .always,
-                maximumReplyBytes: limit
-            )
-        )
-    }
-
-    private static func decode<Value: Decodable>(_ type: Value.Type, _ body: [UInt8]) -> Value? {
-        try? JSONDecoder().decode(type, from: Data(body))
     }
 }

@@ -1,0 +1,31 @@
+extension KeyRing {
+    /// What a canary says about a key.
+    package enum CanaryCheck: Sendable, Hashable {
+        /// The ring's key of this name is the one that made the canary.
+        case same
+        /// The ring has a key of this name, and it is another one.
+        case different(KeyID)
+        /// The ring has no key of this name.
+        case missing(KeyID)
+        /// Not a canary.
+        case malformed
+    }
+
+    private static let canaryContext = SealingContext(purpose: "key-canary", ids: [])
+    private static let canaryText = "this key is the one that sealed the rest"
+
+    /// A known text sealed with a key, to be stored when the key is first used; nil when the ring has no such key.
+    package func canary(of id: KeyID) -> SealedText? {
+        key(named: id).map { Self.seal(Secret(Array(Self.canaryText.utf8)), for: Self.canaryContext, with: $0) }
+    }
+
+    /// Finds out whether a key that is in the ring today is the one that made a stored canary.
+    package func check(canary stored: String) -> CanaryCheck {
+        guard let sealed = SealedText(stored) else { return .malformed }
+        guard contains(sealed.keyID) else { return .missing(sealed.keyID) }
+        guard let text = try? openText(stored, for: Self.canaryContext), text.reveal() == Self.canaryText else {
+            return .different(sealed.keyID)
+        }
+        return .same
+    }
+}
