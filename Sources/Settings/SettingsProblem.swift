@@ -50,7 +50,7 @@ package struct SettingsError: Error, Sendable, Hashable, CustomStringConvertible
     }
 
     package var description: String {
-        let count = problems.count == 1 ? "1 problem" : "\(problems.count) problems"
-        return "the settings have \(count):\n" + problems.map { "  \($0)" }.joined(separator: "\n")
+        "the settings have \(Wording.count(problems.count, "problem")):\n"
+            + problems.map { "  \($0)" }.joined(separator: "\n")
     }
 }

@@ -80,7 +80,6 @@ struct IDList {
     /// Says how many lines repeated an id.
     func tellRepeated(in context: CommandContext) {
         guard repeated > 0 else { return }
-        let verb = repeated == 1 ? "repeats" : "repeat"
-        context.messages.note("\(Wording.count(repeated, "line")) \(verb) an id, which counts once")
+        context.messages.note("\(Wording.count(repeated, "line repeats", "lines repeat")) an id, which counts once")
     }
 }

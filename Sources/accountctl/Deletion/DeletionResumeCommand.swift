@@ -99,10 +99,12 @@ struct DeletionResumeCommand: AccountctlCommand {
     private func tell(_ brakes: StandingBrakes, paused: Int, in context: CommandContext) {
         for brake in brakes.words(of: nil) { context.messages.warning(brake) }
         if paused > 0 {
-            let verb = paused == 1 ? "is paused by itself and stays" : "are paused one by one and stay"
-            context.messages.note(
-                "\(Wording.count(paused, "request")) \(verb) so; see: accountctl deletion list --paused"
+            let stay = Wording.count(
+                paused,
+                "request is paused by itself and stays",
+                "requests are paused one by one and stay"
             )
+            context.messages.note("\(stay) so; see: accountctl deletion list --paused")
         }
     }
 }

@@ -13,7 +13,7 @@ extension DatabaseDoctor {
             DoctorFinding(
                 .error,
                 "apple.unconfigured",
-                "\(Wording.count(held.credentials, "credential")) \(held.credentials == 1 ? "is" : "are") held of "
+                "\(Wording.count(held.credentials, "credential is", "credentials are")) held of "
                     + "\(held.clientID), which is not configured here",
                 why:
                     "Apple cannot be asked about them, and deletions of their accounts wait as long as apple.give_up says "

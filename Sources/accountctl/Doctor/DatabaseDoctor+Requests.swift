@@ -63,7 +63,7 @@ extension DatabaseDoctor {
         return DoctorFinding(
             .warning,
             "deletion.waiting_for_apple",
-            "\(Wording.count(requests.count, "request")) \(requests.count == 1 ? "waits" : "wait") for Apple, the first for "
+            "\(Wording.count(requests.count, "request waits", "requests wait")) for Apple, the first for "
                 + Wording.length(waited),
             why: "Nothing of these accounts is erased meanwhile. After apple.give_up they go on without Apple.",
             todo: "accountctl apple test says whether Apple takes the keys. " + todo(requests.state)
@@ -116,7 +116,7 @@ extension DatabaseDoctor {
                 DoctorFinding(
                     .warning,
                     "deletion.paused",
-                    "\(Wording.count(paused, "request")) \(paused == 1 ? "is" : "are") paused, the first for "
+                    "\(Wording.count(paused, "request is", "requests are")) paused, the first for "
                         + Wording.length(longest),
                     why: "They do not go on by themselves, and their legal deadlines do not wait.",
                     todo: "accountctl deletion list --paused shows them; go on with: accountctl deletion resume REQUEST"
@@ -128,7 +128,7 @@ extension DatabaseDoctor {
                 DoctorFinding(
                     .warning,
                     "deletion.ceiling",
-                    "\(Wording.count(waiting, "request")) \(waiting == 1 ? "waits" : "wait") for the hourly ceiling",
+                    "\(Wording.count(waiting, "request waits", "requests wait")) for the hourly ceiling",
                     why: "No more accounts are locked out in an hour: many more requests than usual may be a mistake.",
                     todo:
                         "Those of a list that was meant go on by themselves; deletion.hourly_ceiling lets more through, "
