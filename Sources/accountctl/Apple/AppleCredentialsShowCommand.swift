@@ -27,11 +27,8 @@ struct AppleCredentialsShowCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let found = try await context.withConnection { [id] connection in
+        try await context.showOne("credential \(id)", AppleCredentialsCommand.fields) { [id] connection in
             try CredentialBooks.credential(id, on: connection)
         }
-        guard let found else { throw CommandError(.notFound, "there is no credential \(id)") }
-        try context.output.show(Sheet([.init(.facts(Sheet.facts(of: AppleCredentialsCommand.fields, row: found)))]))
-        return .ok
     }
 }

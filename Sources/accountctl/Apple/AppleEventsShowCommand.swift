@@ -27,11 +27,8 @@ struct AppleEventsShowCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let found = try await context.withConnection { [id] connection in
+        try await context.showOne("event \(id)", AppleEventsCommand.fields) { [id] connection in
             try CredentialBooks.event(id, on: connection)
         }
-        guard let found else { throw CommandError(.notFound, "there is no event \(id)") }
-        try context.output.show(Sheet([.init(.facts(Sheet.facts(of: AppleEventsCommand.fields, row: found)))]))
-        return .ok
     }
 }

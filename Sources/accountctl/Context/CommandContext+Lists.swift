@@ -1,4 +1,5 @@
 import ArgumentParser
+import Postgres
 import Terminal
 
 extension CommandContext {
@@ -22,6 +23,25 @@ extension CommandContext {
     ) throws {
         try (output ?? self.output).list(rows.prefix(limit), fields, whenEmpty: note)
         if rows.count > limit { tellMore(than: limit, of: limits) }
+    }
+
+    /// Shows one row of a list, as all the fields of the list tell of it.
+    ///
+    /// - Parameters:
+    ///   - what: what is called so where it is not there.
+    ///   - fields: the columns.
+    ///   - read: finds it.
+    /// - Returns: That all is well.
+    /// - Throws: ``CommandError`` where there is none; as `read` and `Output.show`.
+    func showOne<Row: Sendable>(
+        _ what: String,
+        _ fields: [Field<Row>],
+        _ read: @Sendable (isolated Connection) throws -> Row?
+    ) async throws -> ExitStatus {
+        let found = try await withConnection { connection in try read(connection) }
+        guard let found else { throw CommandError(.notFound, "there is no \(what)") }
+        try output.show(Sheet([.init(.facts(Sheet.facts(of: fields, row: found)))]))
+        return .ok
     }
 
     /// Says that there is more than `--limit` lets through, and what helps.
