@@ -6,6 +6,11 @@ package struct Sheet: Sendable {
         self.sections = sections
     }
 
+    /// One thing's facts, and nothing else.
+    package init(facts: [Fact]) {
+        self.init([Section(.facts(facts))])
+    }
+
     /// A part of a sheet.
     package struct Section: Sendable {
         /// The member of the JSON object that holds this section; nil merges its facts into the object itself.

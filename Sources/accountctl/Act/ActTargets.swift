@@ -153,7 +153,7 @@ struct BrakeTarget: ParsableArguments {
 
     /// What came of an act on all of them.
     static func sheet(_ outcome: ActOutcome) -> Sheet {
-        Sheet([.init(.facts([.init(RequestTarget.idField.name, RequestTarget.idField.label, .null), outcome.fact]))])
+        Sheet(facts: [.init(RequestTarget.idField.name, RequestTarget.idField.label, .null), outcome.fact])
     }
 
     /// The one request; nil for all.

@@ -55,7 +55,7 @@ extension CommandContext {
         func show(_ told: ActOutcome) throws {
             let name = Sheet.Fact(Target.idField.name, Target.idField.label, .text(text))
             let more = output.format.isForPrograms ? act.facts?(id, result.outcome) ?? [] : []
-            try output.show(Sheet([.init(.facts([name, told.fact] + more))]))
+            try output.show(Sheet(facts: [name, told.fact] + more))
         }
         do {
             let told = try target.tell(result.outcome, of: id, words, in: self)

@@ -8,29 +8,21 @@ enum TransferSheet {
 
     /// A step that asks Apple; nil for a run that is only rehearsed.
     static func asking(_ due: Int, _ run: TeamTransfer.Run?) -> Sheet {
-        Sheet([
-            .init(
-                .facts([
-                    .init("due", "To ask about", .integer(due)),
-                    .init("done", "Done", .integer(run?.done)),
-                    .init("refused", "Cannot be moved", .integer(run?.refused)),
-                    .init("doubted", "Refused, and not recorded", .integer(run?.doubted)),
-                    .init("stopped_by", "Stopped by", .text(run?.stoppedBy)),
-                ])
-            )
+        Sheet(facts: [
+            .init("due", "To ask about", .integer(due)),
+            .init("done", "Done", .integer(run?.done)),
+            .init("refused", "Cannot be moved", .integer(run?.refused)),
+            .init("doubted", "Refused, and not recorded", .integer(run?.doubted)),
+            .init("stopped_by", "Stopped by", .text(run?.stoppedBy)),
         ])
     }
 
     /// New identities, foreseen and given; nil for a run that is only rehearsed.
     static func applying(_ foreseen: TeamTransfer.Run, _ run: TeamTransfer.Run?) -> Sheet {
-        Sheet([
-            .init(
-                .facts([
-                    .init("movable", "Can be moved", .integer(foreseen.done)),
-                    .init("conflicts", "Conflicts", .integer((run ?? foreseen).conflicts)),
-                    .init("moved", "Moved", .integer(run?.done)),
-                ])
-            )
+        Sheet(facts: [
+            .init("movable", "Can be moved", .integer(foreseen.done)),
+            .init("conflicts", "Conflicts", .integer((run ?? foreseen).conflicts)),
+            .init("moved", "Moved", .integer(run?.done)),
         ])
     }
 }

@@ -74,23 +74,19 @@ struct AuditShowCommand: AccountctlCommand {
     }
 
     private func sheet(_ entry: OperatorLog.Entry, isAbout: Bool?) -> Sheet {
-        Sheet([
-            .init(
-                .facts([
-                    .init("id", "Number", .integer(entry.id)),
-                    .init("logged_at", "When", .date(entry.loggedAt)),
-                    .init("operator", "Who", .text(entry.operatorName)),
-                    .init("machine_user", "On the machine as", .text(entry.machineUser)),
-                    .init("database_role", "In the database as", .text(entry.databaseRole)),
-                    .init("action", "What", .text(entry.action)),
-                    .init("subject", "On whom", .text(entry.subject?.hexadecimal)),
-                    .init("subject_key", "By the key", .text(entry.subject?.keyID)),
-                    .init("is_about_user", "Is it them", .bool(isAbout), shown: isAbout.map { $0 ? "yes" : "no" }),
-                    .init("reason", "Why", .text(entry.reason)),
-                    .init("ticket", "Ticket", .text(entry.ticket)),
-                    .init("facts", "Facts", .json(entry.facts)),
-                ])
-            )
+        Sheet(facts: [
+            .init("id", "Number", .integer(entry.id)),
+            .init("logged_at", "When", .date(entry.loggedAt)),
+            .init("operator", "Who", .text(entry.operatorName)),
+            .init("machine_user", "On the machine as", .text(entry.machineUser)),
+            .init("database_role", "In the database as", .text(entry.databaseRole)),
+            .init("action", "What", .text(entry.action)),
+            .init("subject", "On whom", .text(entry.subject?.hexadecimal)),
+            .init("subject_key", "By the key", .text(entry.subject?.keyID)),
+            .init("is_about_user", "Is it them", .bool(isAbout), shown: isAbout.map { $0 ? "yes" : "no" }),
+            .init("reason", "Why", .text(entry.reason)),
+            .init("ticket", "Ticket", .text(entry.ticket)),
+            .init("facts", "Facts", .json(entry.facts)),
         ])
     }
 }

@@ -40,7 +40,7 @@ extension CommandContext {
     ) async throws -> ExitStatus {
         let found = try await withConnection { connection in try read(connection) }
         guard let found else { throw CommandError(.notFound, "there is no \(what)") }
-        try output.show(Sheet([.init(.facts(Sheet.facts(of: fields, row: found)))]))
+        try output.show(Sheet(facts: Sheet.facts(of: fields, row: found)))
         return .ok
     }
 

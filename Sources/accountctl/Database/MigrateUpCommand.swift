@@ -66,7 +66,7 @@ struct MigrateUpCommand: AccountctlCommand {
             )
         } else {
             let plan = MigratePlanCommand.outputFields.map { Sheet.Fact($0, $0, .null) }
-            try context.output.show(Sheet([.init(.facts(Self.facts(report) + plan))]))
+            try context.output.show(Sheet(facts: Self.facts(report) + plan))
         }
         return .ok
     }

@@ -123,13 +123,9 @@ struct DeletionAcceptCommand: AccountctlCommand {
 
     private func show(_ outcome: ActOutcome, _ requests: Int?, in context: CommandContext) throws {
         try context.output.show(
-            Sheet([
-                .init(
-                    .facts([
-                        .init("column", "Column", .text(column)), outcome.fact,
-                        .init("requests", "Looked at again", .integer(requests)),
-                    ])
-                )
+            Sheet(facts: [
+                .init("column", "Column", .text(column)), outcome.fact,
+                .init("requests", "Looked at again", .integer(requests)),
             ])
         )
     }

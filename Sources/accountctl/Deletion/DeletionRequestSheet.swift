@@ -37,6 +37,6 @@ enum DeletionRequestSheet {
 
     /// The sheet; a fact that is not given does not apply.
     static func of(_ values: [Fact: OutputValue]) -> Sheet {
-        Sheet([.init(.facts(Fact.allCases.map { .init($0.rawValue, $0.label, values[$0] ?? .null) }))])
+        Sheet(facts: Fact.allCases.map { .init($0.rawValue, $0.label, values[$0] ?? .null) })
     }
 }

@@ -5,12 +5,8 @@ enum QueueSheet {
     static let fields = ["queue", "kind", ActOutcome.field]
 
     static func of(queue: String? = nil, kind: String? = nil, _ outcome: ActOutcome) -> Sheet {
-        Sheet([
-            .init(
-                .facts([
-                    .init("queue", "Queue", .text(queue)), .init("kind", "Kind", .text(kind)), outcome.fact,
-                ])
-            )
+        Sheet(facts: [
+            .init("queue", "Queue", .text(queue)), .init("kind", "Kind", .text(kind)), outcome.fact,
         ])
     }
 }

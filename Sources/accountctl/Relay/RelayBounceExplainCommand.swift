@@ -61,7 +61,7 @@ struct RelayBounceExplainCommand: AccountctlCommand {
     }
 
     private static func sheet(_ row: Row) -> Sheet {
-        Sheet([.init(.facts(Sheet.facts(of: fields, row: row)))])
+        Sheet(facts: Sheet.facts(of: fields, row: row))
     }
 }
 

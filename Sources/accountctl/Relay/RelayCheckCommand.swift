@@ -57,7 +57,7 @@ struct RelayCheckCommand: AccountctlCommand {
         } else if subject != nil, let report = reports.first {
             let members = report.object(explaining: explain)
             let facts = Self.outputFields.map { Sheet.Fact($0, $0, members[$0] ?? .null) }
-            try context.output.show(Sheet([.init(.facts(facts))]))
+            try context.output.show(Sheet(facts: facts))
         } else {
             let fields = Self.outputFields.map { name in
                 Field<[String: OutputValue]>(name, nil) { $0[name] ?? .null }

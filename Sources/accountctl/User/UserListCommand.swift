@@ -126,7 +126,7 @@ struct UserListCommand: AccountctlCommand {
         if count {
             let number = try await context.withConnection { connection in try listing.count(on: connection) }
             try context.output.format.isForPrograms
-                ? context.output.show(Sheet([.init(.facts([.init(Self.countField, "Accounts", .integer(number))]))]))
+                ? context.output.show(Sheet(facts: [.init(Self.countField, "Accounts", .integer(number))]))
                 : context.output.document(String(number))
             return .ok
         }
