@@ -67,9 +67,7 @@ import Testing
             let person = try await stage.signUp()
             try await stage.add(grant, of: person, clientID: Stage.clientID)
             let request = try await requestInAnOutage(person, on: stage)
-            let once = Counter(1)
-            let pause = try await stage.drive(request) { point in
-                guard point == .before(.deleteRows), once.take() else { return }
+            let pause = try await stage.drive(request, once: .before(.deleteRows)) {
                 #expect(try await told(request, on: stage) == "pending")
                 try await end(as: .taken, on: stage)
                 #expect(try await told(request, on: stage) == "revoked")
@@ -105,9 +103,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let request = try await requestInAnOutage(person, on: stage)
-            let once = Counter(1)
-            let pause = try await stage.drive(request) { point in
-                guard point == .before(.deleteRows), once.take() else { return }
+            let pause = try await stage.drive(request, once: .before(.deleteRows)) {
                 try await stage.add(grant, of: person, clientID: Stage.clientID)
             }
             #expect(pause == .ended(.verified))

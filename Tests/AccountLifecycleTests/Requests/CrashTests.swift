@@ -109,9 +109,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
-            let late = Counter(1)
-            let pause = try await stage.drive(request) { point in
-                guard point == .before(.settle), late.take() else { return }
+            let pause = try await stage.drive(request, once: .before(.settle)) {
                 // With the operator's key, as a function of the app that runs late.
                 _ = try await stage.upload("\(person.text)/late.jpeg", by: nil)
             }

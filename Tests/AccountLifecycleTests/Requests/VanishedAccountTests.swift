@@ -22,16 +22,16 @@ import Testing
         }
     }
 
-    @Test func aUserDeletedAfterTheLockOutTookWhatItHeldAlong() async throws {
+    @Test(arguments: [(.lockOut, "grant_unknown"), (.revokeApple, "revoked")] as [(DeletionStep, String)])
+    func aUserDeletedMeanwhileTookAlongWhatWasNotRevokedYet(_ step: DeletionStep, _ outcome: String) async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
-            let end = try await stage.drive(request) { point in
-                guard point == .after(.lockOut) else { return }
+            let end = try await stage.drive(request, once: .after(step)) {
                 try await stage.sql("delete from auth.users where id = \(person.id)")
             }
             #expect(end == .ended(.verified))
-            #expect(try await stage.outcome(.revokeApple, request) == "grant_unknown")
+            #expect(try await stage.outcome(.revokeApple, request) == outcome)
         }
     }
 
@@ -59,19 +59,6 @@ import Testing
         }
     }
 
-    @Test func aUserDeletedAfterRevokingTookNothingAlong() async throws {
-        try await Stage.with { stage in
-            let person = try await stage.fullAccount()
-            let request = try await stage.request(person)
-            let end = try await stage.drive(request) { point in
-                guard point == .after(.revokeApple) else { return }
-                try await stage.sql("delete from auth.users where id = \(person.id)")
-            }
-            #expect(end == .ended(.verified))
-            #expect(try await stage.outcome(.revokeApple, request) == "revoked")
-        }
-    }
-
     @Test func anAccountMadeAfterTheRequestIsNotTheOneMeant() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -89,10 +76,8 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
-            let again = Counter(1)
             let returned = Returned()
-            let pause = try await stage.drive(request) { point in
-                guard point == .after(.deleteRows), again.take() else { return }
+            let pause = try await stage.drive(request, once: .after(.deleteRows)) {
                 // The same address and the same Apple sub, under another id.
                 returned.person = try await stage.signUp("anna", email: person.email, sub: person.sub)
             }
