@@ -8,11 +8,7 @@ import Testing
 extension MigrationEngineTests {
     @Test("The product's own migrations run as the limited role, and again is nothing to do")
     func embedded() async throws {
-        try await TestDatabase.with(.platform) { database in
-            try await database.cluster.psql(
-                database: database.name,
-                files: [Repository.path("sql/platform/allow-storage-policies.sql")]
-            )
+        try await TestDatabase.withPlatform { database in
             let set = try MigrationSet.embedded()
             #expect(try await Self.up(set, database).applied.count == set.migrations.count)
             #expect(try await Self.up(set, database).applied.isEmpty)
@@ -26,11 +22,7 @@ extension MigrationEngineTests {
     /// As many projects have it for Realtime: nobody deletes from a published table whose rows have no identity.
     @Test("They run where every table is published, and the history lives there")
     func everythingPublished() async throws {
-        try await TestDatabase.with(.platform) { database in
-            try await database.cluster.psql(
-                database: database.name,
-                files: [Repository.path("sql/platform/allow-storage-policies.sql")]
-            )
+        try await TestDatabase.withPlatform { database in
             _ = try await database.psql("create publication everything for all tables")
             try await Self.up(try MigrationSet.embedded(), database)
             try await database.withConnection { connection in
@@ -60,11 +52,7 @@ extension MigrationEngineTests {
     /// Nobody waits for the key that an operator gave up before it was wiped with what it sealed.
     @Test("Identifiers that were given up with their key are wiped, and those of others are not")
     func givenUp() async throws {
-        try await TestDatabase.with(.platform) { database in
-            try await database.cluster.psql(
-                database: database.name,
-                files: [Repository.path("sql/platform/allow-storage-policies.sql")]
-            )
+        try await TestDatabase.withPlatform { database in
             let all = try MigrationSet.embedded()
             let before = try MigrationSet(all.migrations.filter { $0.fileName < "0077" })
             try await Self.up(before, database)

@@ -1,0 +1,12 @@
+extension TestDatabase {
+    /// Gives `body` a platform whose storage lets `postgres` create policies, as the hosted one does.
+    package static func withPlatform(_ body: @Sendable (TestDatabase) async throws -> Void) async throws {
+        try await TestDatabase.with(.platform) { database in
+            try await database.cluster.psql(
+                database: database.name,
+                files: [Repository.path("sql/platform/allow-storage-policies.sql")]
+            )
+            try await body(database)
+        }
+    }
+}
