@@ -4,15 +4,20 @@ import Testing
 
 @Suite("The SPF path of a stream")
 struct SPFPathTests {
-    @Test("each published policy gets its verdict and its findings", arguments: PublishedPolicies.cases)
-    func policy(_ test: PublishedPolicies.Case) async throws {
-        let zone = try TestZone(PublishedPolicies.provider + test.zone)
+    /// What is found in a zone beside that of the provider, by which the stream is sent.
+    private func path(beside zone: String) async throws -> (PathVerdict, [Finding]) {
         let stream = try MailStream(
             name: "t",
             fromDomain: DomainName(dotted: "d.test"),
             provider: MailStream.Provider(includes: [DomainName(dotted: "_spf.esp.test")])
         )
-        let (verdict, findings) = await SPFPathCheck(stream, zone.resolver).run(by: .now.advanced(by: .seconds(20)))
+        let zone = try TestZone(PublishedPolicies.provider + zone)
+        return await SPFPathCheck(stream, zone.resolver).run(by: .now.advanced(by: .seconds(20)))
+    }
+
+    @Test("each published policy gets its verdict and its findings", arguments: PublishedPolicies.cases)
+    func policy(_ test: PublishedPolicies.Case) async throws {
+        let (verdict, findings) = try await path(beside: test.zone)
         #expect(verdict == test.verdict, "\(findings)")
         // Remarks on included names repeat what the verdict says and are not listed in the cases.
         let codes = Set(findings.filter { $0.subject == "d.test" }.map(\.code))
@@ -30,13 +35,7 @@ struct SPFPathTests {
 
     @Test("what to publish keeps the policy and puts the provider in front of all")
     func suggestion() async throws {
-        let zone = try TestZone(PublishedPolicies.provider + #"d.test TXT "v=spf1 ip4:203.0.113.9 -all""#)
-        let stream = try MailStream(
-            name: "t",
-            fromDomain: DomainName(dotted: "d.test"),
-            provider: MailStream.Provider(includes: [DomainName(dotted: "_spf.esp.test")])
-        )
-        let (_, findings) = await SPFPathCheck(stream, zone.resolver).run(by: .now.advanced(by: .seconds(20)))
+        let (_, findings) = try await path(beside: #"d.test TXT "v=spf1 ip4:203.0.113.9 -all""#)
         let publish = try #require(findings.first { $0.code == .spfNotAuthorized }?.publish)
         #expect(publish.value == "v=spf1 ip4:203.0.113.9 include:_spf.esp.test -all")
         #expect(publish.name == "d.test" && publish.type == "TXT")
@@ -44,13 +43,7 @@ struct SPFPathTests {
 
     @Test("a first policy has nobody refused who sends for the domain and was not stated")
     func firstPolicy() async throws {
-        let zone = try TestZone(PublishedPolicies.provider + "d.test A 192.0.2.9")
-        let stream = try MailStream(
-            name: "t",
-            fromDomain: DomainName(dotted: "d.test"),
-            provider: MailStream.Provider(includes: [DomainName(dotted: "_spf.esp.test")])
-        )
-        let (_, findings) = await SPFPathCheck(stream, zone.resolver).run(by: .now.advanced(by: .seconds(20)))
+        let (_, findings) = try await path(beside: "d.test A 192.0.2.9")
         let publish = try #require(findings.first { $0.code == .spfMissing }?.publish)
         #expect(publish.value == "v=spf1 include:_spf.esp.test ~all")
     }
@@ -62,13 +55,7 @@ struct SPFPathTests {
     func suggestionTooLong(terms: Int, fits: Bool) async throws {
         let includes = PublishedPolicies.many.split(separator: " ").prefix(terms).joined(separator: " ")
         let own = "\nd.test TXT \"v=spf1 \(includes) -all\""
-        let zone = try TestZone(PublishedPolicies.provider + PublishedPolicies.manyZone + own)
-        let stream = try MailStream(
-            name: "t",
-            fromDomain: DomainName(dotted: "d.test"),
-            provider: MailStream.Provider(includes: [DomainName(dotted: "_spf.esp.test")])
-        )
-        let (verdict, findings) = await SPFPathCheck(stream, zone.resolver).run(by: .now.advanced(by: .seconds(20)))
+        let (verdict, findings) = try await path(beside: PublishedPolicies.manyZone + own)
         #expect(verdict == .broken)
         let found = try #require(findings.first { $0.code == .spfNotAuthorized })
         #expect((found.publish != nil) == fits, "\(found)")
