@@ -133,9 +133,15 @@ extension TransferBooks {
         )
         guard candidates.count <= 1 else { return Conflict.Reason.severalIdentities.rawValue }
         if let (oldSub, oldEmail) = candidates.first {
-            try moveIdentity(of: user, from: oldSub, to: sub, email, on: connection)
-            try moveCredentials(of: user, from: oldSub, to: sub, on: connection)
-            if let email { try moveAddress(of: user, from: oldEmail, to: email, isPrivate, on: connection) }
+            let move = IdentityMove(
+                user: user,
+                oldSub: oldSub,
+                oldEmail: oldEmail,
+                sub: sub,
+                email: email,
+                isPrivate: isPrivate
+            )
+            try move.carryOut(on: connection)
         }
         try connection.execute(
             """
@@ -148,120 +154,5 @@ extension TransferBooks {
             """
         )
         return nil
-    }
-
-    /// Has what is held and known of the old identity be the new one's.
-    private static func moveCredentials(
-        of user: UUID,
-        from oldSub: String,
-        to sub: String,
-        on connection: isolated Connection
-    ) throws {
-        try connection.execute(
-            "update accountctl.apple_credentials set apple_sub = \(sub) where user_id = \(user) and apple_sub = \(oldSub)"
-        )
-        try connection.execute(
-            "delete from accountctl.apple_identity_marks where user_id = \(user) and state = 'transferred'"
-        )
-    }
-
-    /// Puts the new address in the place of the relay address that stops working.
-    private static func moveAddress(
-        of user: UUID,
-        from oldEmail: String?,
-        to email: String,
-        _ isPrivate: Bool?,
-        on connection: isolated Connection
-    ) throws {
-        if let oldEmail {
-            // Only where it is the account's.
-            try connection.execute(
-                """
-                update auth.users
-                set email = \(email),
-                    updated_at = now()
-                where id = \(user)
-                  -- Qualified, since `public.lower(varchar)` would fit better than the server's own.
-                  and pg_catalog.lower(email) = \(oldEmail)
-                """
-            )
-        }
-        try moveRelayAddress(of: user, from: oldEmail, to: email, isPrivate, on: connection)
-    }
-
-    /// Makes the identity the new one; where the auth server has linked the new one to the account already, since the
-    /// person signed in to the new team with the same address, the old one goes: Apple gives nobody its sub any more.
-    ///
-    /// `updated_at` stays: it is when the person last signed in.
-    private static func moveIdentity(
-        of user: UUID,
-        from oldSub: String,
-        to sub: String,
-        _ email: String?,
-        on connection: isolated Connection
-    ) throws {
-        let isLinked = try connection.one(
-            """
-            select exists (
-                select
-                from auth.identities
-                where user_id = \(user) and provider = 'apple' and provider_id = \(sub)
-            )
-            """,
-            as: Bool.self
-        )
-        if isLinked {
-            try connection.execute(
-                """
-                delete from auth.identities
-                where user_id = \(user)
-                  and provider = 'apple'
-                  and provider_id = \(oldSub)
-                """
-            )
-            return
-        }
-        try connection.execute(
-            """
-            update auth.identities
-            set provider_id = \(sub),
-                identity_data = identity_data
-                    || jsonb_build_object('sub', \(sub)::text)
-                    || case
-                        when identity_data ? 'provider_id' then jsonb_build_object('provider_id', \(sub)::text)
-                        else '{}'
-                    end
-                    || case
-                        when \(email)::text is null then '{}'
-                        else jsonb_build_object('email', \(email)::text)
-                    end
-            where user_id = \(user)
-              and provider = 'apple'
-              and provider_id = \(oldSub)
-            """
-        )
-    }
-
-    /// The relay address that an event told of stops working with the old team; nothing is known of the new one's
-    /// forwarding, unless an event told of it already.
-    private static func moveRelayAddress(
-        of user: UUID,
-        from old: String?,
-        to new: String,
-        _ isPrivate: Bool?,
-        on connection: isolated Connection
-    ) throws {
-        try connection.execute(
-            """
-            update accountctl.relay_addresses
-            set address = lower(\(new)),
-                apple_claim = \(isPrivate),
-                forwarding = 'unknown',
-                forwarding_changed_at = null
-            where user_id = \(user)
-              and address = coalesce(\(old), address)
-              and address <> lower(\(new))
-            """
-        )
     }
 }
