@@ -1,7 +1,6 @@
 import AccountLifecycle
 import ArgumentParser
 import HTTPCalls
-import ObjectStorage
 import Postgres
 import Terminal
 
@@ -71,7 +70,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
                         let names = try sweep.names(on: connection)
                         return (
                             try sweep.survey(examples: 20, except: names, on: connection),
-                            try Self.pause(on: connection)
+                            try AvatarSweepRun.pause(on: connection)
                         )
                     }
                     guard confirmation.confirm != nil, !confirmation.dryRun, survey.objects > 0 else {
@@ -86,8 +85,14 @@ struct AvatarsSweepCommand: AccountctlCommand {
                         confirmation
                     )
                     let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
-                    let storage = StorageGateway(try parts.storageClient())
-                    return try await delete(survey, by: sweep, storage, as: actor, pool, context)
+                    let run = AvatarSweepRun(
+                        sweep: sweep,
+                        storage: StorageGateway(try parts.storageClient()),
+                        actor: actor,
+                        reason: acting.reason,
+                        pool: pool
+                    )
+                    return try await delete(survey, by: run, context)
                 } catch let failure as AvatarSweep.Failure {
                     throw Self.told(failure)
                 }
@@ -95,21 +100,15 @@ struct AvatarsSweepCommand: AccountctlCommand {
         }
     }
 
-    /// How old what profiles name may be when it decides about an object of somebody else.
-    private static let longestTrusted = Duration.seconds(600)
-
     private func delete(
         _ survey: AvatarSweep.Survey,
-        by sweep: AvatarSweep,
-        _ storage: StorageGateway,
-        as actor: Operator,
-        _ pool: Pool,
+        by run: AvatarSweepRun,
         _ context: CommandContext
     ) async throws -> ExitStatus {
         let progress = context.progress("Deleting", total: survey.objects)
-        var swept = Swept()
+        var swept = AvatarSweepRun.Swept()
         do {
-            try await delete(&swept, of: survey, by: sweep, storage, as: actor, pool, progress)
+            try await run.delete(survey.objects, &swept, progress)
         } catch {
             progress.finish(swept.done)
             // Files are gone by now, and more of the last part may be than are counted.
@@ -134,72 +133,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
         return .ok
     }
 
-    /// How far a sweep has come.
-    private struct Swept {
-        /// Whether Storage was asked to delete some.
-        var isBegun = false
-        /// Of how many objects it is known what became of them.
-        var done = 0
-        /// How many of them are gone.
-        var deleted = 0
-        /// How many of them Storage left in place.
-        var stayed = 0
-    }
-
-    private func delete(
-        _ swept: inout Swept,
-        of survey: AvatarSweep.Survey,
-        by sweep: AvatarSweep,
-        _ storage: StorageGateway,
-        as actor: Operator,
-        _ pool: Pool,
-        _ progress: ProgressReporter
-    ) async throws {
-        let reason = acting.reason
-        var last: String?
-        // Somebody may have thought about the question for long, and a large sweep takes its time.
-        var (names, readAt) = (try await pool.withConnection { try sweep.names(on: $0) }, ContinuousClock.now)
-        while swept.done < survey.objects {
-            if .now - readAt > Self.longestTrusted {
-                (names, readAt) = (try await pool.withConnection { try sweep.names(on: $0) }, .now)
-            }
-            let limit = min(StorageClient.largestBatch, survey.objects - swept.done)
-            let batch = try await pool.withConnection { [last, names] connection in
-                try Self.refuse(on: connection)
-                return try sweep.next(after: last, limit: limit, except: names, on: connection)
-            }
-            if batch.leftovers.isEmpty { return }
-            swept.isBegun = true
-            let record = { @Sendable (files: [AvatarSweep.Leftover], connection: isolated Connection) in
-                let facts = ["objects": Int64(files.count), "bytes": files.reduce(0) { $0 + $1.bytes }]
-                try actor.log("avatars.sweep", on: nil, reason: reason, facts: facts, connection)
-            }
-            let (asked, stayed) = try await sweep.delete(
-                batch.leftovers,
-                by: storage,
-                pool: pool,
-                check: { try Self.refuse(on: $0) },
-                record: record
-            )
-            swept.deleted += asked - stayed
-            swept.stayed += stayed
-            swept.done += batch.leftovers.count
-            last = batch.cursor
-            progress.update(swept.done)
-        }
-    }
-
-    /// What forbids to delete a file while deletions are paused; nil while they are not.
-    private static func pause(on connection: isolated Connection) throws -> String? {
-        try StandingBrakes.read(on: connection).everything.map { "no file is deleted either: " + $0.words }
-    }
-
-    /// Refuses to delete while deletions are paused, by whoever begins that meanwhile.
-    private static func refuse(on connection: isolated Connection) throws {
-        if let pause = try pause(on: connection) { throw CommandError(.blocked, pause) }
-    }
-
-    private func sheet(_ survey: AvatarSweep.Survey, _ swept: Swept? = nil) -> Sheet {
+    private func sheet(_ survey: AvatarSweep.Survey, _ swept: AvatarSweepRun.Swept? = nil) -> Sheet {
         Sheet([
             .init(
                 .facts([
