@@ -64,10 +64,10 @@ private struct VerifySearch {
 
     private static func target() -> SearchTarget {
         let user = UUID()
-        let name = user.uuidString.lowercased().prefix(13)
+        let name = user.text.prefix(13)
         let identifiers = [
             Identifier(email: "\(name)@example.com"),
-            Identifier(providerID: "001234.\(user.uuidString.lowercased().filter { $0 != "-" }).0123"),
+            Identifier(providerID: "001234.\(user.text.filter { $0 != "-" }).0123"),
         ]
         return SearchTarget(request: UUID(), userID: user, identifiers: identifiers.compactMap(\.self))
     }
@@ -75,7 +75,7 @@ private struct VerifySearch {
     /// Leaves the id in five forms: another uuid column, nested JSON, a path, free text, upper case without dashes.
     private static func plant(_ target: SearchTarget, _ pool: Pool) async throws {
         let user = target.userID
-        let text = user.uuidString.lowercased()
+        let text = user.text
         try await pool.withConnection { connection in
             try connection.execute("update public.big_1 set owner = \(user) where n = 17")
             try connection.execute(

@@ -19,7 +19,7 @@ extension StorageOperations {
     ) async throws -> Reply {
         guard Self.isValid(key) else { throw StorageFailure.invalidKey(key) }
         try await checkLimits(bucket, upload)
-        let version = UUID().uuidString.lowercased()
+        let version = UUID().text
         let metadata = JSON(ObjectMetadata(upload))
         let owner = caller.subject
         // The deprecated column is a uuid: left empty for subjects that are none.
@@ -178,7 +178,7 @@ extension StorageOperations {
                 case key = "Key"
             }
         }
-        return try .json(Body(id: id.uuidString.lowercased(), key: "\(bucket)/\(key)"))
+        return try .json(Body(id: id.text, key: "\(bucket)/\(key)"))
     }
 
     /// The characters that the server takes in a new key.

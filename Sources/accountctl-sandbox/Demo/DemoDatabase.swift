@@ -15,7 +15,7 @@ struct DemoDatabase: Sendable {
         let identity = JSON(
             IdentityData(
                 iss: apple.map { _ in "https://appleid.apple.com" },
-                sub: apple?.sub ?? person.id.uuidString.lowercased(),
+                sub: apple?.sub ?? person.id.text,
                 email: email,
                 emailVerified: true,
                 customClaims: apple.map { _ in ["is_private_email": email.hasSuffix("@privaterelay.appleid.com")] }
@@ -54,7 +54,7 @@ struct DemoDatabase: Sendable {
                 """
                 insert into auth.refresh_tokens (instance_id, token, user_id, revoked, created_at, updated_at, session_id)
                 values (
-                    '00000000-0000-0000-0000-000000000000', \(session.uuidString), \(person.id.uuidString.lowercased()),
+                    '00000000-0000-0000-0000-000000000000', \(session.uuidString), \(person.id.text),
                     false, now(), now(), \(session)
                 )
                 """
@@ -167,7 +167,7 @@ struct DemoDatabase: Sendable {
 
     /// One transaction as PostgREST makes it for a signed-in user.
     private func asSignedIn(_ user: UUID, _ body: @Sendable (isolated Connection) throws -> Void) async throws {
-        let claims = JSON(["sub": user.uuidString.lowercased(), "role": "authenticated", "aud": "authenticated"])
+        let claims = JSON(["sub": user.text, "role": "authenticated", "aud": "authenticated"])
         try await pool.withTransaction { connection in
             try connection.execute(
                 """

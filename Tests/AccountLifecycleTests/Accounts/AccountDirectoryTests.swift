@@ -157,7 +157,7 @@ struct AccountDirectoryTests {
     func erased() async throws {
         try await TestDatabase.with(.migrated) { database in
             let key = try HashKey(.named("h1"))
-            let hash = key.hash(DirectoryPeople.anna.uuidString.lowercased(), purpose: "account")
+            let hash = key.hash(DirectoryPeople.anna.text, purpose: "account")
             try await database.withConnection(asAdministrator: true) { connection in
                 try connection.execute(
                     """

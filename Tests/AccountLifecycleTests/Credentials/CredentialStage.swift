@@ -84,7 +84,7 @@ struct CredentialStage: Sendable {
     struct Person: Sendable {
         let id: UUID
         let sub: String
-        var text: String { id.uuidString.lowercased() }
+        var text: String { id.text }
     }
 
     func signUp(id: UUID = UUID(), credential: Bool = true, clientID: String = Self.clientID) async throws -> Person {

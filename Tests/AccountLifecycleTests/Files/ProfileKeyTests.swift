@@ -130,7 +130,7 @@ import Testing
                 "alter table public.profiles add invited_by uuid references \(unsafeSQL: target) on delete cascade"
             )
             let person = try await stage.fullAccount()
-            let picture = "\(UUID().uuidString.lowercased()).png"
+            let picture = "\(UUID().text).png"
             guard try await stage.upload(picture, by: nil) else { throw Unexpected("upload refused") }
             try await stage.sql("update public.profiles set avatar_url = \(picture) where id = \(person.id)")
             for index in 0..<4 {

@@ -13,7 +13,7 @@ struct Person: Sendable {
     /// Apple's name for the person; nil for one who signs in by e-mail.
     let sub: String?
 
-    var text: String { id.uuidString.lowercased() }
+    var text: String { id.text }
 }
 
 extension Stage {
