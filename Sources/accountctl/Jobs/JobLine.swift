@@ -50,7 +50,6 @@ struct JobLine {
         if length != nil, moment != nil { throw LineProblem("in and at exclude each other") }
         do {
             let wait = try length.map { try DurationArgument.required($0, "in") }
-            if let wait { try JobQueue.check(wait: wait) }
             let job = try NewJob(
                 kind: kind,
                 queue: text(.queue) ?? JobOrder.queue(of: kind),

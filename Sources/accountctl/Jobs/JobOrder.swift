@@ -10,8 +10,10 @@ struct JobOrder: Sendable {
     /// Of a kind that is not ours any version and form of arguments may be known to others.
     ///
     /// - Throws: `JobQueueError` that names `argumentsVersion`, or `arguments`, where no worker of ours could read them:
-    ///   the job would be set aside, and its unique key keep the right one out.
+    ///   the job would be set aside, and its unique key keep the right one out; and `for` where the wait is out of
+    ///   bounds.
     init(_ job: NewJob, wait: Duration?) throws(JobQueueError) {
+        if let wait { try JobQueue.check(wait: wait) }
         if let known = AccountLifecycle.versions[job.kind], job.argumentsVersion > known {
             throw JobQueueError(
                 .invalidField,

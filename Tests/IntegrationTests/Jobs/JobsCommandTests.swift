@@ -137,6 +137,9 @@ struct JobsCommandTests {
                 #expect(result.output.isEmpty, "\(words.joined(separator: " ").prefix(80))")
                 #expect(result.errors.contains(hint), "\(words.joined(separator: " ").prefix(80)): \(result.errors)")
             }
+            // Before anything is asked of the database, which would warn of a kind that is not ours.
+            let tooLong = try await jobs(database, ["enqueue", "k", "--in", "9000d"])
+            #expect(tooLong.errors.hasPrefix("error:"), "\(tooLong.errors)")
             let after = try await database.psql(
                 "select md5(string_agg(j::text, ',' order by id)) from accountctl.jobs j"
             )
