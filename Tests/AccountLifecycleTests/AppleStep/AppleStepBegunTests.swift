@@ -28,10 +28,7 @@ import Testing
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
-            guard case .failed(_, let situation) = try await driver(withoutKeyOf: stage).drive(request) else {
-                Issue.record("went on")
-                return
-            }
+            let situation = try await driver(withoutKeyOf: stage).drive(request).failure
             #expect(situation.code == .sealingKeyMissing)
             #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
             #expect(try await cancel(request, on: stage) == .done)
@@ -49,11 +46,8 @@ import Testing
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
             try await stage.sql("update accountctl.deletion_requests set \(unsafeSQL: hurry)")
             let strange = try driver(withoutKeyOf: stage)
-            for attempt in 1..<Stage.swift.appleAttempts {
-                guard case .failed(_, let situation) = try await strange.drive(request) else {
-                    Issue.record("went on at attempt \(attempt)")
-                    return
-                }
+            for _ in 1..<Stage.swift.appleAttempts {
+                let situation = try await strange.drive(request).failure
                 #expect(situation.code == .sealingKeyMissing)
                 #expect(try await stage.count("select from accountctl.apple_credentials") == 1)
             }
@@ -144,10 +138,7 @@ import Testing
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
             stage.sandbox.faults.set(.appleError("invalid_client"), for: .appleToken)
             stage.apple.pause(Stage.clientID, until: .distantPast, refusal: "invalid_client")
-            guard case .failed(_, let situation) = try await stage.drive(request) else {
-                Issue.record("went on")
-                return
-            }
+            let situation = try await stage.drive(request).failure
             #expect(situation.code == .appleMisconfigured)
             #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
             #expect(try await cancel(request, on: stage) == .done)
@@ -168,10 +159,7 @@ import Testing
             )
             let driver = DeletionDriver(stage.services(apple: none))
             for _ in 1..<Stage.swift.appleAttempts {
-                guard case .failed(_, let situation) = try await driver.drive(request) else {
-                    Issue.record("went on")
-                    return
-                }
+                let situation = try await driver.drive(request).failure
                 #expect(situation.code == .appleMisconfigured)
             }
             if cancels {
