@@ -9,7 +9,8 @@ package struct DeadRowKeeper: Sendable, Hashable {
 
     /// Everything that keeps dead rows, with since when and from which transaction on, as far as either can be told.
     ///
-    /// Between two statements a transaction that has written has no snapshot, and keeps rows from its own number on.
+    /// Between two statements a transaction that has written has no snapshot, and keeps rows from its own number on, as
+    /// every snapshot does that is taken meanwhile: also that of whoever asks, which is left out.
     /// Vacuums do not wait for one another, though each has a snapshot.
     static let all: Statement = """
         select
@@ -21,9 +22,11 @@ package struct DeadRowKeeper: Sendable, Hashable {
                 when a.backend_type is distinct from 'walsender' then format('select pg_terminate_backend(%s)', a.pid)
             end as ending,
             a.xact_start as since,
-            greatest(age(a.backend_xid), age(a.backend_xmin)) as age
+            greatest(age(a.backend_xid), age(a.backend_xmin)) as age,
+            a.backend_xid is not null as has_written
         from pg_stat_activity as a
         where coalesce(a.backend_xid, a.backend_xmin) is not null
+          and a.pid <> pg_backend_pid()
           and coalesce(a.datname, current_database()) = current_database()
           and not exists (
               select
@@ -35,7 +38,8 @@ package struct DeadRowKeeper: Sendable, Hashable {
             concat('the prepared transaction ', gid),
             format('rollback prepared %L', gid),
             prepared,
-            age(transaction)
+            age(transaction),
+            true
         from pg_prepared_xacts
         where database = current_database()
         union all
@@ -43,7 +47,8 @@ package struct DeadRowKeeper: Sendable, Hashable {
             concat('the replication slot ', slot_name),
             format('select pg_drop_replication_slot(%L)', slot_name),
             null,
-            age(xmin)
+            age(xmin),
+            false
         from pg_replication_slots
         where xmin is not null
         """
@@ -58,7 +63,7 @@ extension JobQueue {
             """
             select k.name, k.ending
             from (\(DeadRowKeeper.all)) as k
-            order by k.age desc, k.since
+            order by k.age desc, k.has_written desc, k.since
             limit 1
             """,
             as: (String, String?).self

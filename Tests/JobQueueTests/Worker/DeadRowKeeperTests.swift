@@ -52,7 +52,7 @@ import Testing
                 let keeper = try await harness.pool.withConnection { connection in
                     try harness.queue.oldestKeeper(on: connection)
                 }
-                #expect(keeper?.name.hasPrefix("server process \(pid) ") == false)
+                #expect(keeper?.name.hasPrefix("server process \(pid) ") != true)
             }
         }
     }
