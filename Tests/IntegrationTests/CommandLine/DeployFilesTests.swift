@@ -189,6 +189,22 @@ struct DeployFilesTests {
         #expect(container.contains("--no-install-recommends \(build) \\\n"))
     }
 
+    /// What is killed before it has handed its jobs back counts as crashed.
+    @Test("Whoever stops a worker waits for 25 seconds longer than it may take by its settings")
+    func stop() throws {
+        let manifest = try text("deploy/kubernetes/accountctl.yaml")
+        let unit = try text("deploy/systemd/accountctl-worker.service")
+        let settings = Settings.check(SettingsInputs(file: nil, variables: [:]) { _ in "" }).settings
+        let least = Int(settings.worker.shutdownTimeout / .seconds(1)) + 25
+        for match in [
+            manifest.firstMatch(of: /\n +terminationGracePeriodSeconds: (\d+)\n/)?.1,
+            unit.firstMatch(of: /\nTimeoutStopSec=(\d+)\n/)?.1,
+        ] {
+            let patience = try #require(match.flatMap { Int($0) })
+            #expect(patience >= least)
+        }
+    }
+
     /// Kubernetes tells every pod of the services beside it, by variables that begin with their names: with
     /// `accountctl`, too.
     @Test("No pod is given variables that would be taken for settings")
