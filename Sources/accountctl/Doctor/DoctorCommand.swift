@@ -74,7 +74,7 @@ struct DoctorCommand: AccountctlCommand {
     func run(in context: CommandContext) async throws -> ExitStatus {
         let patience = try expectWorkerWithin.map { try DurationArgument.required($0, "--expect-worker-within") }
         var findings = databaseOnly ? [] : try SettingsDoctor(context: context).findings()
-        let settings = try context.checkedSettings().settings
+        let (settings, problems) = try context.checkedSettings()
         var unreachable: ExitStatus?
         // As where nothing else was chosen.
         var hasProfiles = true
@@ -103,10 +103,12 @@ struct DoctorCommand: AccountctlCommand {
         }
         if !databaseOnly {
             let logger = context.detailLogger(settings)
+            let isAppleSound = !problems.contains { $0.key.hasPrefix("apple.") && !$0.stopsNothing }
             findings += try await HTTPCaller.withCaller(logger: logger) { [hasProfiles] caller in
                 try await ServicesDoctor(
                     parts: WorkerServices(settings: settings, caller: caller, logger: logger),
                     hasProfiles: hasProfiles,
+                    isAppleSound: isAppleSound,
                     now: context.now
                 ).findings()
             }

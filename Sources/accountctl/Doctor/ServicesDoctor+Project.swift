@@ -62,7 +62,7 @@ extension ServicesDoctor {
                 )
             )
         }
-        for id in provider.clientIDs where !ours.contains(id) {
+        for id in provider.clientIDs where isAppleSound && !ours.contains(id) {
             findings.append(
                 DoctorFinding(
                     .warning,
@@ -78,7 +78,7 @@ extension ServicesDoctor {
             // Often the API shows a hash alone, of which nothing can be said.
             if kept != .notASecret { findings.append(contentsOf: webSecret(kept, "the secret of project \(project)")) }
         }
-        guard findings.isEmpty else { return findings }
+        guard findings.isEmpty, isAppleSound else { return findings }
         return [.ok("supabase.client_ids", "project \(project) lists the same client ids")]
     }
 }

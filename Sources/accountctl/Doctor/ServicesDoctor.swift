@@ -12,6 +12,8 @@ struct ServicesDoctor {
     let parts: WorkerServices
     /// Whether the database has profiles, which have a bucket of their own.
     let hasProfiles: Bool
+    /// Whether the settings of Sign in with Apple are without a fault, and with them the list of our client ids.
+    let isAppleSound: Bool
     /// The clock of this machine.
     let now: @Sendable () -> Date
 

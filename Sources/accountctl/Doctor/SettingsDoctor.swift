@@ -36,7 +36,9 @@ struct SettingsDoctor {
         ]
         findings += settings.secretFiles.compactMap { openFile($0.key, $0.path) }
         if let finding = writableFile() { findings.append(finding) }
-        if !settings.apple.isConfigured {
+        // What is set and wrong was told above.
+        let wrong = problems.filter { !$0.stopsNothing }.map(\.key)
+        if !settings.apple.isConfigured, !wrong.contains(where: { $0.hasPrefix("apple.") }) {
             findings.append(
                 DoctorFinding(
                     .warning,
@@ -47,7 +49,7 @@ struct SettingsDoctor {
                 )
             )
         }
-        if !settings.storage.isConfigured {
+        if !settings.storage.isConfigured, !wrong.contains(where: { $0.hasPrefix("storage.") }) {
             findings.append(
                 DoctorFinding(
                     .warning,

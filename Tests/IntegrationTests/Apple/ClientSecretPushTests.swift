@@ -230,6 +230,20 @@ struct ClientSecretPushTests {
         }
     }
 
+    @Test("The doctor tells of a key file that is gone, and not that nobody configured its client ids")
+    func goneKey() async throws {
+        try await AppleProgram.with(recorded: true) { program in
+            var environment = try project(program)
+            let sound = try await program.run("doctor", "--json", "code,what", environment: environment).output
+            #expect(sound.contains("lists the same client ids"), "\(sound)")
+            environment["ACCOUNTCTL_APPLE_PRIVATE_KEY_FILE"] = "/nowhere/gone.p8"
+            let report = try await program.run("doctor", "--json", "code,what", environment: environment).output
+            #expect(report.contains("gone.p8"), "\(report)")
+            #expect(!report.contains("not configured here") && !report.contains("apple.settings"), "\(report)")
+            #expect(!report.contains("lists the same client ids"), "\(report)")
+        }
+    }
+
     @Test("The doctor recognises codes that were issued to another client id than the app says")
     func wrongClient() async throws {
         try await AppleProgram.with(recorded: true) { program in
