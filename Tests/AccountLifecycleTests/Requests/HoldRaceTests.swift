@@ -35,6 +35,20 @@ import Testing
         }
     }
 
+    /// The hold's own row refuses the delete then, which is no row that an operator is to clear away.
+    @Test(arguments: [DeletionPoint.before(.preflight), .begun(.preflight)])
+    func aHoldThatComesDuringThePreflightIsToldAsOne(_ point: DeletionPoint) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            _ = try await stage.drive(request, once: point) {
+                try await stage.pull(.held, on: person, request)
+            }
+            #expect(try await stage.state(request) == "held")
+            #expect(try await stage.situation(request)?.code == .legalHold)
+        }
+    }
+
     /// Of an account that holds nothing at Apple the step has nothing to ask: it ends at once, and that nobody cancels.
     @Test func aStepThatWaitsForAHoldDoesNotEndBehindIt() async throws {
         try await Stage.with { stage in

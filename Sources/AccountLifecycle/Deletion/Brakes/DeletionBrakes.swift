@@ -25,6 +25,11 @@ enum DeletionBrakes {
     /// A legal hold lies on the account.
     static let isHeld: Statement = "exists (select from accountctl.holds as h where h.user_id = r.user_id)"
 
+    /// Whether a legal hold lies on the account.
+    static func hasHold(_ user: UUID, on connection: isolated Connection) throws -> Bool {
+        try connection.one("select exists (select from accountctl.holds where user_id = \(user))", as: Bool.self)
+    }
+
     /// Somebody came into being under the same id after the request: that is not the account that was meant.
     static let isOtherAccount: Statement = """
         exists (select from auth.users as u where u.id = r.user_id and u.created_at > r.requested_at)

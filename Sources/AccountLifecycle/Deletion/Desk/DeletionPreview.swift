@@ -152,10 +152,7 @@ package struct DeletionPreview: Sendable {
                 ([.userID] + identifiers.filter(\.isSearchable).map(\.kind)).map { ($0, 1) },
                 uniquingKeysWith: +
             ),
-            isHeld: try connection.one(
-                "select exists (select from accountctl.holds where user_id = \(user))",
-                as: Bool.self
-            )
+            isHeld: try DeletionBrakes.hasHold(user, on: connection)
         )
         return (preview, plan)
     }

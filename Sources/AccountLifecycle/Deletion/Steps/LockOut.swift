@@ -39,11 +39,9 @@ extension DeletionRun {
             )
         }
         // A hold placed since refers to the row that is now locked: it is there already or comes too late.
-        let isHeld = try connection.one(
-            "select exists (select from accountctl.holds where user_id = \(user))",
-            as: Bool.self
-        )
-        if isHeld { return .stopped(.held, Situation(.legalHold), lookAgainAfter: DeletionMachine.lookAgainAfter) }
+        if try DeletionBrakes.hasHold(user, on: connection) {
+            return .stopped(.held, Situation(.legalHold), lookAgainAfter: DeletionMachine.lookAgainAfter)
+        }
         if account != nil {
             try renewIdentifiers(on: connection)
             try endSessions(on: connection)
