@@ -126,8 +126,9 @@ struct DoctorDatabaseTests {
                 create trigger unlink after delete on storage.objects for each row execute function public.refuse();
                 """
             )
-            #expect(try await deployment.find("deletion.blocking_key", "warning").contains("public.posts"))
+            _ = try await deployment.find("deletion.blocking_key", "warning")
             let (_, findings) = try await deployment.examine()
+            #expect(findings.contains { $0.code == "deletion.blocking_key" && $0.what.contains("public.posts") })
             // The app's alone: Storage's own of the same table let it delete.
             let withFiles = findings.filter { $0.code == "deletion.trigger_files" }.sorted { $0.what < $1.what }
             #expect(withFiles.map(\.severity) == ["notice", "notice"], "\(withFiles)")

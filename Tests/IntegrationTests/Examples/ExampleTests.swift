@@ -181,7 +181,7 @@ struct ExampleTests {
         _ environment: [String: String] = [:]
     ) async throws -> AccountctlProcess.Result {
         // What somebody pastes.
-        let input = line.hasSuffix(" -") ? try stage.text("secret.txt") : nil
+        let input = line.split(separator: " ").contains("-") ? try stage.text("secret.txt") : nil
         let result = try await stage.start(line, environment: environment, input: input).result()
         guard result.status == 2,
             let asked = result.errors.firstMatch(of: /there is no terminal to ask at: give (\S+)/)
