@@ -14,6 +14,11 @@ package struct MigrationLock: Sendable {
         let client: String?
         let since: String?
 
+        /// How its session is ended.
+        ///
+        /// A machine that fell off the network leaves it behind, for hours as the server is set up; a pooler keeps it.
+        package var ending: String { "If its program is gone: select pg_terminate_backend(\(pid))" }
+
         package var description: String {
             var text = "server process \(pid)"
             if let user { text += " of role \(user)" }
@@ -41,8 +46,7 @@ package struct MigrationLock: Sendable {
             if try connection.one("select pg_try_advisory_lock(\(Self.key))", as: Bool.self) { return }
             let holder = try Self.holder(on: connection)
             if ContinuousClock.now >= deadline {
-                // A machine that fell off the network leaves its session behind, for hours as the server is set up.
-                let ending = holder.map { " If its program is gone: select pg_terminate_backend(\($0.pid))" } ?? ""
+                let ending = holder.map { " \($0.ending)" } ?? ""
                 throw MigrationError(
                     .lockHeld,
                     "another process migrates this database: \(holder?.description ?? "it cannot be seen")",

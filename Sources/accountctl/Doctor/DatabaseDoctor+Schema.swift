@@ -76,7 +76,7 @@ extension DatabaseDoctor {
             "schema.unfinished",
             holder.map { "migrate up goes on (\($0))" } ?? "a run of migrate up has not ended well",
             why: "Until one has ended, what somebody changed cannot be told from what it made.",
-            todo: holder == nil ? "Start it again: accountctl migrate up" : "Wait for its end."
+            todo: holder.map { "Wait for its end. \($0.ending)" } ?? "Start it again: accountctl migrate up"
         )
     }
 
