@@ -29,7 +29,7 @@ package enum HTTPOutcome: Sendable, Equatable {
         case connectTimedOut
         /// The TLS handshake failed: an unknown authority, a wrong name, an expired certificate.
         case tlsFailed
-        /// The connection was cut before the request was on it.
+        /// The connection was cut before the body of the request was on it; its head may have been.
         case cut
         /// Too many calls to this host were under way until the deadline.
         case busy
@@ -43,7 +43,7 @@ package enum HTTPOutcome: Sendable, Equatable {
             case .refused: "connection refused, or no route"
             case .connectTimedOut: "no connection in time"
             case .tlsFailed: "TLS handshake failed (are ca-certificates installed, is the clock right?)"
-            case .cut: "the connection was cut before anything was sent"
+            case .cut: "the connection was cut before the request was sent"
             case .busy: "too many calls to this host under way"
             case .clientUnavailable: "the HTTP client is shut down"
             }
