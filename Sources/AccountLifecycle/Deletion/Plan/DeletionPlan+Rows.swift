@@ -22,15 +22,25 @@ extension DeletionPlan {
         return WaysToRows(rows: part.rows, conditions: ways.map { "\($0) and not (\(own))" })
     }
 
-    /// The rows that are there once the account has gone where a trigger kept them as they were, by table.
+    /// The rows that are there once the account has gone where a trigger kept them as they were, by table: those that are
+    /// or name the account or its own profile.
     ///
     /// Of those that refer to it over others nothing tells when these have gone.
     func rowsThatMayStay(of user: UUID) -> [(table: TableName, rows: WaysToRows)] {
-        let kept = keepable.map { part -> (table: TableName, rows: WaysToRows) in
-            (part.table, goingRows(of: part, user: user))
+        let own = ownRows(of: user)
+        func naming(_ key: ForeignKey) -> Statement? {
+            guard let root = own[key.target]?.key, key.targetColumns == [root.column], let column = key.columns.first
+            else { return nil }
+            return "\(identifier: column) = \(root.value)"
         }
-        let unchanged = keepableKeys.map { key -> (table: TableName, rows: WaysToRows) in
-            (key.table, WaysToRows(rows: key.rows, conditions: [rows(referringBy: key, user: user)]))
+        let kept = keepable.compactMap { part -> (table: TableName, rows: WaysToRows)? in
+            let conditions = [own[part.table]?.condition].compactMap(\.self) + part.reachedBy.compactMap(naming)
+            guard !conditions.isEmpty else { return nil }
+            return (table: part.table, rows: WaysToRows(rows: part.rows, conditions: conditions))
+        }
+        let unchanged = keepableKeys.compactMap { key -> (table: TableName, rows: WaysToRows)? in
+            guard let condition = naming(key) else { return nil }
+            return (table: key.table, rows: WaysToRows(rows: key.rows, conditions: [condition]))
         }
         return kept + unchanged
     }
