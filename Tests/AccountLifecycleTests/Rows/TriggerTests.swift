@@ -148,6 +148,31 @@ import Testing
         }
     }
 
+    /// Where profiles name others, which rows go with a profile is asked of the profiles, which have gone by then.
+    @Test func rowsAreKeptAlsoWhereAProfileTakesOthersAlong() async throws {
+        try await Stage.with { stage in
+            for statement in [
+                "alter table public.profiles add invited_by uuid references public.profiles on delete cascade",
+                """
+                create table public.posts (
+                    id int, author uuid references public.profiles on delete cascade, is_deleted boolean
+                )
+                """,
+            ] as [Statement] { try await stage.sql(statement) }
+            try await setKeeper("update public.posts set is_deleted = true where id = old.id; return null;", on: stage)
+            try await stage.sql(
+                "create trigger keep before delete on public.posts for each row execute function public.keep()"
+            )
+            let person = try await stage.fullAccount()
+            try await stage.addPosts(2, of: person)
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            let blockers = try await stage.situation(request)?.blockers
+            #expect(blockers?.map(\.table) == ["public.posts"])
+            #expect(blockers?.map(\.rows) == [2])
+        }
+    }
+
     /// What it does there no rollback takes back: the picture would be gone, and the account might stay.
     @Test func aTriggerThatReachesOutsideIsNotAskedBeforehand() async throws {
         try await Stage.with { stage in
