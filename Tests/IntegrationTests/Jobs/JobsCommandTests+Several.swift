@@ -164,6 +164,7 @@ extension JobsCommandTests {
             #expect(try await database.psql(left) == "job_history_20200102", "\(result.screen)")
         }
     }
+
     @Test("A prune that finds a day in use names those that it has dropped before")
     func pruneInUse() async throws {
         try await TestDatabase.with(.migrated) { database in
