@@ -110,7 +110,7 @@ import Testing
             try await stage.drive(request)
             #expect(try await stage.state(request) == "blocked")
             #expect(try await stage.situation(request)?.blockers?.first?.name == constraint)
-            #expect(try await stage.count("select from accountctl.deletion_requests where locked_out_at is null") == 1)
+            #expect(try await stage.count("select from accountctl.deletion_steps where step = 'lock_out'") == 0)
             #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
             #expect(try await stage.count("select from storage.objects") == objects)
         }
