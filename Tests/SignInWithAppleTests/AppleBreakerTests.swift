@@ -80,6 +80,21 @@ import Testing
         }
     }
 
+    /// What Apple says of a code tells nothing of the client by itself, be its test not answered.
+    @Test func aCodeAtFaultPausesNobodyWhereTheTestIsNotAnswered() async throws {
+        try await LyingApple.withClients({ _, request in
+            request.body.contains("self-test") ? LyingApple.html : LyingApple.refusal("invalid_client")
+        }) { clients, _, _ in
+            let client = try #require(clients["com.example.app"])
+            let outcome = try await client.exchange(code: Secret("c"), redirectURI: "https://example.com/x")
+            guard case .later = outcome else {
+                Issue.record("\(outcome)")
+                return
+            }
+            #expect(!clients.isPaused("com.example.app"))
+        }
+    }
+
     /// The page of an edge says nothing about the client: neither its probe nor a call closes the breaker.
     @Test func aPageOfTheEdgeDoesNotCloseTheBreaker() async throws {
         try await LyingApple.withClients({ number, _ in

@@ -39,6 +39,11 @@ import Testing
     @Test(arguments: [DeletionPoint.before(.preflight), .begun(.preflight)])
     func aHoldThatComesDuringThePreflightIsToldAsOne(_ point: DeletionPoint) async throws {
         try await Stage.with { stage in
+            // What may refuse has the delete be tried.
+            for statement in [
+                "create function public.pass() returns trigger language plpgsql as $$ begin return old; end $$",
+                "create trigger pass before delete on public.profiles for each row execute function public.pass()",
+            ] as [Statement] { try await stage.sql(statement) }
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
             _ = try await stage.drive(request, once: point) {

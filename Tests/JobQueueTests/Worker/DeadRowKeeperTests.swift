@@ -12,7 +12,8 @@ import Testing
             try await harness.database.withConnection { idle in
                 let pid = try idle.one("select pg_backend_pid()", as: Int.self)
                 try await idle.transaction { idle in
-                    _ = try idle.one("select pg_current_xact_id()::text", as: String.self)
+                    // By the simple protocol: what the other one leaves open keeps its snapshot until the next statement.
+                    try idle.script(unsafeSQL: "select pg_current_xact_id()")
                     for _ in 0..<3 { try await harness.execute("select pg_current_xact_id()") }
                     let (keeper, figures) = try await harness.pool.withConnection { connection in
                         try (harness.queue.oldestKeeper(on: connection), harness.queue.figures(on: connection))
@@ -22,6 +23,16 @@ import Testing
                     #expect(figures.oldestXminAge >= 3 && figures.oldestSnapshot > 0)
                 }
             }
+        }
+    }
+
+    /// Its own snapshot is as old as the oldest transaction that writes elsewhere, and who ends the asker ends nothing.
+    @Test func whoAsksIsNone() async throws {
+        try await JobHarness.with { harness in
+            let (asker, keeper) = try await harness.database.withConnection { connection in
+                (connection.backendPID, try harness.queue.oldestKeeper(on: connection))
+            }
+            #expect(keeper?.name.hasPrefix("server process \(asker) ") != true)
         }
     }
 
