@@ -39,11 +39,7 @@ import Testing
     @Test(arguments: [DeletionPoint.before(.preflight), .begun(.preflight)])
     func aHoldThatComesDuringThePreflightIsToldAsOne(_ point: DeletionPoint) async throws {
         try await Stage.with { stage in
-            // What may refuse has the delete be tried.
-            for statement in [
-                "create function public.pass() returns trigger language plpgsql as $$ begin return old; end $$",
-                "create trigger pass before delete on public.profiles for each row execute function public.pass()",
-            ] as [Statement] { try await stage.sql(statement) }
+            try await stage.haveDeletesTried()
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
             _ = try await stage.drive(request, once: point) {
@@ -51,6 +47,25 @@ import Testing
             }
             #expect(try await stage.state(request) == "held")
             #expect(try await stage.situation(request)?.code == .legalHold)
+        }
+    }
+
+    @Test func aPlanOfAHeldAccountNamesTheHoldAlone() async throws {
+        try await Stage.with { stage in
+            try await stage.haveDeletesTried()
+            let person = try await stage.fullAccount()
+            let desk = stage.desk
+            let preview = try await stage.pool.withConnection { connection in
+                _ = try await desk.hold(person.id, reason: "court", on: connection)
+                return try await DeletionPreview.read(
+                    person.id,
+                    policy: Stage.swift,
+                    asksTriggers: true,
+                    on: connection
+                )
+            }
+            #expect(preview?.obstacles.map(\.code) == [.legalHold])
+            #expect(preview?.untried.map(\.description).contains("public.profiles.pass") == true)
         }
     }
 
@@ -110,6 +125,14 @@ import Testing
 }
 
 extension Stage {
+    /// Makes a trigger that may refuse, so that deletes are tried.
+    fileprivate func haveDeletesTried() async throws {
+        for statement in [
+            "create function public.pass() returns trigger language plpgsql as $$ begin return old; end $$",
+            "create trigger pass before delete on public.profiles for each row execute function public.pass()",
+        ] as [Statement] { try await sql(statement) }
+    }
+
     /// The desk of an operator who waits for a machine that stands still.
     fileprivate var patientDesk: DeletionDesk {
         DeletionDesk(Operator(name: "test", hashKey: vault.hashKey), patience: .seconds(60))

@@ -128,7 +128,7 @@ import Testing
     @Test func holdsAreNoBlockers() {
         let hold = ForeignKey(
             name: "holds_user_id_fkey",
-            table: TableName("accountctl", "holds"),
+            table: .holds,
             columns: ["user_id"],
             target: .users,
             targetColumns: ["id"],

@@ -61,7 +61,7 @@ package struct DeletionPreview: Sendable {
     /// All that stands in the way: what the database refuses, a legal hold, and buckets and files about which nobody
     /// decided.
     package var obstacles: [Blocker] {
-        let hold = isHeld ? [Blocker(table: "accountctl.holds", name: nil, rows: nil, code: .legalHold)] : []
+        let hold = isHeld ? [Blocker.hold] : []
         let undecided = buckets.filter { $0.fate == .undecided }.map {
             Blocker(table: "storage.objects", name: $0.name, rows: $0.objects, code: .undecidedBucket)
         }
@@ -99,7 +99,7 @@ package struct DeletionPreview: Sendable {
         guard let found else { return nil }
         var preview = found.preview
         guard asksTriggers else { return preview }
-        if preview.blockers.isEmpty {
+        if preview.blockers.isEmpty, !preview.isHeld {
             switch try await BlockerSearch(found.plan, user: user).askTriggers(on: connection) {
             case .pass: break
             case .refusal(let blocker): preview.blockers = [blocker]

@@ -18,4 +18,7 @@ package struct Blocker: Sendable, Hashable, Codable {
         self.code = code
         self.detail = detail
     }
+
+    /// A legal hold, which refers to the account: where it refuses the delete, no row of the app's does.
+    static let hold = Blocker(table: TableName.holds.description, name: nil, rows: nil, code: .legalHold)
 }

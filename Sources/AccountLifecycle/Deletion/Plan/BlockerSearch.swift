@@ -171,6 +171,7 @@ package struct BlockerSearch: Sendable {
         guard isRefusal(error), let state = error.sqlState else { throw error }
         let table = [error.diagnostics?.schema, error.diagnostics?.table].compactMap(\.self).joined(separator: ".")
         switch state {
+        case _ where table == TableName.holds.description: return .hold
         case .foreignKeyViolation, .notNullViolation:
             return Blocker(table: table, name: error.diagnostics?.constraint, rows: nil, code: .blockingRows)
         case _ where state.class == .integrityConstraintViolation && error.diagnostics?.constraint != nil:

@@ -173,7 +173,7 @@ extension ForeignKey {
     /// Whether it refuses the delete of a row that it refers to.
     fileprivate var mayRefuse: Bool {
         // A hold is looked at by itself, before each step.
-        guard table != TableName("accountctl", "holds") else { return false }
+        guard table != .holds else { return false }
         return switch rule {
         case .cascade, .setDefault: false
         case .setNull: hasRequiredColumn

@@ -31,6 +31,9 @@ package struct TableName: Sendable, Hashable, Comparable, CustomStringConvertibl
 
     /// Where files are.
     static let files = TableName("storage", "objects")
+
+    /// Where legal holds are.
+    static let holds = TableName("accountctl", "holds")
 }
 
 /// A foreign key as the catalog has it.

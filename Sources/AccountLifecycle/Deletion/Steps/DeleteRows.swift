@@ -16,13 +16,7 @@ extension DeletionRun {
                 return (plan, blockers, try journal.counts(of: .deleteAvatars, on: connection)["shared"] ?? 0)
             }
         }
-        if let first = blockers.first {
-            return .stopped(
-                .blocked,
-                Situation(first.code, blockers: blockers),
-                lookAgainAfter: DeletionMachine.lookAgainAfter
-            )
-        }
+        if let situation = Situation.blocked(by: blockers) { return refused(situation) }
         do {
             try await emptyLargeTables(of: plan)
             try await services.probe(.middle(.deleteRows))
@@ -35,16 +29,23 @@ extension DeletionRun {
                 }
             }
         } catch let error as DeleteSwallowed {
-            return blocked(by: BlockerSearch.blocker(for: error, among: plan))
+            return refused(BlockerSearch.blocker(for: error, among: plan))
         } catch let error as PostgresError {
-            return blocked(by: try BlockerSearch.blocker(for: error, among: plan))
+            return refused(try BlockerSearch.blocker(for: error, among: plan))
         }
     }
 
-    /// How a step ends that the database refuses.
-    func blocked(by blocker: Blocker) -> StepResult {
+    /// How a step ends that something refuses which a try met.
+    ///
+    /// A legal hold that was placed since the step began is told as any other.
+    func refused(_ blocker: Blocker) -> StepResult {
+        guard blocker == .hold else { return refused(Situation(blocker.code, blockers: [blocker])) }
+        return .stopped(.held, Situation(.legalHold), lookAgainAfter: DeletionMachine.lookAgainAfter)
+    }
+
+    /// How a step ends that the database refuses; what was read of the catalog may be what is wrong.
+    func refused(_ situation: Situation) -> StepResult {
         services.catalogs.forget()
-        let situation = Situation(blocker.code, blockers: [blocker])
         return .stopped(.blocked, situation, lookAgainAfter: DeletionMachine.lookAgainAfter)
     }
 

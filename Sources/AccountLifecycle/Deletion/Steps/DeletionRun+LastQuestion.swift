@@ -36,10 +36,8 @@ extension DeletionRun {
         case .pass: try await services.pool.withConnection { try journal.recordTrial(on: $0) }
         case .unknown: break
         case .refusal(let blocker):
-            services.catalogs.forget()
             try await withdrawUnasked()
-            let situation = Situation(blocker.code, blockers: [blocker])
-            return .stopped(.blocked, situation, lookAgainAfter: DeletionMachine.lookAgainAfter)
+            return refused(blocker)
         }
         return nil
     }

@@ -21,7 +21,7 @@ extension DeletionRun {
         } catch let error as PostgresError where error.sqlState?.class == .integrityConstraintViolation {
             // Rows that keep sessions and came since the preflight, or were not asked about: nobody is locked out.
             let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0) }
-            return blocked(by: try BlockerSearch.blocker(for: error, among: plan))
+            return refused(try BlockerSearch.blocker(for: error, among: plan))
         }
     }
 

@@ -22,7 +22,7 @@ extension DeletionRun {
                 try lookAtDatabase(deadline, on: connection)
             }
         }
-        if let situation = Situation.blocked(by: database.blockers) { return try await refused(situation) }
+        if let situation = Situation.blocked(by: database.blockers) { return refused(situation) }
         try await sealIdentifiers(database.identifiers)
         if let situation = try await lookAtStorage() {
             // Storage that is down comes back by itself; what nobody decided about does not.
@@ -36,22 +36,12 @@ extension DeletionRun {
         var untried: [String]?
         switch try await askTriggers() {
         case .pass: break
-        case .refusal(let blocker): return try await refused(Situation(blocker.code, blockers: [blocker]))
+        case .refusal(let blocker): return refused(blocker)
         // The account still works, and would wait for its row for longer.
         case .unknown(let questions): untried = questions.map(\.description)
         }
         let facts = StepFacts(unindexed: database.unindexed, untried: untried)
         return .done(database.identifiers == nil ? .alreadyGone : .ok, facts)
-    }
-
-    /// What comes of what the database refuses: a legal hold that was placed since the step began refuses every delete
-    /// of the account, and is told as that and not as rows that are in the way.
-    private func refused(_ situation: Situation) async throws -> StepResult {
-        services.catalogs.forget()
-        let later = DeletionMachine.lookAgainAfter
-        return try await services.pool.withConnection { try DeletionBrakes.hasHold(user, on: $0) }
-            ? .stopped(.held, Situation(.legalHold), lookAgainAfter: later)
-            : .stopped(.blocked, situation, lookAgainAfter: later)
     }
 
     private func askTriggers() async throws -> BlockerSearch.Answer {
