@@ -96,13 +96,8 @@ extension DeletionDesk {
     ///
     /// - Throws: `PostgresError`.
     package static func waitsForRelease(of user: UUID, on connection: isolated Connection) throws -> Bool {
-        try connection.one(
-            """
-            select exists (select from accountctl.holds where user_id = \(user))
-               and exists (select from accountctl.deletion_requests where user_id = \(user) and finished_at is null)
-            """,
-            as: Bool.self
-        )
+        guard try DeletionBrakes.hasHold(user, on: connection) else { return false }
+        return try openRequest(of: user, on: connection) != nil
     }
 
     /// The open request of an account; nil where it has none.
