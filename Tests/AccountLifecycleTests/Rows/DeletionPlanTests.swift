@@ -150,7 +150,10 @@ import Testing
         var catalog = DeletionCatalog(foreignKeys: [key])
         #expect(DeletionPlan(catalog).parts.map(\.table) == [.users])
         catalog.rights[.provisioned] = .init(mayRead: true, mayDelete: true, hidesRows: false)
-        #expect(DeletionPlan(catalog).goingBeforehand.map { $0.map(\.table) } == [[.provisioned]])
+        let beforehand = DeletionPlan(catalog).goingBeforehand
+        #expect(beforehand.map { $0.map(\.table) } == [[.provisioned]])
+        // Nobody who reads the plan takes the key for a cascade.
+        #expect(beforehand.joined().flatMap(\.reachedBy).map(\.rule) == [.setNull])
     }
 
     @Test func cyclesAndSelfReferencesEnd() {

@@ -1,4 +1,4 @@
-/// Which tables lose rows with those of some roots, by the keys that cascade.
+/// Which tables lose rows with those of some roots, by the keys whose rows go along.
 struct CascadeReach: Sendable, Hashable {
     /// Roots first, then by distance.
     private(set) var tables: [TableName]
@@ -15,7 +15,7 @@ struct CascadeReach: Sendable, Hashable {
         while next < tables.count {
             let table = tables[next]
             next += 1
-            for key in byTarget[table] ?? [] where key.rule == .cascade {
+            for key in byTarget[table] ?? [] where key.goesAlong {
                 self.keys[key.table, default: []].append(key)
                 guard depths[key.table] == nil else { continue }
                 depths[key.table] = (depths[table] ?? 0) + 1

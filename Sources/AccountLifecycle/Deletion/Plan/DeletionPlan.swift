@@ -17,6 +17,9 @@ package struct DeletionPlan: Sendable, Hashable {
         /// Whether our role may delete from it; the cascade may in any case.
         let isDeletable: Bool
 
+        /// Whether the server would leave some of its rows, which a deletion takes along.
+        var isLeftByTheServer: Bool { reachedBy.contains { $0.rule != .cascade } }
+
         /// The rows that keys can reach.
         var rows: Statement { reachedBy.first?.rows ?? table.rows(isPartitioned: false) }
     }
@@ -52,7 +55,7 @@ package struct DeletionPlan: Sendable, Hashable {
     /// that would go with the account.
     package let keepingSessions: [ForeignKey]
     /// Those of the tables whose rows go along, and refer to others that do by a key that does not let these go; and what
-    /// goes by no key.
+    /// the server would leave.
     ///
     /// In the order of ``deletingBeforehand(_:)``; together where they refer to each other.
     let goingBeforehand: [[Part]]
@@ -146,11 +149,11 @@ package struct DeletionPlan: Sendable, Hashable {
         unidentified = touched.filter { catalog.rights[$0]?.lacksIdentity ?? false }
         // Our own tables refuse nothing.
         let checked = changed.filter { $0.schema != "accountctl" }.sorted()
-        let unreached = CascadeReach.hasCycle(onward.filter { $0.rule == .cascade }) ? refusing : []
+        let unreached = CascadeReach.hasCycle(onward.filter(\.goesAlong)) ? refusing : []
         let ontoPartitions = catalog.keys(keys, ontoOtherPartitionsOf: lost)
         let within = refusing.filter { lost.contains($0.table) }
         let beforehand = parts.filter { part in
-            part.isDeletable && (part.table == .provisioned || within.contains { $0.table == part.table })
+            part.isDeletable && (part.isLeftByTheServer || within.contains { $0.table == part.table })
         }
         goingBeforehand = Self.ordered(beforehand, by: keys, refusing: refusing)
         let deletable = Set(beforehand.map(\.table))
@@ -168,12 +171,12 @@ package struct DeletionPlan: Sendable, Hashable {
 
 extension ForeignKey {
     /// Whether it changes a row when the one that it refers to is deleted.
-    fileprivate var mayChange: Bool { rule == .setNull || rule == .setDefault }
+    fileprivate var mayChange: Bool { !goesAlong && (rule == .setNull || rule == .setDefault) }
 
     /// Whether it refuses the delete of a row that it refers to.
     fileprivate var mayRefuse: Bool {
         // A hold is looked at by itself, before each step.
-        guard table != .holds else { return false }
+        guard table != .holds, !goesAlong else { return false }
         return switch rule {
         case .cascade, .setDefault: false
         case .setNull: hasRequiredColumn
@@ -190,7 +193,7 @@ extension DeletionCatalog {
     fileprivate func followed(_ key: ForeignKey) -> ForeignKey {
         guard key.table == .provisioned, key.target == .users, rights[key.table]?.mayDelete == true else { return key }
         var key = key
-        key.rule = .cascade
+        key.goesAlong = true
         return key
     }
 }

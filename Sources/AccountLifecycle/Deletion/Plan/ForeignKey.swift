@@ -54,7 +54,9 @@ package struct ForeignKey: Sendable, Hashable {
     /// The table that is referred to.
     package let target: TableName
     let targetColumns: [String]
-    var rule: DeleteRule
+    let rule: DeleteRule
+    /// Whether rows that refer go with the one they refer to: by the server's cascade, or since a deletion deletes them.
+    var goesAlong: Bool
     /// Whether a referring column refuses NULL, so that `set null` would fail.
     let hasRequiredColumn: Bool
     /// Whether an index begins with the referring columns; without one each delete reads the whole table.
@@ -85,6 +87,7 @@ package struct ForeignKey: Sendable, Hashable {
         self.target = target
         self.targetColumns = targetColumns
         self.rule = rule
+        goesAlong = rule == .cascade
         self.hasRequiredColumn = hasRequiredColumn
         self.isIndexed = isIndexed
         self.estimatedRows = estimatedRows
