@@ -5,7 +5,7 @@ extension DatabaseDoctor {
     /// What would stop or slow the deletion of any account, by the catalog.
     func deletionPlan(on connection: isolated Connection) throws -> [DoctorFinding] {
         let plan = DeletionPlan(try DeletionCatalog.read(on: connection))
-        let ontoFiles = plan.ontoFiles.filter { !plan.refusing.contains($0) }
+        let ontoFiles = plan.files.refusing.filter { !plan.refusing.contains($0) }
         var findings = plan.refusing.map { key in
             Self.blocking(
                 key,
@@ -21,9 +21,9 @@ extension DatabaseDoctor {
         let theirs = ["accountctl", "auth", "storage"]
         findings += plan.unindexed.filter { !theirs.contains($0.table.schema) }.map(Self.slow)
         findings += plan.triggers.filter { !$0.isOfStorage }.map(Self.running)
-        findings += plan.triggersWithFiles.filter { !$0.isOfStorage }.map(Self.runningWithFiles)
+        findings += plan.files.triggers.filter { !$0.isOfStorage }.map(Self.runningWithFiles)
         findings += plan.reachingOutside.filter { !$0.isOfStorage }.map(Self.reachingOutside)
-        findings += (plan.faults + plan.faultsOntoFiles).map(Self.missing)
+        findings += (plan.faults + plan.files.faults).map(Self.missing)
         findings += try owners(plan, on: connection)
         return findings.isEmpty ? [.ok("deletion.plan", "nothing in the catalog stops a deletion")] : findings
     }

@@ -14,8 +14,8 @@ extension DeletionPreview {
         _ objects: [StoredObject],
         on connection: isolated Connection
     ) throws -> [Table] {
-        let withFiles = objects.isEmpty ? [:] : plan.goingWithFiles.keys
-        let ofFiles = plan.ways(of: objects)
+        let withFiles = objects.isEmpty ? [:] : plan.files.going.keys
+        let ofFiles = plan.files.ways(of: objects)
         let parts = Dictionary(plan.parts.map { ($0.table, $0) }) { first, _ in first }
         let others = withFiles.keys.filter { parts[$0] == nil && $0 != .files }.sorted()
         return try (plan.parts.map(\.table) + others).map { table -> Table in

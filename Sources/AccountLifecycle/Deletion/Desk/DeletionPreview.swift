@@ -130,12 +130,12 @@ package struct DeletionPreview: Sendable {
                 on: connection
             )[user] ?? .init()
         let going = found.objects.filter { policy.buckets.contains($0.bucket) }
-        let withFiles = plan.triggersWithFiles.filter { !$0.isOfStorage && !plan.triggers.contains($0) }
+        let withFiles = plan.files.triggers.filter { !$0.isOfStorage && !plan.triggers.contains($0) }
         let preview = DeletionPreview(
             user: user,
             tables: try tables(of: plan, user, going, on: connection),
             blockers: try BlockerSearch(plan, user: user).run(maximumRows: policy.maximumRows, on: connection)
-                + plan.blockers(ofDeleting: going, maximumRows: policy.maximumRows, on: connection),
+                + plan.files.blockers(ofDeleting: going, maximumRows: policy.maximumRows, on: connection),
             unindexed: plan.unindexed,
             triggers: plan.triggers + (going.isEmpty ? [] : withFiles),
             buckets: buckets(of: found, policy),

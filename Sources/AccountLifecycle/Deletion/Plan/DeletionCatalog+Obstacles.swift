@@ -11,6 +11,16 @@ extension DeletionCatalog {
         }
     }
 
+    /// Whether a trigger may keep rows of a table from being deleted, without an error.
+    func mayKeepRows(onDeleteFrom table: TableName) -> Bool {
+        triggersThatRun(onDeleteFrom: [table], onUpdateOf: []).contains(where: \.mayKeepRows)
+    }
+
+    /// Whether a trigger may keep rows of a table from being changed, without an error.
+    func mayKeepRows(onUpdateOf table: TableName) -> Bool {
+        triggersThatRun(onDeleteFrom: [], onUpdateOf: [table]).contains(where: \.mayKeepRows)
+    }
+
     /// The keys, of some, that refer to one partition alone of a table that loses rows.
     func keys(_ keys: [ForeignKey], ontoOtherPartitionsOf lost: Set<TableName>) -> [ForeignKey] {
         let lostRoots = Set(lost.map(root))

@@ -24,27 +24,6 @@ package struct DeletionPlan: Sendable, Hashable {
         var rows: Statement { reachedBy.first?.rows ?? table.rows(isPartitioned: false) }
     }
 
-    /// Something that may refuse a delete.
-    package enum Question: Sendable, Hashable, CustomStringConvertible {
-        case trigger(DeletionCatalog.Trigger)
-        /// A key onto rows that no condition here reaches: those further around a cycle, and those of one partition
-        /// alone. And one of rows that go along, which we may not delete ourselves, or which come too late for sessions.
-        case key(ForeignKey)
-        /// The checks of rows whose key is set to NULL or a default.
-        case checks(TableName)
-        /// What tells rows apart where the table is published.
-        case identity(TableName)
-
-        package var description: String {
-            switch self {
-            case .trigger(let trigger): "\(trigger.table).\(trigger.name)"
-            case .key(let key): "\(key.table).\(key.name)"
-            case .checks(let table): "\(table) (checks)"
-            case .identity(let table): "\(table) (replica identity)"
-            }
-        }
-    }
-
     /// Every table that loses rows, roots first.
     let parts: [Part]
     /// Every table that loses rows, or has a key set to NULL or a default.
@@ -59,28 +38,12 @@ package struct DeletionPlan: Sendable, Hashable {
     ///
     /// In the order of ``deletingBeforehand(_:)``; together where they refer to each other.
     let goingBeforehand: [[Part]]
-    /// The tables that lose rows with the files of Storage, and by which keys.
-    let goingWithFiles: CascadeReach
-    /// Keys onto files, and onto rows that go with them, which do not let these go.
-    package let ontoFiles: [ForeignKey]
-    /// Keys onto files, and onto rows that go with them, which are set to NULL or a default then; of tables that we see.
-    let changedWithFiles: [ForeignKey]
-    /// Those that are set to NULL, of tables where no trigger may make a row meet the checks all the same.
-    let checkedWithFiles: [ForeignKey]
-    /// Tables that lose rows with files, and refuse that, being published.
-    let refusingDeletesWithFiles: Set<TableName>
-    /// Those that change rows with files, and refuse that.
-    let refusingUpdatesWithFiles: Set<TableName>
-    /// Rights that are missing to see what refers by these, and what goes.
-    package let faultsOntoFiles: [Blocker]
-    /// Triggers and rules that run where Storage deletes files, as Storage's role: nothing of ours can ask them.
-    package let triggersWithFiles: [DeletionCatalog.Trigger]
+    /// What goes with the account's files, and what keeps these.
+    package let files: FilePlan
     /// Keys that are followed without an index.
     package let unindexed: [ForeignKey]
     /// Triggers and rules that run on the way: where rows go, and where a key is set to NULL or a default.
     package let triggers: [DeletionCatalog.Trigger]
-    /// The triggers and rules that may do what no rollback takes back.
-    package let reachingOutside: [DeletionCatalog.Trigger]
     /// The tables, less that of accounts, whose rows a trigger may keep without an error.
     let keepable: [Part]
     /// The keys that a trigger may keep so from being set to NULL or a default; of tables that we see.
@@ -92,6 +55,9 @@ package struct DeletionPlan: Sendable, Hashable {
     /// Rights that are missing.
     package let faults: [Blocker]
     let profiles: DeletionCatalog.Profiles?
+
+    /// The triggers and rules that may do what no rollback takes back.
+    package var reachingOutside: [DeletionCatalog.Trigger] { triggers.filter(\.reachesOutside) }
 
     /// Makes the plan.
     package init(_ catalog: DeletionCatalog) {
@@ -116,35 +82,13 @@ package struct DeletionPlan: Sendable, Hashable {
         let withSessions = CascadeReach(from: [.sessions], by: keys)
         let keepingSessions = refusing.filter { withSessions.reaches($0.target) }
         self.keepingSessions = keepingSessions
-        let withFiles = CascadeReach(from: [.files], by: catalog.foreignKeys)
-        goingWithFiles = withFiles
-        ontoFiles =
-            lost.contains(.files) ? [] : catalog.foreignKeys.filter { withFiles.reaches($0.target) && $0.mayRefuse }
-        faultsOntoFiles = Set(withFiles.tables + ontoFiles.map(\.table)).subtracting([.files]).sorted()
-            .flatMap { catalog.faults(of: $0, isRoot: false) }
-        let changedByFiles = catalog.foreignKeys.filter { withFiles.reaches($0.target) && $0.mayChange }
-        triggersWithFiles = catalog.triggersThatRun(
-            onDeleteFrom: Set(withFiles.tables),
-            onUpdateOf: Set(changedByFiles.map(\.table))
-        )
-        changedWithFiles = changedByFiles.filter { catalog.faults(of: $0.table, isRoot: false).isEmpty }
-        checkedWithFiles = changedWithFiles.filter { key in
-            key.rule == .setNull
-                && !catalog.triggersThatRun(onDeleteFrom: [], onUpdateOf: [key.table]).contains(where: \.mayKeepRows)
-        }
-        refusingDeletesWithFiles = Set(withFiles.tables).filter { catalog.rights[$0]?.refusesDeletes ?? false }
-        refusingUpdatesWithFiles = Set(changedByFiles.map(\.table))
-            .filter { catalog.rights[$0]?.refusesUpdates ?? false }
+        files = FilePlan(catalog)
         unindexed = onward.filter { !$0.isIndexed }
         triggers = catalog.triggersThatRun(onDeleteFrom: lost, onUpdateOf: changed)
-        reachingOutside = triggers.filter(\.reachesOutside)
-        keepable = parts.filter { part in
-            part.table != .users
-                && catalog.triggersThatRun(onDeleteFrom: [part.table], onUpdateOf: []).contains(where: \.mayKeepRows)
-        }
+        keepable = parts.filter { $0.table != .users && catalog.mayKeepRows(onDeleteFrom: $0.table) }
         keepableKeys = onward.filter { key in
             key.mayChange && catalog.faults(of: key.table, isRoot: false).isEmpty
-                && catalog.triggersThatRun(onDeleteFrom: [], onUpdateOf: [key.table]).contains(where: \.mayKeepRows)
+                && catalog.mayKeepRows(onUpdateOf: key.table)
         }
         unidentified = touched.filter { catalog.rights[$0]?.lacksIdentity ?? false }
         // Our own tables refuse nothing.
@@ -166,22 +110,6 @@ package struct DeletionPlan: Sendable, Hashable {
         // What refuses is counted, too.
         faults = (reach.tables + Set(refusing.map(\.table)).subtracting(lost).sorted())
             .flatMap { catalog.faults(of: $0, isRoot: roots.contains($0)) }
-    }
-}
-
-extension ForeignKey {
-    /// Whether it changes a row when the one that it refers to is deleted.
-    fileprivate var mayChange: Bool { !goesAlong && (rule == .setNull || rule == .setDefault) }
-
-    /// Whether it refuses the delete of a row that it refers to.
-    fileprivate var mayRefuse: Bool {
-        // A hold is looked at by itself, before each step.
-        guard table != .holds, !goesAlong else { return false }
-        return switch rule {
-        case .cascade, .setDefault: false
-        case .setNull: hasRequiredColumn
-        case .noAction, .restrict: true
-        }
     }
 }
 

@@ -121,7 +121,7 @@ extension DeletionRun {
 
     /// What refers to files that are to go, and does not let them, or goes with them in too great a number.
     func lookForReferences(to objects: [StoredObject], maximumRows: Int) async throws -> Situation? {
-        let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0) }
+        let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0).files }
         guard plan.isAbout(objects), !objects.isEmpty else { return nil }
         let blockers = try await patiently { deadline in
             try await services.pool.reading { connection -> [Blocker] in

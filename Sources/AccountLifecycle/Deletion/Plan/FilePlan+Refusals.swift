@@ -2,7 +2,7 @@ import Postgres
 
 /// What would refuse Storage's delete of files in rows that these take along or leave, told without a trial: only
 /// Storage's role could make one.
-extension DeletionPlan {
+extension FilePlan {
     /// Files that no call to Storage names, by bucket.
     static func namedByNoCall(_ objects: [StoredObject]) -> [Blocker] {
         Dictionary(grouping: objects.filter(\.isNamedByNoCall), by: \.bucket).sorted { $0.key < $1.key }
@@ -24,17 +24,17 @@ extension DeletionPlan {
         deadline: Duration,
         on connection: isolated Connection
     ) throws -> [Blocker] {
-        let going = goingWithFiles.tables.filter(refusingDeletesWithFiles.contains).compactMap {
+        let losing = going.tables.filter(refusingDeletes.contains).compactMap {
             table -> (table: TableName, rows: WaysToRows)? in
-            guard let key = goingWithFiles.keys[table]?.first else { return nil }
+            guard let key = going.keys[table]?.first else { return nil }
             return (table, WaysToRows(rows: key.rows, conditions: ways.ways(to: table)))
         }
-        let changing = changedWithFiles.filter { refusingUpdatesWithFiles.contains($0.table) }.map {
+        let changing = changed.filter { refusingUpdates.contains($0.table) }.map {
             key -> (table: TableName, rows: WaysToRows) in
             (key.table, WaysToRows(rows: key.rows, conditions: [ways.rows(referringBy: key)]))
         }
         var blockers: [Blocker] = []
-        for (table, rows) in going + changing {
+        for (table, rows) in losing + changing {
             let count = try connection.one(
                 rows.counting(upTo: BlockerSearch.countLimit),
                 as: Int.self,
@@ -53,7 +53,7 @@ extension DeletionPlan {
         on connection: isolated Connection
     ) throws -> [Blocker] {
         var blockers: [Blocker] = []
-        for key in checkedWithFiles {
+        for key in checked {
             for (name, row, check) in try connection.query(Self.checks(of: key), as: (String, String, String).self) {
                 let count = try connection.one(
                     """
