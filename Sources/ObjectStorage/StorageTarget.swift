@@ -2,8 +2,7 @@
 package struct StorageTarget: Sendable, Hashable, Comparable {
     /// The key exactly as stored.
     package let key: String
-    /// The version that is to go, and no other of its key; nil in a bucket that keeps none, and empty of what has none in
-    /// one that does, which the service does not find.
+    /// The version that is to go, and no other of its key; nil in a bucket that keeps none.
     ///
     /// In one that does, a delete by key alone removes nothing: it hides what the key names behind a mark.
     package let version: String?

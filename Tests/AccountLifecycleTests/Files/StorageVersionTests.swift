@@ -63,7 +63,7 @@ import Testing
             try await stage.sql("update storage.objects set version = null, archived_at = now()")
             #expect(try await stage.objects(of: person).map(\.target) == ["old.png"])
             try await stage.keepVersions()
-            #expect(try await stage.objects(of: person).map(\.target) == [StorageTarget("old.png", version: "")])
+            #expect(try await stage.objects(of: person).map(\.version) == [.missing])
             // Nor does anything else go that cannot be taken back.
             let request = try await stage.request(person)
             try await stage.drive(request)
@@ -72,6 +72,23 @@ import Testing
             #expect(blockers.map(\.name) == ["avatars"])
             #expect(blockers.map(\.rows) == [1])
             #expect(try await stage.count("select from accountctl.deletion_requests where locked_out_at is null") == 1)
+        }
+    }
+
+    /// Its bucket keeps versions since the preflight: what a call names goes first.
+    @Test func aFileWithoutAVersionIsToldAfterTheLockOutToo() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp("anna", apple: false)
+            for key in ["new.png", "old.png"] { #expect(try await stage.upload(key, by: person)) }
+            let request = try await stage.request(person)
+            try await stage.drive(request, once: .before(.deleteAvatars)) {
+                try await stage.sql("update storage.objects set version = null where name = 'old.png'")
+                try await stage.keepVersions()
+            }
+            #expect(try await stage.state(request) == "blocked")
+            let blockers = try #require(try await stage.situation(request)?.blockers)
+            #expect(blockers.map(\.table) == ["storage.objects"])
+            #expect(try await stage.value("select name from storage.objects", as: String.self) == "old.png")
         }
     }
 

@@ -11,8 +11,8 @@ extension AccountObjects {
     /// The columns that make an object, of `o` in its bucket `b`, in regard to an account: bucket, key, version and
     /// ``StoredObject/Place``, which is null for a mark that may hide what is not the account's.
     ///
-    /// Older servers have none of those that tell of versions. Rows of Storage's first years have no version, and no call
-    /// names them alone: in a bucket that keeps versions theirs is empty, since a delete by key would hide what is there.
+    /// Older servers have none of those that tell of versions. The version is null in a bucket that keeps none, and empty
+    /// of what has none in one that does.
     static func columns(for user: Statement) -> Statement {
         """
         o.bucket_id,
@@ -43,7 +43,8 @@ extension AccountObjects {
         _ version: String?,
         _ place: StoredObject.Place?
     ) -> StoredObject? {
-        place.map { StoredObject(bucket: bucket, key: key, version: version, place: $0) }
+        let version = version.map { $0.isEmpty ? StoredObject.Version.missing : .kept($0) } ?? .only
+        return place.map { StoredObject(bucket: bucket, key: key, version: version, place: $0) }
     }
 
     /// That a key names this object `o` now, and not one of the earlier versions that its bucket keeps, or nothing.
@@ -65,7 +66,7 @@ extension AccountObjects {
         amid owned: [(account: UUID, object: StoredObject)],
         on connection: isolated Connection
     ) throws -> [(account: UUID, object: StoredObject)] {
-        let versions = owned.filter { $0.object.version != nil }
+        let versions = owned.filter { $0.object.version != .only }
         guard !versions.isEmpty else { return [] }
         let (buckets, keys) = (versions.map(\.object.bucket), versions.map(\.object.key))
         return try query(

@@ -236,10 +236,10 @@ enum AccountObjects {
         ).map { objects[$0 - 1] }
     }
 
-    /// Objects as a table `k`; the version is empty of one that has none, and `place` counts from 1.
+    /// Objects as a table `k`; the version is empty of one that has no id, and `place` counts from 1.
     private static func listed(_ objects: [StoredObject]) -> Statement {
         """
-        unnest(\(objects.map(\.bucket)), \(objects.map(\.key)), \(objects.map { $0.version ?? "" }))
+        unnest(\(objects.map(\.bucket)), \(objects.map(\.key)), \(objects.map { $0.version.id ?? "" }))
             with ordinality as k (bucket, key, version, place)
         """
     }

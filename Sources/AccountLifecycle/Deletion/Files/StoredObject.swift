@@ -23,14 +23,30 @@ struct StoredObject: Sendable, Hashable, Comparable {
         }
     }
 
+    /// What tells an object from others of the same key.
+    enum Version: Sendable, Hashable {
+        /// Its bucket keeps no versions: there are no others.
+        case only
+        /// Its bucket keeps versions, each with an id.
+        case kept(String)
+        /// Its bucket keeps versions, and it has none, as what was uploaded in Storage's first years: no call names it, and
+        /// one that names its key would hide what is there.
+        case missing
+
+        /// The id, where it has one.
+        var id: String? {
+            if case .kept(let id) = self { id } else { nil }
+        }
+    }
+
     let bucket: String
     /// The key exactly as stored: keys are case-sensitive.
     let key: String
-    /// The version, where the bucket keeps them, as in `StorageTarget`; each has an owner of its own.
-    let version: String?
+    /// Each version has an owner of its own.
+    let version: Version
     let place: Place
 
-    init(bucket: String, key: String, version: String? = nil, place: Place = .current) {
+    init(bucket: String, key: String, version: Version = .only, place: Place = .current) {
         self.bucket = bucket
         self.key = key
         self.version = version
@@ -38,18 +54,15 @@ struct StoredObject: Sendable, Hashable, Comparable {
     }
 
     init(bucket: String, target: StorageTarget) {
-        self.init(bucket: bucket, key: target.key, version: target.version)
+        self.init(bucket: bucket, key: target.key, version: target.version.map(Version.kept) ?? .only)
     }
 
-    /// Whether no call to Storage names it: it has no version, and its bucket keeps them.
-    var isNamedByNoCall: Bool { version?.isEmpty ?? false }
-
-    /// What a call to Storage names that deletes it.
-    var target: StorageTarget { StorageTarget(key, version: version) }
+    /// What a call to Storage names that deletes it; nil where none does.
+    var target: StorageTarget? { version == .missing ? nil : StorageTarget(key, version: version.id) }
 
     /// What a key has stays together, in one call for most.
     static func < (left: StoredObject, right: StoredObject) -> Bool {
-        (left.bucket, left.key, left.place.turn, left.version ?? "")
-            < (right.bucket, right.key, right.place.turn, right.version ?? "")
+        (left.bucket, left.key, left.place.turn, left.version.id ?? "")
+            < (right.bucket, right.key, right.place.turn, right.version.id ?? "")
     }
 }

@@ -5,7 +5,7 @@ import Postgres
 extension FilePlan {
     /// Files that no call to Storage names, by bucket.
     static func namedByNoCall(_ objects: [StoredObject]) -> [Blocker] {
-        Dictionary(grouping: objects.filter(\.isNamedByNoCall), by: \.bucket).sorted { $0.key < $1.key }
+        Dictionary(grouping: objects.filter { $0.version == .missing }, by: \.bucket).sorted { $0.key < $1.key }
             .map { bucket, objects in
                 Blocker(
                     table: TableName.files.description,

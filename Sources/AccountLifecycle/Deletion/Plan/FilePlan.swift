@@ -44,7 +44,7 @@ package struct FilePlan: Sendable, Hashable {
 
     /// Whether anything may keep some files, or go with them: by a key of any table of the app, or themselves.
     func isAbout(_ objects: [StoredObject]) -> Bool {
-        !refusing.isEmpty || !changed.isEmpty || going.tables.count > 1 || objects.contains(where: \.isNamedByNoCall)
+        !refusing.isEmpty || !changed.isEmpty || going.tables.count > 1 || objects.contains { $0.version == .missing }
     }
 
     /// The rows that go with some files, by the keys that cascade.
@@ -63,11 +63,11 @@ package struct FilePlan: Sendable, Hashable {
                 from unnest(\(objects.map(\.bucket)), \(objects.map(\.key))) as k (bucket, key)
             )
             """
-        let versions = objects.filter { $0.version != nil }
+        let versions = objects.filter { $0.version != .only }
         guard !versions.isEmpty else { return byKey }
         // One join by key for both kinds of bucket: two joined by OR would have the server read all of Storage.
         let buckets = Set(versions.map(\.bucket)).sorted()
-        let ids = versions.compactMap(\.version)
+        let ids = versions.map { $0.version.id ?? "" }
         return "(\(byKey) and (bucket_id <> all(\(buckets)) or coalesce(version, '') = any(\(ids))))"
     }
 }

@@ -14,6 +14,12 @@ extension DeletionRun {
             let found = try await services.objects.answer(for: user)
             let objects = objectsToDelete(among: found)
             if objects.isEmpty { return try await concludeFiles(found) }
+            // All others have gone: a bucket keeps versions since the preflight.
+            if objects.allSatisfy({ $0.version == .missing }),
+                let unnamed = Situation.blocked(by: FilePlan.namedByNoCall(objects))
+            {
+                return refused(unnamed)
+            }
             try await services.flushes.answer(for: ())
             for (bucket, objects) in Dictionary(grouping: objects, by: \.bucket).sorted(by: { $0.key < $1.key }) {
                 for start in stride(from: 0, to: objects.count, by: StorageClient.largestBatch) {
@@ -77,7 +83,7 @@ extension DeletionRun {
         }
         if !own.isEmpty { try lease?(services.storage.longestCall) }
         // More than was asked about where the bucket keeps versions since; these are found in the next round.
-        return own.prefix(StorageClient.largestBatch).map(\.target)
+        return own.prefix(StorageClient.largestBatch).compactMap(\.target)
     }
 
     /// Counts those of some objects that are gone, after an error, too: the answer may have been lost, and all of it done.
