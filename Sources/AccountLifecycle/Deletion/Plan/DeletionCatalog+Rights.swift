@@ -13,9 +13,7 @@ extension DeletionCatalog {
                     mayRead: $2,
                     mayDelete: $3,
                     hidesRows: $4,
-                    lacksIdentity: $5,
-                    refusesDeletes: $6,
-                    refusesUpdates: $7
+                    published: Published(mayRefuse: $5, deletes: $6, updates: $7)
                 )
             )
         }
@@ -71,4 +69,15 @@ extension DeletionCatalog {
           and n.nspname not in ('pg_catalog', 'information_schema')
           and n.nspname !~ '^pg_(toast|temp)'
         """
+}
+
+extension DeletionCatalog.Published {
+    /// As the catalog tells it: whether anything may be refused, and what certainly is.
+    fileprivate init(mayRefuse: Bool, deletes: Bool, updates: Bool) {
+        if deletes || updates {
+            self = .refusing(deletes: deletes, updates: updates)
+        } else {
+            self = mayRefuse ? .perhapsRefusing : .harmlessly
+        }
+    }
 }

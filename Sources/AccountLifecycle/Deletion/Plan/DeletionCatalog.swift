@@ -24,13 +24,25 @@ package struct DeletionCatalog: Sendable, Hashable {
         let mayDelete: Bool
         /// Whether row-level security applies to our role, so that rows may be there that it does not see.
         let hidesRows: Bool
-        /// Whether the table's changes are published and it has nothing to tell its rows apart by, or some of its rows or
-        /// columns are published, which may be by others than those: the server refuses every delete and update then.
-        var lacksIdentity = false
-        /// Whether it refuses every delete for that, as far as is certain.
-        var refusesDeletes = false
-        /// Whether it refuses every update.
-        var refusesUpdates = false
+        /// What publications have the server refuse.
+        var published = Published.harmlessly
+    }
+
+    /// What the server refuses of a table whose changes are published, where nothing tells its rows apart.
+    enum Published: Sendable, Hashable {
+        /// Nothing.
+        case harmlessly
+        /// Perhaps every delete and update: some of its rows or columns are published, which may be by others than those
+        /// that tell rows apart; or each of its partitions may have something of its own.
+        case perhapsRefusing
+        /// Every delete, every update, or both.
+        case refusing(deletes: Bool, updates: Bool)
+
+        /// Whether it certainly refuses every delete.
+        var refusesDeletes: Bool { if case .refusing(deletes: true, updates: _) = self { true } else { false } }
+
+        /// Whether it certainly refuses every update.
+        var refusesUpdates: Bool { if case .refusing(deletes: _, updates: true) = self { true } else { false } }
     }
 
     var foreignKeys: [ForeignKey]
