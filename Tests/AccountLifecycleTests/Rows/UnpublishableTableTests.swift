@@ -59,6 +59,32 @@ import Testing
             ],
             "for table public.posts (id, author)"
         ),
+        // A partition is published with the whole, also from another schema, and may be without it.
+        (
+            [
+                "create schema whole authorization postgres",
+                "create table whole.posts (id int, author uuid) partition by range (id)",
+                "alter table whole.posts owner to postgres",
+                """
+                create table public.posts partition of whole.posts (
+                    foreign key (author) references auth.users on delete cascade
+                ) for values from (0) to (9)
+                """,
+            ],
+            "for tables in schema whole"
+        ),
+        (
+            [
+                "create schema whole authorization postgres",
+                """
+                create table whole.posts (id int, author uuid references auth.users on delete cascade)
+                partition by range (id)
+                """,
+                "alter table whole.posts owner to postgres",
+                "create table public.posts partition of whole.posts for values from (0) to (9)",
+            ],
+            "for table public.posts"
+        ),
     ])
     func aTableThatCannotBePublishedIsNamed(_ statements: [String], _ published: String) async throws {
         try await Stage.with { stage in

@@ -27,6 +27,14 @@ extension DeletionCatalog {
         return keys.filter { !lost.contains($0.target) && lostRoots.contains(root($0.target)) }
     }
 
+    /// Those of some tables of which the server may refuse to change rows, being published; of a table of which it does not
+    /// its partitions.
+    func unidentified(among tables: [TableName]) -> [TableName] {
+        let refusing = rights.filter { $0.value.published != .harmlessly }
+        let partitions = Dictionary(grouping: refusing.keys.filter { partitionRoots[$0] != nil }, by: root)
+        return tables.flatMap { refusing[$0] != nil ? [$0] : (partitions[$0] ?? []).sorted() }
+    }
+
     /// The rights that are missing on a table that loses rows; a root is one that we delete from ourselves.
     func faults(of table: TableName, isRoot: Bool) -> [Blocker] {
         guard let rights = self.rights[table] else { return [] }

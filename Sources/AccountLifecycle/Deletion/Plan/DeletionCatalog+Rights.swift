@@ -43,6 +43,13 @@ extension DeletionCatalog {
                   and (x.indisreplident or (c.relreplident = 'd' and x.indisprimary))
             )
         ) as i (is_lacking)
+        -- A partition is published with the whole, which may be in another schema.
+        cross join lateral (
+            select case
+                when c.relispartition then array(select relid::oid from pg_catalog.pg_partition_ancestors(c.oid))
+                else array[c.oid]
+            end
+        ) as w (tables)
         cross join lateral (
             select
                 coalesce(bool_or(u.pubdelete), false),
@@ -50,18 +57,14 @@ extension DeletionCatalog {
                 -- Whole rows tell theirs apart, but a list of columns leaves some out.
                 coalesce(bool_or(r.prqual is not null or r.prattrs is not null), false)
             from pg_catalog.pg_publication as u
-            left join pg_catalog.pg_publication_rel as r
-                on r.prpubid = u.oid
-                and (
-                    r.prrelid = c.oid
-                    or (c.relispartition and r.prrelid in (select relid from pg_catalog.pg_partition_ancestors(c.oid)))
-                )
+            left join pg_catalog.pg_publication_rel as r on r.prpubid = u.oid and r.prrelid = any(w.tables)
             where u.puballtables
                or r.oid is not null
                or exists (
                    select
                    from pg_catalog.pg_publication_namespace as s
-                   where s.pnpubid = u.oid and s.pnnspid = c.relnamespace
+                   join pg_catalog.pg_class as a on a.relnamespace = s.pnnspid and a.oid = any(w.tables)
+                   where s.pnpubid = u.oid
                )
         ) as p (deletes, updates, is_in_part)
         where c.relkind in ('r', 'p')

@@ -90,7 +90,7 @@ package struct DeletionPlan: Sendable, Hashable {
             key.mayChange && catalog.faults(of: key.table, isRoot: false).isEmpty
                 && catalog.mayKeepRows(onUpdateOf: key.table)
         }
-        unidentified = touched.filter { catalog.rights[$0].map { $0.published != .harmlessly } ?? false }
+        unidentified = catalog.unidentified(among: touched)
         // Our own tables refuse nothing.
         let checked = changed.filter { $0.schema != "accountctl" }.sorted()
         let unreached = CascadeReach.hasCycle(onward.filter(\.goesAlong)) ? refusing : []
