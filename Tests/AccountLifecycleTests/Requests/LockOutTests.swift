@@ -40,6 +40,32 @@ import Testing
         #expect(act == .done)
     }
 
+    /// As where an app guards columns of accounts.
+    @Test func aTriggerThatRefusesTheBanIsNamed() async throws {
+        try await Stage.with { stage in
+            for statement in [
+                """
+                create function public.guard() returns trigger language plpgsql as
+                $$ begin raise exception 'nobody is banned'; end $$
+                """,
+                """
+                create trigger guard before update of banned_until on auth.users
+                for each row execute function public.guard()
+                """,
+            ] as [Statement] { try await stage.sql(statement) }
+            let person = try await stage.fullAccount()
+            let request = try await open(person, on: stage)
+            try await stage.drive(request)
+            #expect(try await stage.state(request) == "blocked")
+            let situation = try #require(try await stage.situation(request))
+            #expect(situation.code == .refusingTrigger)
+            #expect(situation.blockers?.map(\.name) == ["guard"])
+            #expect(try await stage.count("select from auth.sessions where user_id = \(person.id)") == 1)
+            try await stage.sql("drop trigger guard on auth.users")
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
     @Test func anOldTokenIsAcceptedALittleLongerThanItLives() {
         #expect(DeletionPolicy().tokenLife == .seconds(3660))
         #expect(DeletionPolicy.acceptance(ofTokensLiving: .seconds(900)) == .seconds(960))

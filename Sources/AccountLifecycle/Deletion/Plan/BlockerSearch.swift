@@ -148,14 +148,18 @@ package struct BlockerSearch: Sendable {
 
     /// The blocker of a delete that a trigger kept from happening without an error.
     static func blocker(for kept: DeleteSwallowed, among plan: DeletionPlan) -> Blocker {
-        let triggers = plan.triggers.filter { $0.mayKeepRows && $0.table == kept.table }.map(\.name)
-        return Blocker(
+        Blocker(
             table: kept.table.description,
-            name: triggers.isEmpty ? nil : triggers.joined(separator: ", "),
+            name: names(of: plan.triggers.filter { $0.mayKeepRows && $0.table == kept.table }),
             rows: kept.rows,
             code: .refusingTrigger,
             detail: "the delete leaves them as they are"
         )
+    }
+
+    /// The names of triggers one of which refused; nil where there is none.
+    static func names(of triggers: [DeletionCatalog.Trigger]) -> String? {
+        triggers.isEmpty ? nil : triggers.map(\.name).joined(separator: ", ")
     }
 
     /// Whether the database refuses rows: neither a lost connection, nor a limit of time, nor what passes by itself.
@@ -195,8 +199,7 @@ package struct BlockerSearch: Sendable {
             let triggers = plan.triggers.filter { table.isEmpty || $0.table.description == table }
             return Blocker(
                 table: table.isEmpty ? triggers.first?.table.description ?? TableName.users.description : table,
-                name: error.diagnostics?.constraint
-                    ?? (triggers.isEmpty ? nil : triggers.map(\.name).joined(separator: ", ")),
+                name: error.diagnostics?.constraint ?? names(of: triggers),
                 rows: nil,
                 code: .refusingTrigger,
                 detail: "SQLSTATE \(state)"

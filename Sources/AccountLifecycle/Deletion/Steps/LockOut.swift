@@ -18,11 +18,29 @@ extension DeletionRun {
             }
         } catch let error as LockOutStopped {
             return error.result
+        } catch let error as BanRefused {
+            return try await refused(error)
         } catch let error as PostgresError where error.sqlState?.class == .integrityConstraintViolation {
             // Rows that keep sessions and came since the preflight, or were not asked about: nobody is locked out.
             let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0) }
             return refused(try BlockerSearch.blocker(for: error, among: plan))
         }
+    }
+
+    /// How the step ends that a trigger on accounts refuses; any other refusal is a failure.
+    private func refused(_ ban: BanRefused) async throws -> StepResult {
+        let triggers = try await services.pool.withConnection { try DeletionCatalog.readTriggers(on: $0) }
+            .filter { $0.table == .users && $0.runsOnUpdate }
+        guard let names = BlockerSearch.names(of: triggers), let state = ban.cause.sqlState else { throw ban.cause }
+        return refused(
+            Blocker(
+                table: TableName.users.description,
+                name: names,
+                rows: nil,
+                code: .refusingTrigger,
+                detail: "SQLSTATE \(state), when the account is banned"
+            )
+        )
     }
 
     private func lockOut(on connection: isolated Connection) async throws -> StepResult {
@@ -48,7 +66,11 @@ extension DeletionRun {
         }
         // Thrown, not returned: whoever has to wait is neither banned nor signed out meanwhile.
         if let stop = try passBrakes(on: connection) { throw LockOutStopped(result: stop) }
-        try ban(before: account?.bannedUntil, on: connection)
+        do {
+            try ban(before: account?.bannedUntil, on: connection)
+        } catch let error as PostgresError where BlockerSearch.isRefusal(error) {
+            throw BanRefused(cause: error)
+        }
         try journal.record(.lockOut, account == nil ? .alreadyGone : .ok, StepFacts(), on: connection)
         return .recorded
     }
@@ -176,4 +198,9 @@ extension DeletionRun {
 /// A brake stops the lock-out: its transaction is rolled back.
 private struct LockOutStopped: Error {
     let result: StepResult
+}
+
+/// The database refuses the ban.
+private struct BanRefused: Error {
+    let cause: PostgresError
 }
