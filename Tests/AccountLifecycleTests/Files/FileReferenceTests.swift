@@ -64,6 +64,17 @@ import Testing
             Situation.Code.blockingRows
         ),
         (
+            """
+            create table public.scans (
+                file uuid references storage.objects on delete set null,
+                preview uuid references storage.objects on delete set null,
+                constraint scans_some check (file is not null or preview is not null)
+            )
+            """,
+            "update public.scans set preview = file",
+            .blockingRows
+        ),
+        (
             "create table public.scans (file uuid references storage.objects on delete cascade)",
             "create publication changes for table public.scans",
             .unpublishable

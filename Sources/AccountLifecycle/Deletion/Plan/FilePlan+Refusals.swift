@@ -46,15 +46,22 @@ extension FilePlan {
         return blockers
     }
 
-    /// Checks that rows would not pass once their key to a file is set to NULL.
+    /// Checks that rows would not pass once a key of theirs to a file is set to NULL, or two of them.
     func refusingChecks(
         goingBy ways: CascadeWays,
         deadline: Duration,
         on connection: isolated Connection
     ) throws -> [Blocker] {
         var blockers: [Blocker] = []
-        for key in checked {
-            for (name, row, check) in try connection.query(Self.checks(of: key), as: (String, String, String).self) {
+        for keys in checkedTogether {
+            guard let key = keys.first else { continue }
+            let refers = keys.dropFirst().reduce(ways.rows(referringBy: key)) {
+                $0 + " and " + ways.rows(referringBy: $1)
+            }
+            for (name, row, check) in try connection.query(Self.checks(of: keys), as: (String, String, String).self) {
+                let table = key.table.description
+                // What a row does not pass without one of them is told.
+                guard !blockers.contains(where: { $0.table == table && $0.name == name }) else { continue }
                 let count = try connection.one(
                     """
                     select count(*)
@@ -63,7 +70,7 @@ extension FilePlan {
                         from (
                             select \(unsafeSQL: row)
                             from \(key.rows)
-                            where \(ways.rows(referringBy: key))
+                            where \(refers)
                         ) as \(identifier: key.table.name)
                         where not (\(unsafeSQL: check))
                         limit \(BlockerSearch.countLimit)
@@ -75,7 +82,7 @@ extension FilePlan {
                 guard count > 0 else { continue }
                 blockers.append(
                     Blocker(
-                        table: key.table.description,
+                        table: table,
                         name: name,
                         rows: count,
                         code: .blockingRows,
@@ -87,15 +94,34 @@ extension FilePlan {
         return blockers
     }
 
-    /// A query of the checks of what a key sets to NULL: the name, the columns of a row as it would be, and the condition.
-    private static func checks(of key: ForeignKey) -> Statement {
+    /// Each of the keys that are checked, and each two of one table: the server sets one after the other to NULL.
+    private var checkedTogether: [[ForeignKey]] {
+        let pairs = checked.indices.flatMap { index -> [[ForeignKey]] in
+            let key = checked[index]
+            return checked[index...].dropFirst().filter { $0.table == key.table }.map { [key, $0] }
+        }
+        return checked.map { [$0] } + pairs
+    }
+
+    /// A query of the checks over what each of some keys of a table sets to NULL: the name, the columns of a row as it
+    /// would be, and the condition.
+    private static func checks(of keys: [ForeignKey]) -> Statement {
         """
+        with falling as (
+            select f.conrelid as relation, coalesce(f.confdelsetcols, f.conkey) as columns
+            from unnest(
+                \(keys.map(\.table.schema)), \(keys.map(\.table.name)), \(keys.map(\.name))
+            ) as s (schema, name, key)
+            join pg_catalog.pg_namespace as n on n.nspname = s.schema
+            join pg_catalog.pg_class as c on c.relnamespace = n.oid and c.relname = s.name
+            join pg_catalog.pg_constraint as f on f.conrelid = c.oid and f.conname = s.key and f.contype = 'f'
+        )
         select
             k.conname::text,
             (
                 select pg_catalog.string_agg(
                     case
-                        when a.attnum = any(s.columns)
+                        when exists (select from falling where a.attnum = any(columns))
                             then pg_catalog.format('null::%s as %I', format_type(a.atttypid, a.atttypmod), a.attname)
                         else pg_catalog.quote_ident(a.attname)
                     end,
@@ -108,18 +134,10 @@ extension FilePlan {
                   and not a.attisdropped
             ),
             pg_catalog.pg_get_expr(k.conbin, k.conrelid)
-        from pg_catalog.pg_constraint as f
-        join pg_catalog.pg_class as c on c.oid = f.conrelid
-        join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
-        cross join lateral (select coalesce(f.confdelsetcols, f.conkey)) as s (columns)
-        join pg_catalog.pg_constraint as k
-            on k.conrelid = f.conrelid
-            and k.contype = 'c'
-            and k.conkey operator(pg_catalog.&&) s.columns
-        where f.contype = 'f'
-          and f.conname = \(key.name)
-          and n.nspname = \(key.table.schema)
-          and c.relname = \(key.table.name)
+        from pg_catalog.pg_constraint as k
+        where k.contype = 'c'
+          and k.conrelid in (select relation from falling)
+          and (select bool_and(k.conkey operator(pg_catalog.&&) columns) from falling)
         order by k.conname
         """
     }
