@@ -2,6 +2,7 @@ import Foundation
 import Postgres
 import TestSupport
 import Testing
+import Waiting
 
 @testable import AccountLifecycle
 
@@ -60,7 +61,7 @@ import Testing
                     var drives = [Task { try await driver.drive(first) }]
                     try await connection.waitUntilSomebodyIsBlocked()
                     for request in [stopped, other] { drives.append(Task { try await driver.drive(request) }) }
-                    try await services.scrubs.untilWaiting(2)
+                    try await eventually("both wait") { services.scrubs.waitingCount >= 2 }
                     return drives
                 }
                 try await connection.waitUntilSomebodyIsBlocked()

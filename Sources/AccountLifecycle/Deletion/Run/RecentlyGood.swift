@@ -1,4 +1,5 @@
 import Synchronization
+import Waiting
 
 /// What was found good some seconds ago, so that a thousand preflights ask once.
 final class RecentlyGood<Key: Hashable & Sendable>: Sendable {

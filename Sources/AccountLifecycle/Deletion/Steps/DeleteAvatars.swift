@@ -1,5 +1,6 @@
 import ObjectStorage
 import Postgres
+import Waiting
 
 extension DeletionRun {
     /// How often what remains is looked for again within one attempt.

@@ -1,4 +1,5 @@
 import Postgres
+import Waiting
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,4 +1,5 @@
 import Postgres
+import Waiting
 
 extension DeletionRun {
     /// How long until residue is looked at again without being asked.

@@ -1,15 +1,12 @@
-import Waiting
-
 /// Serves many callers with one piece of work: whoever comes while it is under way waits for the next, which serves all
 /// of them together.
 ///
-/// Some tables cannot be indexed by us, so that looking for one account's rows costs a pass over the whole table, and
-/// looking for a hundred accounts' rows costs hardly more. The work runs in a task of its own and belongs to none of
-/// the callers: one that is cancelled, or out of time, leaves at once, and the others get their answer all the same.
-/// The last one to leave cancels the work and sees it end, so that nothing goes on that nobody waits for. While many
-/// come, the work rests between two pieces for longer than one takes: those who come meanwhile are served together, and
-/// the passes leave most of the server to everything else.
-final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
+/// It is for work that costs hardly more for a hundred than for one, as a pass over a whole table does. The work runs in
+/// a task of its own and belongs to none of the callers: one that is cancelled, or out of time, leaves at once, and the
+/// others get their answer all the same. The last one to leave cancels the work and sees it end, so that nothing goes on
+/// that nobody waits for. While many come, the work rests between two pieces for longer than one takes: those who come
+/// meanwhile are served together, and the server is left to everything else for most of the time.
+package final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
     private enum Reply: Sendable {
         case answer(Result<Answer, any Error>)
         /// Cancelled; with the work that it was the last to wait for.
@@ -41,13 +38,13 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
     private let work: @Sendable ([Item]) async throws -> [Answer]
 
     /// How many wait for a piece of work that has not begun.
-    var waitingCount: Int { room.withState { $0.waiting.count } }
+    package var waitingCount: Int { room.withState { $0.waiting.count } }
 
     /// - Parameters:
     ///   - limit: How many items one piece of work takes at most.
     ///   - rest: How long to rest after a piece of work for several, as a multiple of the time it took.
     ///   - work: Does the work for all items and answers in their order.
-    init(limit: Int, rest: Double = 2, work: @escaping @Sendable ([Item]) async throws -> [Answer]) {
+    package init(limit: Int, rest: Double = 2, work: @escaping @Sendable ([Item]) async throws -> [Answer]) {
         self.limit = limit
         self.rest = rest
         self.work = work
@@ -57,7 +54,7 @@ final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
     ///
     /// - Throws: what the work throws; `CancellationError` when the caller's task is cancelled, of which the others
     ///   notice nothing.
-    func answer(for item: Item) async throws -> Answer {
+    package func answer(for item: Item) async throws -> Answer {
         let reply = await room.wait { state, ticket in
             state.waiting[ticket] = item
             begin(&state)

@@ -2,7 +2,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import AccountLifecycle
+@testable import Waiting
 
 @Suite(.timeLimit(.minutes(5))) struct CoalescerTests {
     /// Work that waits until it is let go, and remembers what it was given.
@@ -145,7 +145,7 @@ import Testing
 
 extension Coalescer {
     /// Returns when so many callers wait.
-    func untilWaiting(_ count: Int) async throws {
+    fileprivate func untilWaiting(_ count: Int) async throws {
         try await eventually("\(count) callers wait") { waitingCount >= count }
     }
 }
