@@ -1,11 +1,11 @@
 #if canImport(FoundationEssentials)
-    package import FoundationEssentials
+    import FoundationEssentials
 #else
-    package import Foundation
+    import Foundation
 #endif
 
 /// Any JSON value, read whole.
-package enum JSONValue: Sendable, Hashable {
+enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
     case number(Decimal)
@@ -16,7 +16,7 @@ package enum JSONValue: Sendable, Hashable {
 
 extension JSONValue: Codable {
     /// - Throws: `DecodingError` for what is no JSON value, or a number that is too large.
-    package init(from decoder: any Decoder) throws {
+    init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()
         if value.decodeNil() {
             self = .null
@@ -33,7 +33,7 @@ extension JSONValue: Codable {
         }
     }
 
-    package func encode(to encoder: any Encoder) throws {
+    func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
         case .null: try container.encodeNil()
