@@ -22,25 +22,36 @@ extension JobQueue {
     package func cancel(_ id: Int64, reason: String?, on connection: isolated Connection) throws -> CancelResult {
         let given: Statement = "coalesce(\(reason.map(Verdict.sanitized)), cancel_reason)"
         let kept: Statement = "coalesce(\(given), 'cancelled by an operator')"
-        // Either of the two waits for the row's lock and looks at it again: a job claimed meanwhile falls to the
-        // second.
-        if try end(id, .cancelled, reason: kept, on: connection) { return .cancelled }
-        let asked = try connection.execute(
-            """
-            update \(tables.jobs)
-            set cancel_requested_at = coalesce(cancel_requested_at, clock_timestamp()),
-                cancel_reason = \(given)
-            where id = \(id)
-            and state = 'running'
-            """
-        )
-        if asked == 1 {
-            try notify([JobTables.beatNote], on: connection)
-            return .requested
+        while true {
+            // Either of the two waits for the row's lock and looks at it again: a job claimed meanwhile falls to the
+            // second.
+            if try end(id, .cancelled, reason: kept, on: connection) { return .cancelled }
+            let asked = try connection.execute(
+                """
+                update \(tables.jobs)
+                set cancel_requested_at = coalesce(cancel_requested_at, clock_timestamp()),
+                    cancel_reason = \(given)
+                where id = \(id)
+                and state = 'running'
+                """
+            )
+            if asked == 1 {
+                try notify([JobTables.beatNote], on: connection)
+                return .requested
+            }
+            // Both in one look: a job that moves is in one of the two tables at any moment.
+            let (isUnfinished, hasEnded) = try connection.one(
+                """
+                select
+                    exists (select from \(tables.jobs) where id = \(id)),
+                    exists (select from \(tables.history) where id = \(id))
+                """,
+                as: (Bool, Bool).self
+            )
+            // It was handed back, or begun, or brought back, before it was looked for there.
+            if isUnfinished { continue }
+            return hasEnded ? .finished : .unknown
         }
-        // Released between the two statements.
-        if try end(id, .cancelled, reason: kept, on: connection) { return .cancelled }
-        return try hasEnded(id, on: connection) ? .finished : .unknown
     }
 
     /// Gives up one job that does not run.
@@ -186,9 +197,5 @@ extension JobQueue {
         let jobs = try list(filter, withOneMore: true, on: connection)
         let ids = jobs.prefix(filter.limit).filter(\.state.canBeRetried).map(\.id)
         return (ids, jobs.count > filter.limit)
-    }
-
-    private func hasEnded(_ id: Int64, on connection: isolated Connection) throws -> Bool {
-        try connection.one("select exists (select from \(tables.history) where id = \(id))", as: Bool.self)
     }
 }

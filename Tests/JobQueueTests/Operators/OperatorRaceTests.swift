@@ -63,6 +63,60 @@ import Testing
         }
     }
 
+    /// Handed back before one look and begun again before the next, it is there all the same.
+    @Test func aCancelMeetsAJobThatChangesHands() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([JobHarness.plain.job(Note())])
+            let worker = try await harness.host()
+            let job = try await harness.claim(worker)[0]
+            try await harness.execute(
+                """
+                create function public.take_turn() returns trigger language plpgsql as $$
+                declare
+                    turn int := nullif(current_setting('test.turn', true), '')::int + 1;
+                begin
+                    if turn is not null then
+                        perform set_config('test.turn', turn::text, false), pg_advisory_xact_lock(turn);
+                    end if;
+                    return null;
+                end
+                $$
+                """
+            )
+            try await harness.execute(
+                """
+                create trigger take_turn before update or delete on accountctl.jobs
+                for each statement execute function public.take_turn()
+                """
+            )
+            let result = try await harness.pool.withConnection { other in
+                try other.execute("select pg_advisory_lock(2), pg_advisory_lock(3)")
+                let result = Task {
+                    // A transaction would keep the row locked from the first look that finds it changed.
+                    try await harness.pool.withConnection { connection in
+                        try connection.execute(
+                            "select set_config('test.turn', '0', false), set_config('lock_timeout', '0', false)"
+                        )
+                        return try harness.queue.cancel(job.id, reason: nil, on: connection)
+                    }
+                }
+                // Looked for among those that wait, it ran.
+                try await other.waitUntilSomebodyIsBlocked()
+                let released = try await harness.pool.withConnection { connection in
+                    try harness.queue.release([job.leased], on: connection)
+                }
+                #expect(released == [job.leased])
+                try other.execute("select pg_advisory_unlock(2)")
+                // Looked for among those that run, it waited.
+                try await other.waitUntilSomebodyIsBlocked()
+                #expect(try await harness.claim(worker).map(\.id) == [job.id])
+                try other.execute("select pg_advisory_unlock(3)")
+                return result
+            }
+            #expect(try await result.value == .requested)
+        }
+    }
+
     /// Its handler does not stop: the job goes on elsewhere, and is an alarm once its usual attempts are used up.
     @Test func aJobWhoseHandlerDoesNotStopIsTakenAndToldAtLast() async throws {
         try await JobHarness.with { harness in
