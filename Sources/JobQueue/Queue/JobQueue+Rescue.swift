@@ -7,6 +7,27 @@ import Postgres
 #endif
 
 extension JobQueue {
+    /// Whether jobs run whose workers have ended, or whose leases are over.
+    func hasUnattended(on connection: isolated Connection) throws -> Bool {
+        try connection.one(
+            """
+            select exists (
+                select
+                from \(tables.jobs) j
+                where j.state = 'running'
+                and not exists (
+                    select
+                    from \(tables.workers) w
+                    where w.id = j.worker
+                    and w.stopped_at is null
+                    and w.expires_at >= clock_timestamp()
+                )
+            )
+            """,
+            as: Bool.self
+        )
+    }
+
     /// Takes the jobs of workers whose heartbeat ceased.
     ///
     /// The attempt is given back and a crash counted: the job may be what ended the process, or may only have been

@@ -34,11 +34,15 @@ extension Worker {
         }
     }
 
-    /// Whether, before an end for lack of work, nothing is due and nothing waits that must run alone.
+    /// Whether, before an end for lack of work, nothing is lost or due, and nothing waits that must run alone.
     private func isIdle() async -> Bool {
         let queue = self.queue
         let all = lanes
         do {
+            guard try await hasRescued() else {
+                await signal.wait(for: configuration.pollInterval)
+                return false
+            }
             let (promoted, waits) = try await control.withConnection { connection in
                 (try queue.promote(on: connection).promoted, try queue.claimable(all, on: connection))
             }
@@ -54,6 +58,17 @@ extension Worker {
             failed(error)
         }
         return false
+    }
+
+    /// Takes the jobs of lost workers, as far as they are to be had; false where their workers may still beat.
+    ///
+    /// Nobody else may be there to take them before the next of these workers begins.
+    private func hasRescued() async throws -> Bool {
+        let queue = self.queue
+        guard try await control.withConnection({ try queue.hasUnattended(on: $0) }) else { return true }
+        guard core.withLock({ $0.mayRescue(now: .now) }) else { return false }
+        try await rescueLost()
+        return true
     }
 
     /// Writes what is finished and claims; in one transaction where both are plain and the configuration wants it.

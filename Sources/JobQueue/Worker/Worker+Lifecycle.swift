@@ -30,7 +30,6 @@ extension Worker {
         _ = try await control.withConnection { connection in try queue.promote(on: connection) }
         guard core.withLock({ $0.plan.endsWhenIdle }) else { return }
         // It could be idle, and gone, before its upkeep has looked once; that looks again when its time has come.
-        try await rescueLost()
         while core.withLock({ $0.parked.isDue(now: .now) }) {
             for round in parkedRounds() { try await bringBack(round) }
         }

@@ -102,6 +102,9 @@ package final class Worker: Sendable, Service {
     /// Runs until no job is available and none runs; left are those whose time has not come, and those that a pause, a
     /// rate or a limit holds back.
     ///
+    /// Jobs of lost workers are waited for, too, for a quarter of a lease from the start: until then these may still say
+    /// that they live.
+    ///
     /// - Throws: As ``run()``.
     package func runUntilIdle() async throws {
         try await work(endsWhenIdle: true)

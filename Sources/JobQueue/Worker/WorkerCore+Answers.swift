@@ -5,9 +5,8 @@ extension WorkerCore {
         worker = id
         server.clock = (serverTime, now)
         book.registered(sentAt: sentAt)
-        // The database may have been away for all, and be there again since this moment. Whoever ends when it is idle
-        // would be gone before it looked.
-        if !plan.endsWhenIdle { server.answeredSince = now }
+        // The database may have been away for all, and be there again since this moment.
+        server.answeredSince = now
         plan.wake()
     }
 

@@ -31,8 +31,27 @@ import Testing
                 from lost
                 """
             )
-            try await harness.worker(try registry(harness)).runUntilIdle()
+            try await harness.worker(try registry(harness)) { $0.leaseLifetime = .seconds(4) }.runUntilIdle()
             #expect(try await harness.effects() == 1)
+        }
+    }
+
+    /// It may have begun with a database that was away for all: whoever is about to beat is not lost.
+    @Test func aWorkerThatMayStillBeatIsWaitedFor() async throws {
+        try await JobHarness.with { harness in
+            let (other, job) = try await harness.lateClaim()
+            try await harness.enqueue([kind.job(Note())])
+            let worker = try harness.worker(try registry(harness)) { $0.leaseLifetime = .seconds(600) }
+            let run = Task { try await worker.runUntilIdle() }
+            // By then it has looked for what it may take, and has nothing else to do.
+            try await harness.until { try await harness.finished("completed") == 1 }
+            let answer = try await harness.pool.withConnection { connection in
+                try harness.beat(other, [job], on: connection)
+            }
+            #expect(answer?.held == [job.leased])
+            try await run.value
+            let theirs = try await harness.show(job.id)?.record
+            #expect(theirs?.state == .running && theirs?.crashes == 0)
         }
     }
 
