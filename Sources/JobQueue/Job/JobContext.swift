@@ -83,8 +83,9 @@ package struct JobContext: Sendable {
 
     /// Ends the job as completed in the handler's own transaction: its effects and its end happen both or neither.
     ///
-    /// Return ``JobOutcome/completedInTransaction`` after the commit. Let it be the transaction's last statement: those
-    /// after it wait for a lock for one second at most.
+    /// Return ``JobOutcome/completedInTransaction`` after the commit, and let the error of a commit through: where nobody
+    /// knows what became of it, the job runs again only if it has not ended. Let it be the transaction's last statement:
+    /// those after it wait for a lock for one second at most.
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`, and the transaction must not commit; ``PostgresError``.
     package func complete(output: JobDocument? = nil, on connection: isolated Connection) throws {

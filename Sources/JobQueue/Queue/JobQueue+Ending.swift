@@ -1,8 +1,10 @@
+import Postgres
+
 extension JobQueue {
     /// Ended jobs of one outcome, to be moved to the history in one statement.
     package struct Ending: Sendable {
         /// How they ended.
-        package enum Outcome: String, Sendable {
+        package enum Outcome: String, Sendable, PostgresDecodable {
             case completed, cancelled, discarded
         }
 

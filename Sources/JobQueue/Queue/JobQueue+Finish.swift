@@ -9,16 +9,18 @@ extension JobQueue {
         return try leased("\(finishStatement(ending)) returning id, lease, worker", on: connection)
     }
 
-    /// Which of these jobs ended under their leases.
-    func ended(_ jobs: [JobLease], on connection: isolated Connection) throws -> Set<JobLease> {
-        try leased(
+    /// How those of these jobs ended that did so under their leases.
+    func ended(_ jobs: [JobLease], on connection: isolated Connection) throws -> [JobLease: Ending.Outcome] {
+        let rows = try connection.query(
             """
-            select id, lease, worker
+            select id, lease, worker, outcome::text
             from \(tables.history)
             where \(JobTables.isUnderItsLease(jobs, of: "worker"))
             """,
-            on: connection
+            as: (Int64, Int64, Int64, Ending.Outcome).self
         )
+        // A job that a hand put there twice is one.
+        return Dictionary(rows.map { (JobLease(id: $0.0, lease: $0.1, worker: $0.2), $0.3) }) { $1 }
     }
 
     /// Which of these jobs are held under their leases while another session has their rows locked.

@@ -4,7 +4,8 @@ import Postgres
 struct FinishedJob: Sendable {
     let job: ClaimedJob
     var verdict: Verdict
-    /// Whether it was sent before and the answer lost: it may be written already.
+    /// Whether it was sent before, or its handler ended the job itself, and the answer was lost: it may be written
+    /// already.
     var isInDoubt = false
     /// Whether another session had its row locked when it was to be written.
     var wasLocked = false
@@ -20,8 +21,8 @@ struct Settlement: Sendable {
         var lost: Set<JobLease> = []
         /// Jobs whose rows another session has locked.
         var locked: Set<JobLease> = []
-        /// The landed jobs that were cancelled, whatever their handlers asked for.
-        var cancelled: Set<JobLease> = []
+        /// How landed jobs ended where their verdicts need not tell: they were to be cancelled, or had ended before.
+        var ended: [JobLease: JobQueue.Ending.Outcome] = [:]
         /// Whether a job is available again, of which nobody tells.
         var hasGivenBack = false
         /// What could not be stored as it was; told for the log.
@@ -34,7 +35,7 @@ struct Settlement: Sendable {
             landed.formUnion(other.landed)
             lost.formUnion(other.lost)
             locked.formUnion(other.locked)
-            cancelled.formUnion(other.cancelled)
+            ended.merge(other.ended) { $1 }
             hasGivenBack = hasGivenBack || other.hasGivenBack
             mended.merge(other.mended) { _, new in new }
         }
@@ -110,7 +111,11 @@ struct Settlement: Sendable {
         let refused = try JobQueue.Ending.cancelled(insteadOf: batch.returned.filter { returned[$0.job] == nil })
         let cancelled = try queue.finish(refused, on: connection)
         progress.wrote(
-            Written(landed: cancelled, lost: Set(refused.jobs).subtracting(cancelled), cancelled: cancelled)
+            Written(
+                landed: cancelled,
+                lost: Set(refused.jobs).subtracting(cancelled),
+                ended: Dictionary(uniqueKeysWithValues: cancelled.map { ($0, JobQueue.Ending.Outcome.cancelled) })
+            )
         )
     }
 
@@ -143,8 +148,8 @@ struct Settlement: Sendable {
             let doubtful = part.filter(\.isInDoubt).map(\.job.leased)
             guard !doubtful.isEmpty else { return part }
             let ended = try queue.ended(doubtful, on: connection)
-            progress.wrote(Written(landed: ended))
-            return part.filter { !ended.contains($0.job.leased) }
+            progress.wrote(Written(landed: Set(ended.keys), ended: ended))
+            return part.filter { ended[$0.job.leased] == nil }
         }
     }
 

@@ -89,16 +89,16 @@ extension Worker {
                     metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
                 )
             } else {
-                let isCancelled = written.cancelled.contains(finished.job.leased)
-                metrics.finished(finished.job.kind, finished.verdict, isCancelled: isCancelled)
-                if case .giveBack(let next) = finished.verdict, next.isExhausted, !isCancelled {
+                let end = written.ended[finished.job.leased]
+                metrics.finished(finished.job.kind, finished.verdict, endedAs: end)
+                if case .giveBack(let next) = finished.verdict, next.isExhausted, end == nil {
                     logger.error(
                         "a job that must not be given up used up its usual attempts",
                         metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
                     )
                 }
                 // One for a newer release is soon taken by that, as a rule.
-                if case .park("undecodable", let failure) = finished.verdict, !isCancelled {
+                if case .park("undecodable", let failure) = finished.verdict, end == nil {
                     logger.error(
                         "a job was set aside and waits for somebody, or for another release",
                         metadata: [

@@ -1,5 +1,6 @@
 import Logging
 import Metrics
+import Postgres
 import Synchronization
 
 #if canImport(FoundationEssentials)
@@ -31,18 +32,21 @@ extension Worker {
             logger: logger
         )
         let result: Result<JobOutcome, any Error>
+        var isInDoubt = false
         do {
             result = .success(try await entry.run(job, context))
         } catch {
             result = .failure(error)
+            // Its own transaction may have ended the job.
+            isInDoubt = (error as? PostgresError)?.outcomeKnown == false
         }
         let verdict = Verdict.of(result, stop: running.stopReason, facts(job, entry))
         metrics.kinds[job.kind]?.run.record(duration: ContinuousClock.now - running.startedAt)
         if case .success(.completedInTransaction) = result {
             // Written already.
-            metrics.finished(job.kind, .end(.completed), isCancelled: false)
+            metrics.finished(job.kind, .end(.completed))
         }
-        done(running, verdict, hasLimit: entry.limit != nil)
+        done(running, verdict, hasLimit: entry.limit != nil, isInDoubt: isInDoubt)
     }
 
     private func facts(_ job: ClaimedJob, _ entry: JobRegistry.Entry) -> Verdict.Facts {
@@ -69,9 +73,9 @@ extension Worker {
         return nil
     }
 
-    private func done(_ running: RunningJob, _ verdict: Verdict, hasLimit: Bool) {
+    private func done(_ running: RunningJob, _ verdict: Verdict, hasLimit: Bool, isInDoubt: Bool = false) {
         let (looks, isLastOfFormer) = core.withLock { core in
-            let looks = core.done(running, verdict, hasLimit: hasLimit, now: .now)
+            let looks = core.done(running, verdict, hasLimit: hasLimit, isInDoubt: isInDoubt, now: .now)
             return (looks, core.formerWorker != nil && core.plan.running == 0)
         }
         if looks { signal.set() }

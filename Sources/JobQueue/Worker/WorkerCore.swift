@@ -107,7 +107,13 @@ struct WorkerCore: Sendable {
     /// A handler is done.
     ///
     /// True when the exchange loop should look.
-    mutating func done(_ running: RunningJob, _ verdict: Verdict, hasLimit: Bool, now: Instant) -> Bool {
+    mutating func done(
+        _ running: RunningJob,
+        _ verdict: Verdict,
+        hasLimit: Bool,
+        isInDoubt: Bool = false,
+        now: Instant
+    ) -> Bool {
         let job = running.job.leased
         jobs[job] = nil
         plan.running -= 1
@@ -119,7 +125,7 @@ struct WorkerCore: Sendable {
             plan.wake()
             return true
         }
-        finished.append(FinishedJob(job: running.job, verdict: verdict))
+        finished.append(FinishedJob(job: running.job, verdict: verdict, isInDoubt: isInDoubt))
         plan.finished += 1
         if plan.oldestFinish == nil { plan.oldestFinish = now }
         return plan.finished == 1 || plan.running == 0 || plan.finished == plan.worthAStatement

@@ -72,11 +72,11 @@ final class WorkerMetrics: Sendable {
         told = Mutex(Set(all))
     }
 
-    /// Counts an outcome; as a cancelled one where a cancel came before what the handler asked for.
-    func finished(_ kind: String, _ verdict: Verdict, isCancelled: Bool) {
+    /// Counts an outcome; as that of `end` where the job ended so, whatever the verdict was.
+    func finished(_ kind: String, _ verdict: Verdict, endedAs end: JobQueue.Ending.Outcome? = nil) {
         guard let kind = kinds[kind] else { return }
-        guard !isCancelled else {
-            kind.finished[.cancelled]?.increment()
+        if let end {
+            kind.finished[Told(end)]?.increment()
             return
         }
         let outcome: Told

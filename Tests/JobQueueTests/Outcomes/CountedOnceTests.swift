@@ -75,33 +75,45 @@ import Testing
         }
     }
 
-    /// The reply to the end of a job is lost, not the end: it counts as what it was, and not as a lease that was lost.
-    @Test func anEndWhoseReplyIsLostIsNoLostLease() async throws {
+    /// The reply to the end of a job is lost, not the end: it counts as what it was, and not as a lease that was lost;
+    /// also where its handler ended it in a transaction of its own.
+    @Test(arguments: [false, true]) func anEndWhoseReplyIsLostIsNoLostLease(isHandlers: Bool) async throws {
         try await JobHarness.with { harness in
             try await TCPProxy.with(to: harness.database.cluster.port) { proxy in
                 let through = ConnectionConfiguration(conninfo: harness.database.conninfo(port: proxy.port))
                 let metrics = MetricsRegistry()
-                var registry = JobRegistry()
-                try registry.register(JobMetrics.good) { _, _ in
-                    proxy.behaviour = .cutAt("told at the end", afterServerAnswered: true)
-                    return .completed(output: try JobDocument(encoding: Note(text: "told at the end")))
-                }
-                let fixed = registry
                 let completed = "jobs_finished_total{kind=\"test.good\",outcome=\"completed\"}"
-                try await Pool.withPool(PoolConfiguration(connection: through), logger: harness.logger) { pool in
-                    let worker = try JobMetrics.worker(harness, metrics, in: pool, registry: fixed)
-                    try await harness.enqueue([JobMetrics.good.job(Note())])
-                    try await harness.withWorker(worker) {
-                        try await harness.until { try await harness.finished("completed") == 1 }
-                        proxy.behaviour = .forward
-                        try await harness.until {
-                            let text = metrics.text()
-                            return (JobMetrics.value(completed, text) ?? 0)
-                                + (JobMetrics.value("jobs_leases_lost_total", text) ?? 0) > 0
+                // The handler has one to itself: the text of a commit is sent only as long as it is no prepared statement.
+                let pools = PoolConfiguration(connection: through)
+                try await Pool.withPool(pools, logger: harness.logger) { own in
+                    var registry = JobRegistry()
+                    try registry.register(JobMetrics.good) { _, context in
+                        if isHandlers {
+                            try await own.withTransaction { connection in
+                                try context.complete(on: connection)
+                                proxy.behaviour = .cutAt("commit\0", afterServerAnswered: true)
+                            }
+                            return .completedInTransaction
                         }
+                        proxy.behaviour = .cutAt("told at the end", afterServerAnswered: true)
+                        return .completed(output: try JobDocument(encoding: Note(text: "told at the end")))
                     }
-                    #expect(JobMetrics.value(completed, metrics.text()) == 1)
-                    #expect(JobMetrics.value("jobs_leases_lost_total", metrics.text()) == 0)
+                    let fixed = registry
+                    try await Pool.withPool(pools, logger: harness.logger) { pool in
+                        let worker = try JobMetrics.worker(harness, metrics, in: pool, registry: fixed)
+                        try await harness.enqueue([JobMetrics.good.job(Note())])
+                        try await harness.withWorker(worker) {
+                            try await harness.until { try await harness.finished("completed") == 1 }
+                            proxy.behaviour = .forward
+                            try await harness.until {
+                                let text = metrics.text()
+                                return (JobMetrics.value(completed, text) ?? 0)
+                                    + (JobMetrics.value("jobs_leases_lost_total", text) ?? 0) > 0
+                            }
+                        }
+                        #expect(JobMetrics.value(completed, metrics.text()) == 1)
+                        #expect(JobMetrics.value("jobs_leases_lost_total", metrics.text()) == 0)
+                    }
                 }
             }
         }

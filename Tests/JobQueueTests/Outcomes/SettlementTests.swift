@@ -115,7 +115,7 @@ import Testing
             let written = try await harness.write(zip(jobs, verdicts).map { FinishedJob(job: $0, verdict: $1) })
             #expect(written.landed == Set(jobs.prefix(7).map(\.leased)))
             #expect(written.lost == [jobs[7].leased])
-            #expect(written.cancelled == [jobs[6].leased])
+            #expect(written.ended == [jobs[6].leased: JobQueue.Ending.Outcome.cancelled])
             #expect(written.hasGivenBack)
             let rows = try await harness.pool.withConnection { connection in
                 try connection.query(
