@@ -33,14 +33,8 @@ package struct AppleClient: Sendable {
         let answer = try await send(.exchange, fields)
         switch answer {
         case .success(let body): return Self.grant(body)
-        case .refused(let refusal, _) where refusal.code == .invalidGrant: return .codeRefused(refusal)
         case .refused(let refusal, _):
-            // Other codes are said of what people handed in as well as of us: what a test without it is not told is theirs.
-            return switch try await selfTest() {
-            case .good: .codeRefused(refusal)
-            case .misconfigured(let reason): .misconfigured(reason)
-            case .later(let delay): .later(delay)
-            }
+            return refusal.code == .invalidGrant || refusal.isAfterGoodTest ? .codeRefused(refusal) : .refused(refusal)
         case .delayed(let delay):
             switch delay.cause {
             case .unreachable, .throttled, .breakerOpen: return .later(delay)

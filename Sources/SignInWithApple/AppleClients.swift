@@ -56,8 +56,6 @@ package struct AppleClients: Sendable {
 
     /// The longest that asking Apple for one thing may take: the call with its repeats, and the test of a client id that
     /// Apple rejected before, or rejects with a code.
-    ///
-    /// A code may meet both tests: the one after it changes nothing at Apple, and what it tells is written under a fence.
     package var longestCall: Duration { transport.deadline * 2 }
 
     /// Waits until a call could be sent at once, and has `body` make it, whose deadline does not run while others have

@@ -14,11 +14,12 @@ package struct AppleGrant: Sendable {
 package enum CodeExchangeOutcome: Sendable {
     /// Exchanged.
     case granted(AppleGrant)
-    /// `invalid_grant`: expired, used, or issued to another client; or what a test of the client is not told: with another
+    /// `invalid_grant`: expired, used, or issued to another client; or what a test right before was not told: with another
     /// redirect URI, or of a person who has revoked since. Ask the app for a new code.
     case codeRefused(AppleRefusal)
-    /// Our configuration; says nothing about the code.
-    case misconfigured(AppleMisconfiguration)
+    /// Refused in words that Apple has for codes that people hand in and for our configuration alike. Nothing was granted;
+    /// whose fault it is tells ``AppleClient/selfTest()``: what that is not told is about the code.
+    case refused(AppleRefusal)
     /// The code was not looked at; the same code may be tried again while it lives.
     case later(AppleDelay)
     /// The code may have been used up without an answer. Never to be repeated: ask the app for a new code.

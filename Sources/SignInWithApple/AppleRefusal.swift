@@ -46,6 +46,8 @@ package struct AppleRefusal: Sendable, Hashable, CustomStringConvertible {
     let detail: String?
     /// By how many seconds our clock is ahead of Apple's, where that may be why; less than none where it is behind.
     var clockAhead: Int?
+    /// Whether a test of the client was good right before the call, so that this is about what was sent.
+    var isAfterGoodTest = false
 
     /// A refusal.
     init(code: Code, detail: String? = nil) {

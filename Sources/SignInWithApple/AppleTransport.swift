@@ -73,7 +73,10 @@ struct AppleTransport: Sendable {
             guard test.verdictOnClient == .good else {
                 return .delayed(AppleDelay(.breakerOpen, retryAfter: breakers.pause(of: key, at: now())))
             }
-            return try await send(call, fields, for: identity, bearer: bearer)
+            let answer = try await send(call, fields, for: identity, bearer: bearer)
+            guard case .refused(var refusal, let status) = answer else { return answer }
+            refusal.isAfterGoodTest = true
+            return .refused(refusal, status: status)
         }
     }
 

@@ -79,9 +79,9 @@ import Testing
     @Test func exchangeOutcomes() async throws {
         let cases: [(String, LyingServer.Act)] = [
             ("codeRefused", LyingApple.refusal("invalid_grant")),
-            ("misconfigured", LyingApple.refusal("invalid_request")),
-            ("misconfigured", LyingApple.refusal("unauthorized_client")),
-            ("misconfigured", LyingApple.refusal("invalid_client")),
+            ("refused", LyingApple.refusal("invalid_request")),
+            ("refused", LyingApple.refusal("unauthorized_client")),
+            ("refused", LyingApple.refusal("invalid_client")),
             ("later", LyingServer.reply("429 Too Many Requests")),
             ("ambiguous", LyingServer.reply("503 Service Unavailable", "<html>")),
             ("ambiguous", LyingServer.reply("403 Forbidden", "<html>")),

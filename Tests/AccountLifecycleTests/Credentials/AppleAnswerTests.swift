@@ -91,6 +91,38 @@ import Testing
         }
     }
 
+    /// Apple says the same of a code at fault and of a client at fault.
+    @Test(arguments: [true, false])
+    func aCodeAtFaultIsToldFromTheClientByATest(_ isClientGood: Bool) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            stage.sandbox.faults.set(.appleError("invalid_client").times(isClientGood ? 1 : 2), for: .appleToken)
+            switch try await stage.exchange("made-up", of: person) {
+            case .settled(let state): #expect(isClientGood && state == .refused)
+            case .again(_, let situation): #expect(!isClientGood && situation.code == .appleMisconfigured)
+            case .handedOver, .unknown: Issue.record("neither refused nor put off")
+            }
+            #expect(stage.apple.isPaused(Stage.clientID) == !isClientGood)
+        }
+    }
+
+    /// That nothing was granted is known by then: a worker that dies meanwhile leaves no code that may have been taken.
+    @Test func aRefusalIsWrittenBeforeTheClientIsTested() async throws {
+        try await Stage.with { stage in
+            let code = try await stage.submitCode("made-up", of: try await stage.signUp())
+            let gate = FaultGate()
+            stage.sandbox.faults.set(.appleError("invalid_client").times(1), for: .appleToken)
+            stage.sandbox.faults.set(.hold(at: gate), for: .appleToken)
+            let exchange = CodeExchange(stage.services())
+            let cut = Task { try await exchange.run(code) }
+            await gate.reached()
+            cut.cancel()
+            await #expect(throws: CancellationError.self) { try await cut.value }
+            stage.sandbox.faults.clearAll()
+            #expect(try await exchange.run(code) == .settled(.refused))
+        }
+    }
+
     @Test func aPageUnderStatus200RevokesNothing() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

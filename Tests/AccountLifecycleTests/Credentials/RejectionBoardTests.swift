@@ -37,7 +37,7 @@ import Testing
             try await withNeighbour(stage) { neighbour, neighbours in
                 try await neighbours.exchange()
                 stage.sandbox.faults.set(Fault.appleError("invalid_client").only(for: id), for: .appleToken)
-                _ = try await stage.apple[id]?.exchange(code: Secret("c"), redirectURI: nil)
+                _ = try await stage.apple[id]?.selfTest()
                 #expect(stage.apple.isPaused(id))
                 try await board.exchange()
                 let asked = stage.sandbox.journal.count(.appleToken)
@@ -113,7 +113,7 @@ import Testing
             let id = CredentialStage.clientID
             try await withNeighbour(stage) { neighbour, board in
                 stage.sandbox.faults.set(Fault.appleError("invalid_client").only(for: id), for: .appleToken)
-                _ = try await neighbour[id]?.exchange(code: Secret("c"), redirectURI: nil)
+                _ = try await neighbour[id]?.selfTest()
                 try await board.exchange()
                 // As the worker with the other key tells it.
                 try await stage.sql(

@@ -5,7 +5,7 @@ import SignInWithApple
 /// Exchanges an authorization code for the credential that can be revoked later.
 ///
 /// A code lives five minutes and works once. That the call may have happened is recorded before it is made, and what
-/// may have reached Apple is never sent again: when the process dies after Apple answered, or the answer is lost, the
+/// Apple may have taken is never sent again: when the process dies after Apple answered, or the answer is lost, the
 /// outcome is "grant unknown", not "nothing held", and the app is asked for a new code. The same holds when the job was
 /// given to another worker in between: what the first one learns then is not stored, since the second has told already
 /// that nobody knows.
@@ -60,13 +60,15 @@ package struct CodeExchange: Sendable {
         switch exchange {
         case .granted(let grant):
             return try await store(grant, for: id, code, fence)
-        case .refused(let refusal):
-            let clientID = code.clientID ?? services.apple.onlyClientID ?? ""
-            services.log.notice(
-                "Apple refused an authorization code",
-                metadata: ["code_id": "\(id)", "client_id": "\(clientID)", "reason": "\(refusal)"]
-            )
-            return try await settle(id, .refused, fence)
+        case .refused(let refusal, let clientID):
+            return try await refuse(id, clientID, refusal, fence)
+        case .doubtful(let refusal, let clientID):
+            // That nothing was granted is known, and written before Apple is asked once more, which may be cut off.
+            try await giveBack(id, fence)
+            guard let situation = try await services.apple.test(clientID) else {
+                return try await refuse(id, clientID, refusal, fence)
+            }
+            return again(code, situation)
         case .unusable(let problem):
             services.log.error(
                 "Apple granted what cannot be used, and what can never be revoked",
@@ -81,9 +83,26 @@ package struct CodeExchange: Sendable {
             return try await settle(id, .grantUnknown, fence)
         case .trouble(let situation):
             try await giveBack(id, fence)
-            // Later than Apple asks rather than never: a last try comes while the code still lives.
-            let least = Duration.seconds(5)
-            return .again(after: max(least, min(situation.delay(atLeast: least), code.life - Self.lastTry)), situation)
+            return again(code, situation)
         }
+    }
+
+    /// Later than Apple asks rather than never: a last try comes while the code still lives.
+    private func again(_ code: Code, _ situation: Situation) -> Outcome {
+        let least = Duration.seconds(5)
+        return .again(after: max(least, min(situation.delay(atLeast: least), code.life - Self.lastTry)), situation)
+    }
+
+    private func refuse(
+        _ id: Int64,
+        _ clientID: String,
+        _ refusal: AppleRefusal,
+        _ fence: JobFence?
+    ) async throws -> Outcome {
+        services.log.notice(
+            "Apple refused an authorization code",
+            metadata: ["code_id": "\(id)", "client_id": "\(clientID)", "reason": "\(refusal)"]
+        )
+        return try await settle(id, .refused, fence)
     }
 }

@@ -15,7 +15,9 @@ package struct AppleGateway: Sendable {
     enum Exchange: Sendable {
         case granted(Grant)
         /// Expired, used, of another client id or of another redirect URI; Apple's words alone tell which.
-        case refused(AppleRefusal)
+        case refused(AppleRefusal, clientID: String)
+        /// Refused, and nothing granted, for the code's or the client id's fault: ``AppleGateway/test(_:)`` tells which.
+        case doubtful(AppleRefusal, clientID: String)
         /// Apple gave a grant that cannot be used: no identity token, or one that does not verify.
         case unusable(TokenProblem?)
         /// Apple may have acted, and nobody knows.
@@ -67,6 +69,11 @@ package struct AppleGateway: Sendable {
         try await selfTests.trouble(with: clientID)
     }
 
+    /// What is wrong with a client id, by a test that is made now; nil where Apple takes it.
+    func test(_ clientID: String) async throws -> Situation? {
+        try await Self.test(clientID, of: clients)
+    }
+
     /// Exchanges a code, and verifies whom the grant speaks for; without a client id for the only one configured.
     func exchange(_ code: Secret<String>, clientID: String?, redirectURI: String?) async throws -> Exchange {
         guard let clients, let clientID = clientID ?? onlyClientID, let client = clients[clientID] else {
@@ -85,8 +92,8 @@ package struct AppleGateway: Sendable {
                 return .granted(Grant(refreshToken: grant.refreshToken, subject: identity.sub, clientID: clientID))
             case .failure(let problem): return .unusable(problem)
             }
-        case .codeRefused(let refusal): return .refused(refusal)
-        case .misconfigured(let reason): return .trouble(Self.situation(reason))
+        case .codeRefused(let refusal): return .refused(refusal, clientID: clientID)
+        case .refused(let refusal): return .doubtful(refusal, clientID: clientID)
         case .later(let delay): return .trouble(Self.situation(delay, clientID))
         case .ambiguous(let delay): return .answerLost(delay)
         }
