@@ -41,8 +41,9 @@ package enum HTTPOutcome: Sendable, Equatable {
             switch self {
             case .unknownHost: "host name not found"
             case .refused: "connection refused, or no route"
-            case .connectTimedOut: "no connection in time"
-            case .tlsFailed: "TLS handshake failed (are ca-certificates installed, is the clock right?)"
+            case .connectTimedOut: "no connection in time (no proxy is asked: HTTPS_PROXY is not read)"
+            case .tlsFailed:
+                "TLS handshake failed (is the clock right, is the authority in the system's list? SSL_CERT_FILE is not read)"
             case .cut: "the connection was cut before the request was sent"
             case .busy: "too many calls to this host under way"
             case .clientUnavailable: "the HTTP client is shut down"
