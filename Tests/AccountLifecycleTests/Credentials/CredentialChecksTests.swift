@@ -1,5 +1,7 @@
+import Foundation
 import Postgres
 import Sandbox
+import SignInWithApple
 import Telemetry
 import TestSupport
 import Testing
@@ -154,6 +156,25 @@ import Testing
                 as: Bool.self
             )
             #expect(soon)
+        }
+    }
+
+    /// Back within the hour, those of one client id in trouble would be all that a sweep takes.
+    @Test(arguments: [true, false])
+    func whomNobodyCanBeAskedAboutIsLeftToTheNextDay(_ isConfigured: Bool) async throws {
+        try await CredentialStage.with { stage in
+            _ = try await stage.signUp()
+            if isConfigured {
+                stage.apple.pause(CredentialStage.clientID, until: Date() + 3600, refusal: "invalid_client")
+            } else {
+                try await stage.sql("update accountctl.apple_credentials set client_id = 'com.example.gone'")
+            }
+            #expect(try await CredentialChecks(stage.services()).sweep().postponed == 1)
+            let isLeft = try await stage.value(
+                "select check_after > now() + interval '23 hours' from accountctl.apple_credentials",
+                as: Bool.self
+            )
+            #expect(isLeft)
         }
     }
 

@@ -60,6 +60,12 @@ struct CredentialChecks: Sendable {
         var tally = Tally()
         let due = Dictionary(grouping: try await takeDue(), by: \.clientID)
         for (clientID, credentials) in due.sorted(by: { $0.key < $1.key }) {
+            // Nobody can be asked: their day is over tomorrow. Back within the hour, again and again, those of one broken
+            // key would be all that a sweep takes, and nobody of another team had a turn.
+            guard services.apple[clientID] != nil, !services.apple.isPaused(clientID) else {
+                tally.postponed += credentials.count
+                continue
+            }
             var waiting = credentials[...]
             while !waiting.isEmpty {
                 let silence = try await sweep(waiting.prefix(Self.round), of: clientID, &tally)
