@@ -6,19 +6,9 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct LockOutTests {
-    /// By an operator: who is suspended opens none.
-    private func open(_ person: Person, on stage: Stage) async throws -> UUID {
-        let opening = try await stage.pool.withConnection {
-            try await stage.desk
-                .request(person.id, reason: nil, grace: .zero, on: $0)
-        }
-        guard case .opened(let request) = opening else { throw Unexpected(opening) }
-        return request
-    }
-
     /// Locks the account of a new request out, as a worker that then dies.
     private func lockOut(_ person: Person, on stage: Stage) async throws -> UUID {
-        let request = try await open(person, on: stage)
+        let request = try await stage.requestByOperator(person)
         try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
         return request
     }
@@ -175,7 +165,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.signUp()
             try await stage.sql("update auth.users set banned_until = '2099-01-02 12:00Z' where id = \(person.id)")
-            let request = try await open(person, on: stage)
+            let request = try await stage.requestByOperator(person)
             let once = Counter(1)
             try await stage.driveToCrash(request) { point in
                 if point == .begun(.lockOut), once.take() {

@@ -96,11 +96,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
             if next == "request" { try await stage.softDelete(person) }
-            let desk = stage.desk
-            let opening = try await stage.pool.withConnection {
-                try await desk.request(person.id, reason: "test", grace: .zero, on: $0)
-            }
-            guard case .opened(let request) = opening else { throw Unexpected(opening) }
+            let request = try await stage.requestByOperator(person)
             if next == "collection" { try await stage.softDelete(person) }
             try await DeletionUpkeep.run(with: stage.services())
             if next == "preflight" { try await stage.softDelete(person) }
@@ -202,20 +198,6 @@ import Testing
 }
 
 extension Stage {
-    /// As the auth server does.
-    fileprivate func softDelete(_ person: Person) async throws {
-        try await sql(
-            """
-            update auth.users
-            set deleted_at = clock_timestamp(), email = 'hash', raw_user_meta_data = '{}'
-            where id = \(person.id)
-            """
-        )
-        try await sql(
-            "update auth.identities set provider_id = 'hash', identity_data = '{}' where user_id = \(person.id)"
-        )
-    }
-
     /// Has what the account shows by now be collected under a vault's key, and stops before the lock-out.
     ///
     /// - Returns: What goes on with it.

@@ -135,6 +135,16 @@ extension Stage {
         return try Opened(reply).request
     }
 
+    /// Has an operator ask for the deletion, who may also do it for whoever cannot.
+    func requestByOperator(_ person: Person) async throws -> UUID {
+        let desk = desk
+        let opening = try await pool.withConnection {
+            try await desk.request(person.id, reason: "test", grace: .zero, on: $0)
+        }
+        guard case .opened(let request) = opening else { throw Unexpected(opening) }
+        return request
+    }
+
     /// Has the person's code exchanged, so that a credential is held.
     func holdCredential(of person: Person) async throws {
         let outcome = try await CodeExchange(services()).run(submitCode(of: person))
