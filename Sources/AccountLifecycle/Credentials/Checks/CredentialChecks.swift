@@ -60,9 +60,11 @@ struct CredentialChecks: Sendable {
         var tally = Tally()
         let due = Dictionary(grouping: try await takeDue(), by: \.clientID)
         for (clientID, credentials) in due.sorted(by: { $0.key < $1.key }) {
-            // Nobody can be asked: their day is over tomorrow. Back within the hour, again and again, those of one broken
-            // key would be all that a sweep takes, and nobody of another team had a turn.
+            // Nobody can be asked: their day is over tomorrow, but for one, with which the client id is tested by then.
+            // Back within the hour, again and again, those of one broken key would be all that a sweep takes, and nobody
+            // of another team had a turn.
             guard services.apple[clientID] != nil, !services.apple.isPaused(clientID) else {
+                try await putOff(credentials.prefix(1), atLeast: .zero)
                 tally.postponed += credentials.count
                 continue
             }
