@@ -1,4 +1,5 @@
 import Sealing
+import Synchronization
 
 /// Reads settings one by one and keeps every problem, so that they are told together.
 ///
@@ -82,18 +83,21 @@ package struct SettingsReader {
 
     /// Reads a secret that may change while a worker runs: what is returned tells it as its file has it at that moment.
     ///
-    /// It tells what was read at the start where the file holds nothing just then, as while it is replaced, or cannot
-    /// be read twice, as a pipe.
+    /// It tells what was read last where the file holds nothing just then, as while it is replaced, or cannot be read
+    /// twice, as a pipe.
     ///
     /// - Returns: What tells the secret; nil where there is none, or a problem.
     mutating func changingSecret(_ key: String, _ help: String) -> (@Sendable () -> Secret<String>)? {
         guard let first = secret(key, help) else { return nil }
         guard let path = file(ofSecret: key), let readFile = inputs.readFile else { return { first } }
-        return {
+        let last = Mutex(first)
+        return { @Sendable in
             guard FileModes(path: path)?.isPlain == true, let text = try? readFile(path).trimmingLineEnds(),
                 !text.isEmpty
-            else { return first }
-            return Secret(text)
+            else { return last.withLock { $0 } }
+            let secret = Secret(text)
+            last.withLock { $0 = secret }
+            return secret
         }
     }
 
