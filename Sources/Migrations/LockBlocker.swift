@@ -4,17 +4,13 @@ import Synchronization
 
 /// A session that holds what a migration waits for.
 package struct LockBlocker: Sendable, Hashable, CustomStringConvertible {
-    let pid: Int
-    let user: String?
-    let application: String?
+    let session: ServerSession
     let state: String?
     /// Since when its transaction is open, in seconds.
     let age: Int?
 
     package var description: String {
-        var text = "server process \(pid)"
-        if let user { text += " of role \(user)" }
-        if let application, !application.isEmpty { text += " (\(application))" }
+        var text = session.description
         if let state { text += ", \(state)" }
         if let age { text += ", in a transaction for \(age) s" }
         return text
@@ -53,7 +49,8 @@ struct LockBlockerWatch: Sendable {
                         as: (Int, String?, String?, String?, Int?).self
                     )
                     for row in rows {
-                        seen.add(LockBlocker(pid: row.0, user: row.1, application: row.2, state: row.3, age: row.4))
+                        let session = ServerSession(pid: row.0, role: row.1, application: row.2)
+                        seen.add(LockBlocker(session: session, state: row.3, age: row.4))
                     }
                     try await Task.sleep(for: .milliseconds(50))
                 }
@@ -67,10 +64,10 @@ struct LockBlockerWatch: Sendable {
     private final class Sightings: Sendable {
         private let blockers = Mutex<[Int: LockBlocker]>([:])
 
-        var all: [LockBlocker] { blockers.withLock { $0.values.sorted { $0.pid < $1.pid } } }
+        var all: [LockBlocker] { blockers.withLock { $0.values.sorted { $0.session.pid < $1.session.pid } } }
 
         func add(_ blocker: LockBlocker) {
-            blockers.withLock { $0[blocker.pid] = blocker }
+            blockers.withLock { $0[blocker.session.pid] = blocker }
         }
     }
 }

@@ -127,7 +127,7 @@ package struct MigrationEngine: Sendable {
         _ body: (isolated Connection) async throws -> Result
     ) async throws -> Result {
         let lock = MigrationLock(patience: options.processPatience)
-        try await lock.acquire(on: connection) { holder in event(.waitingForProcess(holder?.description)) }
+        try await lock.acquire(on: connection) { holder in event(.waitingForProcess(holder)) }
         do {
             let result = try await body(connection)
             try lock.release(on: connection)

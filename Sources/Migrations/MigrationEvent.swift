@@ -1,7 +1,7 @@
 /// Something worth telling whoever watches a migration run.
 package enum MigrationEvent: Sendable {
     /// Another process migrates; it is named when it can be seen.
-    case waitingForProcess(String?)
+    case waitingForProcess(MigrationLock.Holder?)
     case started(fileName: String)
     /// A table was locked by others; it is tried again after the pause.
     case blocked(fileName: String, by: [LockBlocker], pause: Duration)

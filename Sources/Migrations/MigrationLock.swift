@@ -8,21 +8,17 @@ package import Postgres
 package struct MigrationLock: Sendable {
     /// Who has the lock.
     package struct Holder: Sendable, Equatable, CustomStringConvertible {
-        let pid: Int
-        let user: String?
-        let application: String?
+        let session: ServerSession
         let client: String?
         let since: String?
 
         /// How its session is ended.
         ///
         /// A machine that fell off the network leaves it behind, for hours as the server is set up; a pooler keeps it.
-        package var ending: String { "If its program is gone: select pg_terminate_backend(\(pid))" }
+        package var ending: String { "If its program is gone: \(session.ending)" }
 
         package var description: String {
-            var text = "server process \(pid)"
-            if let user { text += " of role \(user)" }
-            if let application, !application.isEmpty { text += " (\(application))" }
+            var text = session.description
             if let client { text += " from \(client)" }
             if let since { text += ", connected since \(since)" }
             return text
@@ -97,6 +93,9 @@ package struct MigrationLock: Sendable {
             as: (Int, String?, String?, String?, String?).self
         )
         .first
-        .map { Holder(pid: $0.0, user: $0.1, application: $0.2, client: $0.3, since: $0.4) }
+        .map { found in
+            let session = ServerSession(pid: found.0, role: found.1, application: found.2)
+            return Holder(session: session, client: found.3, since: found.4)
+        }
     }
 }

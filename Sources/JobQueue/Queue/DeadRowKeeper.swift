@@ -14,13 +14,12 @@ package struct DeadRowKeeper: Sendable, Hashable {
     /// Vacuums do not wait for one another, though each has a snapshot.
     static let all: Statement = """
         select
-            case a.backend_type
-                when 'walsender' then concat('the standby ', a.application_name)
-                else concat('server process ', a.pid, ' of role ' || a.usename, ' (' || nullif(a.application_name, '') || ')')
-            end as name,
-            case
-                when a.backend_type is distinct from 'walsender' then format('select pg_terminate_backend(%s)', a.pid)
-            end as ending,
+            case when a.backend_type is distinct from 'walsender' then a.pid end as pid,
+            a.usename::text as role,
+            a.application_name as application,
+            -- What has a process is told as its session, but for a standby's.
+            concat('the standby ', a.application_name) as name,
+            null as ending,
             a.xact_start as since,
             greatest(age(a.backend_xid), age(a.backend_xmin)) as age,
             a.backend_xid is not null as has_written
@@ -35,6 +34,9 @@ package struct DeadRowKeeper: Sendable, Hashable {
           )
         union all
         select
+            null,
+            null,
+            null,
             concat('the prepared transaction ', gid),
             format('rollback prepared %L', gid),
             prepared,
@@ -44,6 +46,9 @@ package struct DeadRowKeeper: Sendable, Hashable {
         where database = current_database()
         union all
         select
+            null,
+            null,
+            null,
             concat('the replication slot ', slot_name),
             format('select pg_drop_replication_slot(%L)', slot_name),
             null,
@@ -61,13 +66,17 @@ extension JobQueue {
     package func oldestKeeper(on connection: isolated Connection) throws -> DeadRowKeeper? {
         try connection.first(
             """
-            select k.name, k.ending
+            select k.pid, k.role, k.application, k.name, k.ending
             from (\(DeadRowKeeper.all)) as k
             order by k.age desc, k.has_written desc, k.since
             limit 1
             """,
-            as: (String, String?).self
+            as: (Int?, String?, String?, String, String?).self
         )
-        .map { DeadRowKeeper(name: $0.0, ending: $0.1) }
+        .map { pid, role, application, name, ending in
+            guard let pid else { return DeadRowKeeper(name: name, ending: ending) }
+            let session = ServerSession(pid: pid, role: role, application: application)
+            return DeadRowKeeper(name: session.description, ending: session.ending)
+        }
     }
 }

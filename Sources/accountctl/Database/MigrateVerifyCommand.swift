@@ -86,7 +86,7 @@ struct MigrateVerifyCommand: AccountctlCommand {
         }
         if isUnfinished {
             context.messages.warning(
-                holder.map { "migrate up goes on (\($0)): what it made so far is among the differences" }
+                holder.map { "migrate up goes on (\($0)): what it made so far is among the differences. \($0.ending)" }
                     ?? "a run of migrate up has not ended well: what it made is among the differences; start it again"
             )
         }

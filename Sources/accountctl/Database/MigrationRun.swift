@@ -52,7 +52,7 @@ extension MigrationEvent {
     fileprivate var sentence: String {
         switch self {
         case .waitingForProcess(let holder):
-            "Waiting: another process migrates this database" + (holder.map { " (\($0))" } ?? "")
+            "Waiting: another process migrates this database" + (holder.map { " (\($0)). \($0.ending)" } ?? "")
         case .started(let file):
             "Applying \(file)"
         case .blocked(let file, let blockers, let pause):

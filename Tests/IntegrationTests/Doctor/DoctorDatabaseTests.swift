@@ -332,6 +332,8 @@ struct DoctorDatabaseTests {
                 #expect(running.contains(holder), "\(running)")
                 let verified = try await AccountctlProcess.run("migrate", "verify", environment: deployment.variables)
                 #expect(verified.errors.contains("migrate up goes on (\(holder)"), "\(verified.errors)")
+                let ending = "select pg_terminate_backend(\(connection.backendPID))"
+                #expect(verified.errors.contains(ending), "\(verified.errors)")
             }
         }
     }

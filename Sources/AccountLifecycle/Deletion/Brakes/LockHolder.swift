@@ -3,17 +3,9 @@ import Postgres
 /// Who has one of the locks that steps take by name: anybody who signs in to the database may take it, and keep it.
 struct LockHolder: Sendable, CustomStringConvertible {
     let lock: String
-    let pid: Int
-    let role: String?
-    let application: String?
+    let session: ServerSession
 
-    /// In the words in which the migrations name theirs.
-    var description: String {
-        var text = "server process \(pid)"
-        if let role { text += " of role \(role)" }
-        if let application, !application.isEmpty { text += " (\(application))" }
-        return text + " holds \(lock)"
-    }
+    var description: String { "\(session) holds \(lock)" }
 
     /// The names that the locks are made of.
     private static let names = ["deletion_brakes", "hourly_ceiling", "shared_objects"].map { "accountctl." + $0 }
@@ -43,6 +35,6 @@ struct LockHolder: Sendable, CustomStringConvertible {
             limit 1
             """,
             as: (String, Int, String?, String?).self
-        ).map { LockHolder(lock: $0.0, pid: $0.1, role: $0.2, application: $0.3) }
+        ).map { LockHolder(lock: $0.0, session: ServerSession(pid: $0.1, role: $0.2, application: $0.3)) }
     }
 }

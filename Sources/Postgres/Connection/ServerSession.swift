@@ -1,0 +1,23 @@
+/// A session of the server that is in somebody's way, as people are told of it.
+package struct ServerSession: Sendable, Hashable, CustomStringConvertible {
+    /// The process id of its server process.
+    package let pid: Int
+    private let role: String?
+    private let application: String?
+
+    package init(pid: Int, role: String?, application: String?) {
+        self.pid = pid
+        self.role = role
+        self.application = application
+    }
+
+    /// The statement that ends it.
+    package var ending: String { "select pg_terminate_backend(\(pid))" }
+
+    package var description: String {
+        var text = "server process \(pid)"
+        if let role { text += " of role \(role)" }
+        if let application, !application.isEmpty { text += " (\(application))" }
+        return text
+    }
+}
