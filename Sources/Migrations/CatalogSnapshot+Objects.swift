@@ -6,7 +6,8 @@ extension CatalogSnapshot {
     /// Everything in the private schema except what runs change by themselves (partitions), and of the public surface
     /// what others rely on: the functions that the app calls, the one at sign-up where it is ours, row-level security,
     /// policies and grants of profiles, policies that speak of avatars, and triggers that call our functions. Columns
-    /// that an app adds to its profiles are its own business.
+    /// that an app adds to its profiles are its own business. Rules and default privileges are somebody else's: no
+    /// migration makes any.
     static let objects: Statement = """
         select object, definition
         from (
@@ -113,6 +114,25 @@ extension CatalogSnapshot {
             where not t.tgisinternal
               and not c.relispartition
               and (n.nspname = 'accountctl' or pn.nspname = 'accountctl' or p.proname = 'handle_new_user')
+
+            union all
+            select 'rule ' || quote_ident(r.rulename) || ' on ' || r.ev_class::regclass::text,
+                   pg_get_ruledef(r.oid) || ' enabled ' || r.ev_enabled::text
+            from pg_rewrite as r
+            join pg_class as c on c.oid = r.ev_class
+            join pg_namespace as n on n.oid = c.relnamespace
+            where n.nspname = 'accountctl'
+              -- What makes a view one.
+              and r.rulename <> '_RETURN'
+
+            union all
+            -- Each day's partition of the history is made with them.
+            select 'default privileges of ' || pg_get_userbyid(d.defaclrole) || ' in ' || n.nspname || ' on '
+                   || d.defaclobjtype::text,
+                   (select string_agg(a::text, ' ' order by a::text) from unnest(d.defaclacl) as a)
+            from pg_default_acl as d
+            join pg_namespace as n on n.oid = d.defaclnamespace
+            where n.nspname = 'accountctl'
 
             union all
             select 'policy ' || quote_ident(l.polname) || ' on ' || l.polrelid::regclass::text,

@@ -36,13 +36,16 @@ extension MigrationEngineTests {
                 grant select on accountctl.t to anon;
                 grant update (id) on accountctl.t to anon;
                 create index extra on accountctl.t (state);
+                create rule kept as on delete to accountctl.t do instead nothing;
+                alter default privileges for role postgres in schema accountctl grant select on tables to anon;
                 """
             )
             #expect(
                 try await differences() == [
                     "changed column accountctl.t.id", "changed column accountctl.t.state",
-                    "removed constraint accountctl.t.t_state_check", "changed function accountctl.f()",
-                    "added index accountctl.extra", "changed relation accountctl.t",
+                    "removed constraint accountctl.t.t_state_check",
+                    "added default privileges of postgres in accountctl on r", "changed function accountctl.f()",
+                    "added index accountctl.extra", "changed relation accountctl.t", "added rule kept on accountctl.t",
                 ]
             )
             try await Self.acceptAll(set, database)
