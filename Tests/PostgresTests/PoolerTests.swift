@@ -116,6 +116,23 @@ import Testing
         }
     }
 
+    /// As copies of databases are read in: no key cascades there, and a delete would leave behind what goes with it.
+    @Test func aSessionWithoutTriggersIsRefused() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.psql("alter database \(database.name) set session_replication_role = replica")
+            try await PgBouncer.with(.session, to: database.cluster) { bouncer in
+                for conninfo in [database.conninfo, bouncer.conninfo(database: database.name)] {
+                    let configuration = ConnectionConfiguration(conninfo: conninfo)
+                    let error = try await PostgresError.expected {
+                        try await Connection.with(configuration, logger: .silent) { _ in }
+                    }
+                    #expect(error.code == .configuration, "\(error)")
+                    #expect(error.description.contains("session_replication_role"))
+                }
+            }
+        }
+    }
+
     @Test func aPoolerWithOneServerProcessIsFoundOutToo() async throws {
         try await TestDatabase.with(.empty) { database in
             try await PgBouncer.with(.transaction, poolSize: 1, to: database.cluster) { bouncer in

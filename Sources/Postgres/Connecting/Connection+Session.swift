@@ -81,16 +81,18 @@ extension Connection {
     func applySettingsUnlessPooled() throws -> Bool {
         let process = Int(backendPID)
         let calls = SessionSetting.calls(settings)
-        let (answering, _) = try one(
+        let (answering, _, role) = try one(
             Statement(
                 unsafeSQL: """
-                    select pg_backend_pid(), case when pg_backend_pid() = \(process) then concat(\(calls)) end
+                    select pg_backend_pid(), case when pg_backend_pid() = \(process) then concat(\(calls)) end,
+                           \(Self.replicationRole)
                     """
             ),
-            as: (Int, String?).self,
+            as: (Int, String?, String).self,
             deadline: Self.patience
         )
         guard answering == process else { return false }
+        try Self.check(replicationRole: role)
         serverLimit = configuration.statementDeadline
         return true
     }
@@ -100,10 +102,15 @@ extension Connection {
     ///
     /// - Throws: ``PostgresError`` `configuration` where none can be made and one of ``formSettings`` is missing: some
     ///   statements would fail, and a pattern finds something else without a word. `connectionFailed` where the pooler
-    ///   could not be asked, since the next connection may find that it keeps sessions.
+    ///   could not be asked, since the next connection may find that it keeps sessions. What
+    ///   ``check(replicationRole:)`` throws.
     func applySettings() throws {
         if route.keepsSession {
-            try script(unsafeSQL: "select \(SessionSetting.calls(settings))")
+            let (_, role) = try one(
+                Statement(unsafeSQL: "select concat(\(SessionSetting.calls(settings))), \(Self.replicationRole)"),
+                as: (String, String).self
+            )
+            try Self.check(replicationRole: role)
             serverLimit = configuration.statementDeadline
         } else if !configuration.takesAnyForm, let missing = formSettings.first {
             throw PostgresError(
@@ -113,6 +120,22 @@ extension Connection {
                 connectionUsable: false
             )
         }
+    }
+
+    private static let replicationRole = "current_setting('session_replication_role')"
+
+    /// Refuses a session in which no trigger runs, those of foreign keys included, as copies of databases are read in: a
+    /// delete would leave behind what should go with it.
+    ///
+    /// Most roles may not change that for themselves.
+    private static func check(replicationRole role: String) throws(PostgresError) {
+        guard role == "replica" else { return }
+        throw PostgresError(
+            .configuration,
+            reason: "the setting session_replication_role is replica, so that a delete leaves behind what should go "
+                + "with it: reset it for the role and the database",
+            connectionUsable: false
+        )
     }
 
     private var settings: [SessionSetting] {

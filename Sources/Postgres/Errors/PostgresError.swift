@@ -49,7 +49,7 @@ package struct PostgresError: Error, Sendable {
         package static let poolExhausted = Code(.poolExhausted)
         /// The pool is closed.
         static let poolClosed = Code(.poolClosed)
-        /// The connection string is wrong, or a setting of the database that nothing behind a pooler can change.
+        /// The connection string is wrong, or a setting of the database that no session changes.
         package static let configuration = Code(.configuration)
         /// The server does not offer TLS on a connection that asks for it.
         package static let tlsRequired = Code(.tlsRequired)
