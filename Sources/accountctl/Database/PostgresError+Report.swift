@@ -43,6 +43,9 @@ extension PostgresError: ReportableError {
                     hint: "While a command waits, pg_blocking_pids and pg_stat_activity tell which session that is."
                 )
             }
+            if sqlState == .queryCanceled {
+                return ErrorReport(.temporary, message ?? description, hint: Self.serverLimitHint)
+            }
             if sqlState == SQLState(rawValue: "42P01") || sqlState == .invalidSchemaName {
                 return ErrorReport(
                     .failure,
@@ -59,6 +62,11 @@ extension PostgresError: ReportableError {
 
     /// What has a database take no writes that is no standby.
     static let readOnlyHint = "On Supabase a full disk does that; see default_transaction_read_only."
+
+    /// What ends a statement before our own limit does.
+    private static let serverLimitHint =
+        "Behind a transaction pooler the role's own statement_timeout comes before database.statement_timeout: raise it, "
+        + "or use the direct or the session port, 5432."
 
     /// Why there is no connection: nobody answers, or what the server says to the one that asks.
     private var refusedConnection: ErrorReport {

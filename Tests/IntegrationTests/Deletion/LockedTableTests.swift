@@ -23,4 +23,26 @@ struct LockedTableTests {
             #expect(try await hurried.run(["deletion", "list"]).status == 0)
         }
     }
+
+    @Test("A statement that the server's own limit ends, which counts behind a transaction pooler, says what to change")
+    func toldBehindAPooler() async throws {
+        try await OperatorStage.with { stage in
+            let database = stage.database
+            try await database.psql("alter database \(database.name) set statement_timeout = '500ms'")
+            try await PgBouncer.with(.transaction, to: database.cluster) { bouncer in
+                let variables = stage.variables.merging([
+                    "PGHOST": "127.0.0.1", "PGPORT": "\(bouncer.port)", "ACCOUNTCTL_DATABASE_POOLER": "transaction",
+                ]) { $1 }
+                try await database.withConnection(asAdministrator: true) { connection in
+                    try connection.execute("begin")
+                    try connection.execute("lock table accountctl.deletion_requests in access exclusive mode")
+                    let told = try await AccountctlProcess.run("deletion", "list", environment: variables)
+                    #expect(told.status == 75, "\(told)")
+                    #expect(told.errors.contains("statement timeout"), "\(told)")
+                    #expect(told.errors.contains("database.statement_timeout"), "\(told)")
+                    try connection.execute("rollback")
+                }
+            }
+        }
+    }
 }
