@@ -36,8 +36,11 @@ extension CommandContext {
         }
         if status.newcomers > 0 {
             messages.note(
-                Wording.count(status.newcomers, "user has", "users have") + " come since the transfer, and "
-                    + (status.newcomers == 1 ? "needs" : "need") + " no transfer identifier"
+                Wording.count(
+                    status.newcomers,
+                    "user has come since the transfer, and needs",
+                    "users have come since the transfer, and need"
+                ) + " no transfer identifier"
             )
         }
         return status

@@ -69,14 +69,18 @@ struct BulkRest {
         var warnings: [String] = []
         if lost > 0 {
             warnings.append(
-                "\(Wording.count(lost, "request")) of the result file \(lost == 1 ? "is" : "are") not in this database, which is a "
-                    + "copy or was restored: \(lost == 1 ? "its account counts" : "their accounts count") as not done"
+                Wording.count(lost, "request of the result file is", "requests of the result file are")
+                    + " not in this database, which is a copy or was restored: "
+                    + (lost == 1 ? "its account counts" : "their accounts count") + " as not done"
             )
         }
         if cancelled > 0 {
             warnings.append(
-                "\(Wording.count(cancelled, "request")) of the result file \(cancelled == 1 ? "was" : "were") cancelled since, and "
-                    + "\(cancelled == 1 ? "is" : "are") left alone; another --result asks again"
+                Wording.count(
+                    cancelled,
+                    "request of the result file was cancelled since, and is",
+                    "requests of the result file were cancelled since, and are"
+                ) + " left alone; another --result asks again"
             )
         }
         return warnings

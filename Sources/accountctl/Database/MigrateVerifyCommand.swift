@@ -92,8 +92,8 @@ struct MigrateVerifyCommand: AccountctlCommand {
         }
         let pending = plan.pending.count
         if pending > 0 {
-            let are = pending == 1 ? "is" : "are"
-            context.messages.note("\(Wording.count(pending, "migration")) \(are) pending; see: accountctl migrate plan")
+            let told = Wording.count(pending, "migration is", "migrations are")
+            context.messages.note("\(told) pending; see: accountctl migrate plan")
         }
     }
 

@@ -88,9 +88,9 @@ extension DatabaseDoctor {
                 DoctorFinding(
                     .notice,
                     "apple.codes",
-                    "single accounts submitted codes for \(Wording.count(single.count, "client id")) that "
-                        + "\(single.count == 1 ? "is" : "are") not configured here: "
-                        + Wording.list(single, atMost: Self.named),
+                    "single accounts submitted codes for "
+                        + Wording.count(single.count, "client id that is", "client ids that are")
+                        + " not configured here: " + Wording.list(single, atMost: Self.named),
                     why: "Anybody who is signed in may submit any. Those of your own app's cannot be exchanged.",
                     todo: "Nothing, unless one is your own: then correct what the app submits, or add it."
                 )

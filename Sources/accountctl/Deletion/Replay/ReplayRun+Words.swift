@@ -42,8 +42,8 @@ extension ReplayRun {
         let stuck = seen.replay.stuck
         if stuck > 0 {
             context.messages.warning(
-                "\(Wording.count(stuck, "account")) that \(stuck == 1 ? "was" : "were") erased before "
-                    + "\(stuck == 1 ? "waits" : "wait") here for the end of a pause or of a legal hold; see: accountctl deletion list"
+                Wording.count(stuck, "account that was erased before waits", "accounts that were erased before wait")
+                    + " here for the end of a pause or of a legal hold; see: accountctl deletion list"
             )
         }
     }
@@ -56,8 +56,8 @@ extension ReplayRun {
         let stopped = seen.replay.stopped
         if stopped > 0 {
             context.messages.note(
-                "\(Wording.count(stopped, "request")) that somebody had stopped \(stopped == 1 ? "is" : "are") paused; "
-                    + "see: accountctl deletion list --paused"
+                Wording.count(stopped, "request that somebody had stopped is", "requests that somebody had stopped are")
+                    + " paused; see: accountctl deletion list --paused"
             )
         }
     }
