@@ -23,7 +23,7 @@ extension DatabaseDoctor {
         findings += plan.triggers.filter { !$0.isOfStorage }.map(Self.running)
         findings += plan.files.triggers.filter { !$0.isOfStorage }.map(Self.runningWithFiles)
         findings += plan.reachingOutside.filter { !$0.isOfStorage }.map(Self.reachingOutside)
-        findings += (plan.faults + plan.files.faults).map(Self.missing)
+        findings += try missing(plan.faults + plan.files.faults, on: connection)
         findings += try owners(plan, on: connection)
         return findings.isEmpty ? [.ok("deletion.plan", "nothing in the catalog stops a deletion")] : findings
     }
@@ -79,14 +79,30 @@ extension DatabaseDoctor {
         )
     }
 
-    private static func missing(_ fault: Blocker) -> DoctorFinding {
-        DoctorFinding(
-            .error,
-            "deletion.rights",
-            "\(fault.table): \(fault.code.rawValue)" + (fault.detail.map { " (\($0))" } ?? ""),
-            why: "Rows there could not be deleted, or not be seen.",
-            todo: "Grant the right, or connect as a role that has it."
-        )
+    /// What our role lacks on the way, each with the statement that gives it.
+    private func missing(_ faults: [Blocker], on connection: isolated Connection) throws -> [DoctorFinding] {
+        guard !faults.isEmpty else { return [] }
+        let role = try connection.one("select quote_ident(current_user)", as: String.self)
+        return faults.map { fault in
+            DoctorFinding(
+                .error,
+                "deletion.rights",
+                "\(fault.table): \(fault.code.rawValue)" + (fault.detail.map { " (\($0))" } ?? ""),
+                why: "Rows there could not be deleted, or not be seen.",
+                todo: Self.granting(fault, to: role) + "; or connect as a role that has the right"
+            )
+        }
+    }
+
+    private static func granting(_ fault: Blocker, to role: String) -> String {
+        let parts = fault.table.split(separator: ".", maxSplits: 1).map(String.init)
+        guard fault.code == .missingRight, let right = fault.detail, parts.count == 2 else {
+            return "alter role \(role) bypassrls"
+        }
+        let schema: Statement = "\(identifier: parts[0])"
+        let table: Statement = "\(schema).\(identifier: parts[1])"
+        return
+            "grant usage on schema \(schema.text) to \(role); grant \(right.lowercased()) on \(table.text) to \(role)"
     }
 
     /// The statement that adds the index which a key lacks.

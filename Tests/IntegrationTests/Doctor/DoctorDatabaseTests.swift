@@ -29,6 +29,36 @@ struct DoctorDatabaseTests {
         }
     }
 
+    @Test("rights that a deletion lacks, each with the statement that gives it")
+    func rights() async throws {
+        try await DoctorStage.with { deployment in
+            let role = "clerk_\(UUID().uuidString.prefix(8).lowercased())"
+            try await deployment.database.psql(
+                """
+                create role \(role) login;
+                grant usage on schema auth, storage, accountctl to \(role);
+                grant select on all tables in schema auth, storage, accountctl to \(role);
+                create schema "Shop";
+                create table "Shop"."Orders" (buyer uuid references auth.users on delete cascade);
+                """
+            )
+            func lacking() async throws -> [DoctorFinding] {
+                try await deployment.examine(["PGUSER": role]).findings.filter { $0.code == "deletion.rights" }
+            }
+            let found = try await lacking()
+            let codes = Set(found.compactMap { $0.what.split(separator: ": ").last.map(String.init) })
+            #expect(codes.isSuperset(of: ["missing_right (SELECT)", "missing_right (DELETE)"]), "\(found)")
+            let statements = Set(
+                found.compactMap { $0.todo?.replacing("; or connect as a role that has the right", with: "") }
+            )
+            let orders = #"grant usage on schema "Shop" to \#(role); grant select on "Shop"."Orders" to \#(role)"#
+            #expect(statements.isSuperset(of: [orders, "alter role \(role) bypassrls"]), "\(statements)")
+            try await deployment.database.psql(statements.sorted().joined(separator: ";"))
+            #expect(try await lacking().isEmpty)
+            try await deployment.database.psql("drop owned by \(role); drop role \(role)")
+        }
+    }
+
     @Test("roles that may create where names are looked up, less those that are ours or nobody's anyway")
     func creators() async throws {
         try await DoctorStage.with { deployment in
