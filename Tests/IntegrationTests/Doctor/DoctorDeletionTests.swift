@@ -54,6 +54,29 @@ struct DoctorDeletionTests {
         }
     }
 
+    @Test("a clone or a restored backup, until a worker that starts there has paused every deletion")
+    func copy() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.database.psql(
+                """
+                update accountctl.settings
+                set value = jsonb_set(value, '{database}', '"1.1"')
+                where name = 'deletion.used_with'
+                """
+            )
+            let what = try await deployment.find("deletion.copy", "warning")
+            #expect(what.contains("the database was 1.1 and is "), "\(what)")
+            let worked = try await AccountctlProcess.run(
+                "worker",
+                "--until-idle",
+                environment: deployment.variables
+            )
+            #expect(worked.status == 0, "\(worked.errors)")
+            let codes = try await deployment.examine().findings.map(\.code)
+            #expect(codes.contains("deletion.paused") && !codes.contains("deletion.copy"), "\(codes)")
+        }
+    }
+
     @Test("requests that stand still and go on by themselves, and such as fail again and again")
     func standing() async throws {
         try await DoctorStage.with { deployment in

@@ -1,0 +1,26 @@
+import AccountLifecycle
+import Postgres
+import Settings
+
+extension DatabaseDoctor {
+    /// Whether this is another database than workers worked on, before one starts that pauses every deletion for it.
+    func copy(on connection: isolated Connection) throws -> [DoctorFinding] {
+        let difference = try DatabaseUse.difference(
+            project: settings.database.project,
+            storage: settings.storage.url,
+            on: connection
+        )
+        guard let difference else { return [] }
+        return [
+            DoctorFinding(
+                .warning,
+                "deletion.copy",
+                "a clone or a restored backup, unless somebody moved it: \(difference)",
+                why: "It has open deletions of real people, those that were cancelled since among them. A worker that starts "
+                    + "here pauses every deletion first.",
+                todo: "After a restore repeat the list of erasures before one starts: accountctl deletion replay FILE. "
+                    + "A clone needs settings of its own: another Storage, and none of Apple's."
+            )
+        ]
+    }
+}
