@@ -13,8 +13,9 @@ extension Situation {
     func endedBy(_ command: CommandNaming, of request: UUID) -> String {
         let retry = command("deletion retry", on: request)
         let thenGoesOn = "; it then goes on within five minutes, or at once by \(retry)"
-        let withoutApple =
-            command("deletion proceed --without-apple", on: request)
+        let orWithoutApple =
+            "; it then goes on by itself, or at once by \(retry); or "
+            + command("deletion proceed --without-apple", on: request)
             + "; or time: after apple.give_up it goes on by itself, once the account is locked out after some tries; "
             + "revoking is then tried apart from it"
         // They read them when they start, and what is corrected looks as if it did not help until then.
@@ -51,8 +52,8 @@ extension Situation {
             "adding the named sealing key to its file again; where it is lost for good, "
                 + command("apple vault forget-key \(subject ?? "KEY")")
         case .appleMisconfigured:
-            "correcting the Apple configuration\(restarted), see \(command("doctor")); or \(withoutApple)"
-        case .appleUnreachable: "Apple answering again; or \(withoutApple)"
+            "correcting the Apple configuration\(restarted), see \(command("doctor"))" + orWithoutApple
+        case .appleUnreachable: "Apple answering again" + orWithoutApple
         case .codeUnderWay: "the answer of Apple, within seconds, or the end of the code, five minutes after it came in"
         case .otherAccount: "\(command("deletion cancel", on: request)): the account that was meant no longer exists"
         case .residue:

@@ -41,7 +41,7 @@ extension DatabaseDoctor {
                 why: "No worker calls Apple for it: codes run out, and deletions that hold its credentials wait.",
                 todo: "Compare \(settings.apple.section(of: client.clientID)).team_id, .key_id and the client id with "
                     + "the developer account. Workers notice by themselves when it works again as it is; what was "
-                    + "corrected here, once they are started anew."
+                    + "corrected here, once they are started anew." + DoctorFinding.ofNewKey
             )
         }
     }

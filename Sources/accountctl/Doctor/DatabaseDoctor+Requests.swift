@@ -57,15 +57,17 @@ extension DatabaseDoctor {
         )
     }
 
-    /// Requests that Apple keeps waiting for longer than an outage lasts.
+    /// Requests that Apple keeps waiting: worth knowing at once, and more for longer than an outage lasts.
     private static func waitingForApple(_ requests: OpenRequests) -> DoctorFinding? {
-        guard let waited = requests.waitedForApple, waited > OpenRequests.patienceWithApple else { return nil }
+        guard let waited = requests.waitedForApple else { return nil }
         return DoctorFinding(
-            .warning,
+            waited > OpenRequests.patienceWithApple ? .warning : .notice,
             "deletion.waiting_for_apple",
             "\(Wording.count(requests.count, "request waits", "requests wait")) for Apple, the first for "
                 + Wording.length(waited),
-            why: "Nothing of these accounts is erased meanwhile. After apple.give_up they go on without Apple.",
+            why:
+                "Nothing of these accounts is erased meanwhile. They go on within five minutes once Apple takes the keys, and "
+                + "after apple.give_up without it.",
             todo: "accountctl apple test says whether Apple takes the keys. " + todo(requests.state)
         )
     }

@@ -42,6 +42,9 @@ struct DoctorFinding: Sendable, Equatable {
     /// do not.
     static let thenRestart = " Then start workers anew: they read settings when they start."
 
+    /// What to do besides where Apple rejects us.
+    static let ofNewKey = " How a new key takes the place of one that was revoked: accountctl apple --help."
+
     static func ok(_ code: String, _ what: String) -> DoctorFinding { DoctorFinding(.ok, code, what) }
 
     /// What is configured cannot be used: in the words of the error, with `todo` where it says nothing itself.

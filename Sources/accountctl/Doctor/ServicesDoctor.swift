@@ -48,7 +48,7 @@ struct ServicesDoctor {
                         "\(reason)",
                         why: "Accounts that hold a credential of \(id) wait before anything of them is erased.",
                         todo: "Compare \(section).team_id, .key_id and the client id with the developer account."
-                            + DoctorFinding.thenRestart
+                            + DoctorFinding.thenRestart + DoctorFinding.ofNewKey
                     )
                 )
             case .later(let delay):

@@ -139,6 +139,18 @@ struct DocumentationTests {
         #expect(ofFile.hasPrefix(outage) && ofFile.contains("Storage's log tells of the account's file in avatars"))
     }
 
+    @Test(
+        "commands: whoever mended what held a request up need not wait for its next look",
+        arguments: [
+            Situation.Code.blockingRows, .missingRight, .undecidedBucket, .appleMisconfigured, .appleUnreachable,
+            .residue,
+        ]
+    )
+    func retryOfSituations(_ code: Situation.Code) {
+        let words = Situation(code).endedBy(.short, of: UUID())
+        #expect(words.contains("or at once by deletion retry"), "\(words)")
+    }
+
     @Test("commands: every one by which a situation is ended is there")
     func commandsOfSituations() throws {
         let commands = try CommandDescription.root().all

@@ -209,7 +209,10 @@ struct DoctorServiceTests {
                 func with(_ key: String, _ value: String) -> [String: String] { sound.merging([key: value]) { $1 } }
 
                 let wrongKey = with("ACCOUNTCTL_APPLE_KEY_ID", "ZZZZZZZZZZ")
-                _ = try await deployment.find("apple.credentials", "error", wrongKey, everything: true)
+                let rejected = try await deployment.examine(wrongKey, everything: true).findings
+                    .first { $0.code == "apple.credentials" }
+                #expect(rejected?.severity == "error", "\(String(describing: rejected))")
+                #expect(rejected?.todo?.hasSuffix("accountctl apple --help.") == true)
                 let nobody = with("ACCOUNTCTL_APPLE_HOST", "http://127.0.0.1:1")
                 _ = try await deployment.find("apple.reachable", "warning", nobody, everything: true)
                 let stranger = try deployment.file("other.key", "sb_secret_" + String(repeating: "x", count: 31))
