@@ -166,10 +166,14 @@ struct UserFindCommand: AccountctlCommand {
             }
         }
         try rows.finish()
-        if comparison == .exact, answers.contains(where: \.isAbsent) {
-            context.messages.note(LookupAnswer.partsHint)
-        }
+        if comparison == .exact, let hint = Self.hint(of: answers) { context.messages.note(hint) }
         return isAnyMissing ? .notFound : .ok
+    }
+
+    /// What to do where there is no account; of several terms what serves them all.
+    private static func hint(of answers: [LookupAnswer]) -> String? {
+        if answers.count == 1 { return answers[0].matches.isEmpty ? answers[0].hintOfAbsence : nil }
+        return answers.contains(where: \.isAbsent) ? LookupAnswer.partsHint : nil
     }
 
     private var comparison: LookupComparison { contains ? .contains : prefix ? .prefix : .exact }

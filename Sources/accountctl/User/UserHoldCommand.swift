@@ -36,6 +36,11 @@ struct UserHoldCommand: ActCommand {
                     nil
                 }
             },
+            brakes: { user, _, connection in
+                try DeletionDesk.openRequest(of: user, on: connection).map {
+                    ["its deletion stands still until the release; see: accountctl deletion show \($0.text)"]
+                } ?? []
+            },
             perform: { actor, _, user, connection in
                 .holding(try await DeletionDesk(actor).hold(user, reason: reason, on: connection))
             }

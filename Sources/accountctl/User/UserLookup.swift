@@ -144,6 +144,9 @@ extension LookupAnswer {
             return "See: accountctl deletion show \(leaving.deletion.request.text)"
         }
         if case .otherHashKeys(let names) = doubt, let others = OtherHashKeys(names) { return others.hint }
+        if let receipt = erased.compactMap(\.receipt).first {
+            return "What was done: accountctl deletion receipt \(receipt)"
+        }
         return erased.isEmpty ? Self.partsHint : nil
     }
 

@@ -53,6 +53,9 @@ struct OperatorHoldTests {
                 #expect(held.status == 0 && held.errors.contains(said), "\(held.errors)")
             }
             _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
+            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            let third = try await stage.run(["user", "hold", id, "--reason", "third", "--dry-run"])
+            #expect(third.errors.contains("until the release; see: accountctl deletion show \(request)"), "\(third)")
             let listed = try await stage.run(["deletion", "list", "--tsv", "state,held"])
             #expect(listed.output == "grace\ttrue\n", "\(listed.errors)")
             let shown = try await stage.run(["deletion", "show", id])

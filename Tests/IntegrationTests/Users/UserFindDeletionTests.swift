@@ -60,6 +60,7 @@ struct UserFindDeletionTests {
                 )
                 #expect(told.status == 3 && told.output.split(separator: "\n").count <= 1, "\(told.output)")
                 #expect(told.errors.contains("erased on \(day)") && told.errors.contains("receipt \(receipt)"))
+                #expect(told.errors.hasSuffix("accountctl deletion receipt \(receipt)\n"), "\(told.errors)")
                 let rows = try FoundRow.all(in: found)
                 #expect(rows.map(\.state) == ["erased"] && rows.first?.receipt == Int(receipt), "\(found.output)")
                 #expect(rows.first?.request == request && rows.first?.id == nil)
