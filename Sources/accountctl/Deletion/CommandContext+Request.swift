@@ -14,7 +14,8 @@ extension CommandContext {
     ///
     /// - Throws: ``CommandError`` where it names none, or cannot.
     func request(_ text: String, hashKey: HashKey?, on connection: isolated Connection) throws -> UUID {
-        if text.contains("@") {
+        let id = LookupTerm(text, as: .userID)?.userID
+        if id == nil, Int64(text) == nil {
             throw CommandError(
                 .usage,
                 "\(SafeText.quoted(text)) is no request id, user id or receipt's number",
@@ -22,9 +23,7 @@ extension CommandContext {
             )
         }
         guard let request = try DeletionSummary.resolve(text, hashKey: hashKey, on: connection) else {
-            let others = try LookupTerm(text, as: .userID).flatMap { _ in
-                try OtherHashKeys(beside: hashKey, on: connection)
-            }
+            let others = try id.flatMap { _ in try OtherHashKeys(beside: hashKey, on: connection) }
             throw CommandError(
                 .notFound,
                 "there is no deletion request \"\(SafeText.line(text))\"" + (others.map { "; \($0.sentence)" } ?? ""),

@@ -60,8 +60,10 @@ struct OperatorHoldTests {
             #expect(listed.output == "grace\ttrue\n", "\(listed.errors)")
             let shown = try await stage.run(["deletion", "show", id])
             #expect(shown.output.contains("Legal hold         yes"), "\(shown.output)")
-            let address = try await stage.run(["deletion", "show", "u1@example.com"])
-            #expect(address.status == 2 && address.errors.contains("is no request id, user id"), "\(address)")
+            for strange in ["u1@example.com", "'\(id)'", id + ",", "show"] {
+                let refused = try await stage.run(["deletion", "show", strange])
+                #expect(refused.status == 2 && refused.errors.contains("is no request id, user id"), "\(refused)")
+            }
             let whose = try await stage.run(["deletion", "list", "--tsv", "user_id"])
             #expect(shown.output.contains(id) && whose.output == "\(id)\n", "\(shown) \(whose)")
             for said in ["Done: released.", "Nothing to do."] {
