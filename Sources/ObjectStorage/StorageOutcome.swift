@@ -71,6 +71,7 @@ package struct StorageDelay: Sendable, Hashable, CustomStringConvertible {
         case .interrupted: "the connection to storage was lost"
         case .refused(let refusal): "storage says not now: \(refusal)"
         case .replaced: "the object was replaced while it was read"
+        case .notUnderstood(let status) where status >= 500: "storage has a problem (HTTP \(status))"
         case .notUnderstood(let status): "storage's answer is not understood (HTTP \(status))"
         }
     }

@@ -46,7 +46,11 @@ struct PartsCheck {
         guard let path else {
             // A value that is set and is no path has been reported already.
             if !isReported(key) {
-                report(key, "missing: nothing can be erased without it; accountctl keys new ID --output FILE makes one")
+                report(
+                    key,
+                    "missing: nothing can be erased without it; where this database never had one, accountctl keys new ID "
+                        + "--output FILE makes one"
+                )
             }
             return nil
         }

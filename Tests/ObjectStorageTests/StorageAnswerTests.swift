@@ -14,6 +14,14 @@ import Testing
         Mirror(reflecting: answer).children.first?.label ?? "\(answer)"
     }
 
+    /// A gateway's page says nothing but that the service behind it is away.
+    @Test(arguments: [
+        (503, "storage has a problem (HTTP 503)"), (200, "storage's answer is not understood (HTTP 200)"),
+    ])
+    func noJSON(_ status: Int, _ words: String) {
+        #expect(StorageDelay(.notUnderstood(status: status)).description == words)
+    }
+
     /// The HTTP status is 400 for nearly everything; what is true stands in the body.
     @Test(arguments: [
         (400, #"{"statusCode":"404","error":"not_found","message":"Object not found","code":"NoSuchKey"}"#, "gone"),

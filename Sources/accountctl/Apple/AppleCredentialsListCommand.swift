@@ -26,7 +26,7 @@ struct AppleCredentialsListCommand: AccountctlCommand {
     @Option(name: .long, help: ArgumentHelp("Of this client id only.", valueName: "client id"))
     var client: String?
 
-    @Option(name: .long, help: "The most credentials shown.")
+    @Option(name: .long, help: ArgumentHelp("The most credentials shown.", valueName: "count"))
     var limit = 100
 
     @OptionGroup

@@ -42,7 +42,7 @@ struct AppleEventsListCommand: AccountctlCommand {
     )
     var outcome: [String] = []
 
-    @Option(name: .long, help: "The most events shown.")
+    @Option(name: .long, help: ArgumentHelp("The most events shown.", valueName: "count"))
     var limit = 100
 
     @OptionGroup

@@ -61,7 +61,7 @@ struct AuditListCommand: AccountctlCommand {
     @Option(name: .long, help: ArgumentHelp("Before then: a date, a moment or a time ago (7d).", valueName: "time"))
     var until: String?
 
-    @Option(name: .long, help: "The most lines listed.")
+    @Option(name: .long, help: ArgumentHelp("The most lines listed.", valueName: "count"))
     var limit = 100
 
     @OptionGroup

@@ -28,6 +28,7 @@ struct DeletionListCommand: AccountctlCommand {
               accountctl deletion list --paused
               accountctl deletion list --state blocked --state residue
               accountctl deletion list --json id,state,situation,legal_deadline
+              accountctl deletion list --limit 100000 --tsv state | sort | uniq -c
             """
     )
 
@@ -80,7 +81,7 @@ struct DeletionListCommand: AccountctlCommand {
     @Flag(name: .long, help: "Ended requests as well.")
     var all = false
 
-    @Option(name: .long, help: "The most requests shown.")
+    @Option(name: .long, help: ArgumentHelp("The most requests shown.", valueName: "count"))
     var limit = 200
 
     @OptionGroup

@@ -92,7 +92,7 @@ struct DeletionRequestCommand: AccountctlCommand {
         let id = account.id.text
         if account.isHeld {
             context.messages.warning(
-                "the account is under a legal hold: it is not erased until accountctl user release"
+                "the account is under a legal hold: it is not erased until accountctl user release \(id)"
             )
         }
         let isRehearsed = confirmation.dryRun
@@ -111,13 +111,14 @@ struct DeletionRequestCommand: AccountctlCommand {
         case .opened where isRehearsed:
             try context.output.show(sheet("would_be_requested", request: nil, user: id, isHeld: account.isHeld))
         case .opened(let request):
-            context.messages.note(
-                "requested; cancel with: accountctl deletion cancel \(request.text)"
-            )
+            context.messages.note("requested; cancel with: accountctl deletion cancel \(request.text)")
+            context.messages.note("follow it with: accountctl deletion watch \(request.text)")
             try context.output.show(sheet("requested", request: request, user: id, isHeld: account.isHeld))
         case .found(let request):
             let kept = grace == nil ? "" : "; its time of grace stays as it was"
-            context.messages.note("there was an open request already\(kept)")
+            context.messages.note(
+                "there was an open request already\(kept); see: accountctl deletion show \(request.text)"
+            )
             try context.output.show(sheet("found", request: request, user: id, isHeld: account.isHeld))
         case .unknownUser, .erased:
             throw CommandError(.notFound, "the account has just gone")

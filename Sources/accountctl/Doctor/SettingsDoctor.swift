@@ -98,7 +98,7 @@ struct SettingsDoctor {
                 key,
                 "\(key) is not set",
                 why: "Nothing is erased without it.",
-                todo: "Make one: accountctl keys new ID --output FILE"
+                todo: KeyFile.hintWhereMissing
             )
         }
         do {

@@ -52,9 +52,16 @@ extension Launch {
         if let mistake = asked.mistake {
             messages.failure(mistake.message, hint: mistake.hint)
         } else {
-            messages.failure(SafeText.lines(Accountctl.message(for: error)), hint: "See: \(asked.text) --help")
+            let said = Self.withForm(Accountctl.message(for: error))
+            messages.failure(SafeText.lines(said), hint: "See: \(asked.text) --help")
         }
         return .usage
+    }
+
+    /// What the parser says of a value, with what is expected where that is a number: of those it does not say so.
+    private static func withForm(_ message: String) -> String {
+        let isOfNumber = ["count", "number", "id", "ids"].contains { message.hasSuffix("<\($0)>'") }
+        return isOfNumber && message.contains("' is invalid for '") ? message + ": it takes a whole number" : message
     }
 
     /// The parser's help screen in our order; nil when the message is something else, such as the version.

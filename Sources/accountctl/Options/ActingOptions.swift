@@ -122,11 +122,7 @@ extension CommandContext {
             throw CommandError(
                 .usage,
                 "the setting keys.hash_file is missing: the operators' log names accounts by a keyed hash",
-                hint:
-                    """
-                    Name the file of the key that this database was worked on with; only where it never was, make one: accountctl \
-                    keys new hash-1 --output FILE
-                    """
+                hint: KeyFile.hintWhereMissing
             )
         }
         return key

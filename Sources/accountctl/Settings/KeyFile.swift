@@ -9,6 +9,12 @@ import Terminal
 
 /// Files of keys, none of which is ever written over: what a key sealed, no other opens.
 enum KeyFile {
+    /// What to do where the settings name none.
+    static let hintWhereMissing = """
+        Name the file of the key that this database was worked on with; only where it never was, make one: accountctl \
+        keys new ID --output FILE
+        """
+
     /// Writes a file of one key that only its owner may read.
     ///
     /// - Throws: ``CommandError`` when there is a file already, or none can be made.

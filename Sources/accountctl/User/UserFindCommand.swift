@@ -105,7 +105,7 @@ struct UserFindCommand: AccountctlCommand {
     @Flag(name: .long, help: "Compare any part of e-mail addresses and usernames; reads whole tables.")
     var contains = false
 
-    @Option(name: .long, help: "The most accounts shown for a term.")
+    @Option(name: .long, help: ArgumentHelp("The most accounts shown for a term.", valueName: "count"))
     var limit = Self.usualLimit
 
     @OptionGroup

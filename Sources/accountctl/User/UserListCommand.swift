@@ -86,7 +86,7 @@ struct UserListCommand: AccountctlCommand {
     @Option(name: .long, help: "With an open deletion request in this state; may be repeated.")
     var deletionState: [OpenDeletionState] = []
 
-    @Option(name: .long, help: "The most accounts listed.")
+    @Option(name: .long, help: ArgumentHelp("The most accounts listed.", valueName: "count"))
     var limit: Int?
 
     @Option(name: .long, help: ArgumentHelp("Go on behind this id.", valueName: "id"))

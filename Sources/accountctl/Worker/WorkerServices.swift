@@ -219,7 +219,7 @@ struct WorkerServices {
             throw CommandError(
                 .usage,
                 "the setting \(key) is missing: nothing can be erased without it",
-                hint: "Make one: accountctl keys new ID --output FILE"
+                hint: KeyFile.hintWhereMissing
             )
         }
         do {

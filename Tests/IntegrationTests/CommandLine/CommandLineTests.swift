@@ -39,6 +39,8 @@ struct CommandLineTests {
             (["deletion", "list", "--json", "account"], "there is no field \"account\""),
             (["audit", "list", "--limit", "-1"], "--limit must lie between 1 and 100000"),
             (["user", "list", "--limit", "-1"], "--limit must be at least 1"),
+            (["deletion", "list", "--limit", "10x"], "'--limit <count>': it takes a whole number"),
+            (["jobs", "show", "abc"], "'<id>': it takes a whole number"),
             (["audit", "list", "--action", "del%"], "--action holds \"%\""),
             (["user", "list", "--deletion-state", "verified"], "residue"),
             (["user", "list", "--held", "--no-held"], "--no-held"),
