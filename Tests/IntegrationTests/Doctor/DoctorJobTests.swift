@@ -198,7 +198,7 @@ struct DoctorJobTests {
             let line = try #require(manifest.firstMatch(of: /args: \[(doctor.*)\]/))
             let told = try Document.wholeText()
             #expect(
-                told.contains("by `accountctl \(line.1.replacing(",", with: ""))` from cron: its exit code tells")
+                told.contains("run `accountctl \(line.1.replacing(",", with: ""))` from cron and check its exit code")
             )
             let words = line.1.replacing(",", with: "").split(separator: " ").map(String.init)
             func exit(_ more: [String]) async throws -> Int32 {
