@@ -27,7 +27,7 @@ package struct AppleApp: Sendable {
             "\(section).client_ids",
             .list(of: .text),
             default: [],
-            "Bundle ids and Services IDs that sign people in."
+            "Bundle ids and Services IDs with which people sign in."
         )
         let parts: [(String, Bool)] = [
             ("team_id", teamID != nil), ("key_id", keyID != nil), ("private_key_file", privateKey != nil),

@@ -46,7 +46,7 @@ package struct AppleSettings: Sendable {
             "apple.give_up",
             .duration(.zero ... .days(25)),
             default: .days(7),
-            "How long a deletion waits for Apple before it goes on without revoking."
+            "How long a deletion waits for Apple before it continues without a revocation."
         )
         timeout = reader.read(
             "apple.timeout",
@@ -59,23 +59,23 @@ package struct AppleSettings: Sendable {
             "apple.on_consent_revoked",
             .list(of: .choice),
             default: [.signOut, .forgetCredential, .markIdentity],
-            "What is done when a person stops using the app with Apple; [] for nothing."
+            "What happens when a person stops using the app with Apple; [] for nothing."
         )
         onAccountDeleted = reader.read(
             "apple.on_account_deleted",
             .list(of: .choice),
             default: [.signOut, .forgetCredential, .markIdentity, .requestDeletion],
-            "What is done when a person deletes the Apple Account; an account with another way to sign in is never deleted for it; [] for nothing."
+            "What happens when a person deletes the Apple Account; an account with another way to sign in is never deleted for it; [] for nothing."
         )
         onGrantGone = reader.read(
             "apple.on_grant_gone",
             .list(of: .choice),
             default: [.signOut, .forgetCredential, .markIdentity],
-            "What is done when the daily check finds a credential dead, perhaps for a changed password; [] for nothing."
+            "What happens when the daily check finds a dead credential, perhaps after a changed password; [] for nothing."
         )
         webClientSecret = reader.secret(
             "apple.web_client_secret",
-            "A copy of the client secret in Supabase's settings, to be warned before it ends.",
+            "A copy of the client secret in Supabase's settings, to warn before it expires.",
             isNeeded: false
         )
         webClientSecretFile = reader.file(ofSecret: "apple.web_client_secret")

@@ -27,7 +27,7 @@ package struct DatabaseSettings: Sendable {
         url = reader.optional(
             "database.url",
             .text,
-            "Where the database is: any libpq connection string. Default: PG* variables."
+            "The database: any libpq connection string. Default: PG* variables."
         )
         currentPassword = reader.changingSecret(
             "database.password",
@@ -37,25 +37,25 @@ package struct DatabaseSettings: Sendable {
             "database.connections",
             .integer(1...50),
             default: 3,
-            "Connections that jobs share; a worker has four more for itself, and up to three for codes and notifications."
+            "Connections that jobs share; a worker opens four more for itself, and up to three for codes and notifications."
         )
         statementTimeout = reader.read(
             "database.statement_timeout",
             .duration(.seconds(1) ... .seconds(3600)),
             default: .seconds(30),
-            "How long a statement may take unless it is known to need longer."
+            "How long a statement may take, unless it is known to need longer."
         )
         allowsPlaintext = reader.read(
             "database.allow_plaintext",
             .yesOrNo,
             default: false,
-            "Whether a connection to another machine may go without TLS."
+            "Whether a connection to another machine may do without TLS."
         )
         pooler = reader.read(
             "database.pooler",
             .choice,
             default: .detect,
-            "Whether a pooler in transaction mode lies in between."
+            "Whether there is a pooler in transaction mode in between."
         )
         let connection = ConnectionConfiguration(conninfo: url)
         if connection.holdsSecret, reader.isFromFile("database.url") {

@@ -15,54 +15,54 @@ package struct DeletionSettings: Sendable {
             "deletion.grace",
             .duration(.zero ... .days(30)),
             default: .days(1),
-            "How long after a request a person can still cancel."
+            "The grace period: how long after a request the person can still cancel."
         )
         hourlyCeiling = reader.optional(
             "deletion.hourly_ceiling",
             .integer(1...1_000_000),
-            "Deletions an hour beyond which requests wait. Default: the larger of 50 and 1 % of the accounts."
+            "How many deletions may begin within an hour; further requests wait. Default: the larger of 50 and 1 % of the accounts."
         )
         maximumRows = reader.read(
             "deletion.max_rows",
             .integer(1...1_000_000_000),
             default: 1_000_000,
-            "Rows of one table that a deletion may take along; beyond it the request waits for somebody to look."
+            "How many rows of one table a deletion may delete; with more, the request is blocked until somebody decides."
         )
         tokenLife = reader.read(
             "deletion.token_life",
             .duration(.zero ... .days(7)),
             default: .seconds(3600),
-            "The longest life of an access token: after locking out the last sweep waits for that and a minute; with 0 for no token."
+            "The longest life of an access token: after the lock-out, the last sweep waits for that and a minute; 0 waits for no token."
         )
         uploadLife = reader.read(
             "deletion.upload_life",
             .duration(.zero ... .days(7)),
             default: .seconds(7200),
-            "How long Storage accepts an address that it signed for an upload: where it is used the last sweep waits for that besides."
+            "How long Storage accepts an upload address that it signed; where Storage is used, the last sweep waits for that too."
         )
         buckets = reader.read(
             "deletion.buckets",
             .list(of: .text),
             default: [],
-            "Buckets besides avatars whose objects of the account are deleted."
+            "Buckets besides avatars from which the account's files are deleted."
         )
         keptBuckets = reader.read(
             "deletion.kept_buckets",
             .list(of: .text),
             default: [],
-            "Buckets that may keep objects of erased accounts: they are not searched, and the receipt counts what stayed."
+            "Buckets that may keep files of erased accounts: they are not searched, and the receipt counts what stayed."
         )
         avatarFolders = reader.read(
             "deletion.avatar_folders",
             .list(of: .text),
             default: [],
-            "Folders of avatars, / for all, where files without an owner are accounts': one that a profile alone names goes with it."
+            "Folders of avatars, / for all, where ownerless files belong to accounts: one that only one profile names is deleted with that account."
         )
         keptAvatarFolders = reader.read(
             "deletion.kept_avatar_folders",
             .list(of: .text),
             default: [],
-            "Folders of avatars where files without an owner are the app's, such as stock pictures: they stay, whoever names them."
+            "Folders of avatars where ownerless files belong to the app, such as stock pictures: they stay, whoever names them."
         )
         for bucket in Set(keptBuckets).intersection(buckets + ["avatars"]).sorted() {
             let list = bucket == "avatars" ? "always emptied" : "named in deletion.buckets, too"

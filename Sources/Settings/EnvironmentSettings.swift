@@ -10,7 +10,7 @@ package struct EnvironmentSettings: Sendable {
             .yesOrNo,
             // A name that nobody wrote down may be a mistyped one of the environment that matters.
             default: name == "production" || !isKnown,
-            "Whether commands that cannot be undone need --production. "
+            "Whether irreversible commands need --production. "
                 + "Default: yes in the environment of that name, and in one that the file does not know."
         )
     }

@@ -7,9 +7,9 @@ package struct ListenerSettings: Sendable {
         admin = reader.optional(
             "listen.admin",
             .address,
-            "Where health, metrics and the wake-up are served. Keep it from the public."
+            "Address for health, metrics and the wake-up. Keep it private."
         )
-        publicAddress = reader.optional("listen.public", .address, "Where Apple's notifications are taken.")
+        publicAddress = reader.optional("listen.public", .address, "Address that receives Apple's notifications.")
         if let admin, admin == publicAddress, admin.port != 0 {
             reader.reportConflict("listen.public", "the public listener needs another address than the admin one")
         }

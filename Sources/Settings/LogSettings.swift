@@ -16,7 +16,12 @@ package struct LogSettings: Sendable {
     }
 
     init(_ reader: inout SettingsReader) {
-        level = reader.read("log.level", .choice, default: .info, "The least important level that is logged.")
-        format = reader.read("log.format", .choice, default: .auto, "JSON or text; auto is text on a terminal only.")
+        level = reader.read("log.level", .choice, default: .info, "The lowest level that is logged.")
+        format = reader.read(
+            "log.format",
+            .choice,
+            default: .auto,
+            "JSON or text; auto is text on a terminal, JSON elsewhere."
+        )
     }
 }

@@ -19,19 +19,19 @@ package struct WorkerSettings: Sendable {
             "worker.poll_interval",
             .duration(.milliseconds(50) ... .seconds(3600)),
             default: .seconds(1),
-            "How often work is looked for when no notification says there is some."
+            "How often a worker looks for jobs when no notification arrives."
         )
         leaseDuration = reader.read(
             "worker.lease",
             .duration(.seconds(5) ... .seconds(3600)),
             default: .seconds(60),
-            "How long a job stays with a worker that no longer answers; at least 1.5 times storage.timeout and 3 times apple.timeout."
+            "How long a job stays with a worker that has stopped responding; at least 1.5 times storage.timeout and 3 times apple.timeout."
         )
         shutdownTimeout = reader.read(
             "worker.shutdown_timeout",
             .duration(.zero ... .seconds(3600)),
             default: .seconds(20),
-            "How long running jobs may go on after SIGTERM before they are handed back."
+            "How long running jobs may continue after SIGTERM before they are handed back."
         )
         retention = reader.read(
             "worker.retention",
