@@ -14,12 +14,12 @@ import Terminal
 struct AppleClientSecretInspectCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
-        abstract: "Say whose a client secret is, what Apple would not take about it, and when it ends.",
+        abstract: "Say whose a client secret is, what Apple would reject about it, and when it expires.",
         discussion: """
-            Reads a file, or standard input for -; never an argument, which others could read.
+            Reads a file, or standard input for -; never an argument, which other users of the machine could read.
 
             EXIT CODES
-              0 good for 30 days and more; 1 ends within 30 days; 5 Apple would not take it; 2 it is no client secret
+              0 good for 30 days or more; 1 expires within 30 days; 5 Apple would reject it; 2 it is no client secret
 
             EXAMPLES
               accountctl apple client-secret inspect secret.txt

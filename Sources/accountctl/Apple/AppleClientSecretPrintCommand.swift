@@ -8,9 +8,10 @@ import Terminal
 struct AppleClientSecretPrintCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "print",
-        abstract: "Print a new client secret, good for six months unless --life says less.",
+        abstract: "Print a new client secret, valid for 180 days unless --life says otherwise.",
         discussion: """
-            For the field "Secret Key (for OAuth)" of the provider Apple in Supabase's settings. The output is a secret.
+            Put it into the field "Secret Key (for OAuth)" of the provider Apple in Supabase's settings. The output is a
+            secret.
 
             EXAMPLES
               accountctl apple client-secret print com.example.web

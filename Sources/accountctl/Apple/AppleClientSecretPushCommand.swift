@@ -17,14 +17,15 @@ struct AppleClientSecretPushCommand: AccountctlCommand {
         commandName: "push",
         abstract: "Put a new client secret into the Supabase project's settings.",
         discussion: """
-            Makes a secret for the client id of the web flow, which is the first of the project's list, and replaces the one
-            that the project keeps. Needs supabase.project and supabase.access_token_file.
+            Creates a secret for the client id of web sign-in, which is the first in the project's list, and replaces
+            the one that the project has. Needs supabase.project and supabase.access_token_file.
 
-            The file of --copy keeps its owner, group and mode, whoever runs this; where that is not allowed, nothing is changed.
+            The file of --copy keeps its owner, group and mode, whoever runs this. If that is not allowed, nothing is
+            changed.
 
             EXIT CODES
-              0 replaced; 4 the token may not do this; 6 the project signs in as another client id, or not with Apple at all;
-              75 the management API cannot be asked now
+              0 replaced; 4 the token may not do this; 6 the project signs in with another client id, or not with Apple
+              at all; 75 the management API cannot be reached now
 
             EXAMPLES
               accountctl apple client-secret push com.example.web --dry-run

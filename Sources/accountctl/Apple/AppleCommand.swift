@@ -4,13 +4,13 @@ import ArgumentParser
 struct AppleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apple",
-        abstract: "Look after Sign in with Apple: credentials, events, keys and secrets.",
+        abstract: "Manage Sign in with Apple: credentials, events, keys and secrets.",
         discussion: """
             TO CHANGE THE KEY AT APPLE
-              1. Make a second key at Apple: one primary App ID may have two. Set key_id and private_key_file of it.
-              2. accountctl apple test, then restart the workers: they read both when they start.
-              3. Where people sign in on the web: accountctl apple client-secret push, or print, of every Services ID.
-              4. Revoke the old key at Apple, not before.
+              1. Create a second key at Apple: a primary App ID may have two. Set its key_id and private_key_file.
+              2. Run accountctl apple test, then restart the workers: they read both when they start.
+              3. If people sign in on the web, run accountctl apple client-secret push, or print, for every Services ID.
+              4. Then revoke the old key at Apple, not before.
 
             EXAMPLES
               accountctl apple test                        are client ids, team and key good? Uses nothing up

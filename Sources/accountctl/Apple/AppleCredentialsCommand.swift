@@ -6,7 +6,7 @@ import Terminal
 struct AppleCredentialsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "credentials",
-        abstract: "List and show held credentials, never the tokens.",
+        abstract: "List and show held credentials, never their tokens.",
         subcommands: [AppleCredentialsListCommand.self, AppleCredentialsShowCommand.self],
         aliases: ["credential"]
     )

@@ -6,7 +6,7 @@ import Terminal
 struct AppleEventsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "events",
-        abstract: "List, show and replay what Apple, devices and checks told about credentials.",
+        abstract: "List, show and replay what Apple, devices and checks reported about credentials.",
         subcommands: [AppleEventsListCommand.self, AppleEventsShowCommand.self, AppleEventsReplayCommand.self],
         aliases: ["event"]
     )

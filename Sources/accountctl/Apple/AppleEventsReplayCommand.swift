@@ -7,9 +7,9 @@ import Terminal
 struct AppleEventsReplayCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Have an event handled again, under the rules and the policy as they are now.",
+        abstract: "Handle an event again, under the rules and the policy as they are now.",
         discussion: """
-            A stale event stays stale: nobody who came back is signed out by a replay.
+            A stale event stays stale: a replay never signs out a person who came back.
 
             EXIT CODES
               0 enqueued; 3 there is no such event; 6 it cannot be replayed

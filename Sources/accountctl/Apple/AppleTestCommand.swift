@@ -6,13 +6,13 @@ import Terminal
 struct AppleTestCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
-        abstract: "Test client ids, team and key with Apple, using nothing up.",
+        abstract: "Test client ids, team and key with Apple, without using anything up.",
         discussion: """
-            Asks Apple to exchange a code that cannot exist. Good credentials are told that the code is wrong; others, that the
-            client is.
+            Asks Apple to exchange a code that cannot exist. If the credentials are good, Apple says that the code is
+            wrong; otherwise it says that the client is.
 
             EXIT CODES
-              0 all are good; 4 Apple rejects one; 75 Apple cannot be asked now
+              0 all are good; 4 Apple rejects one; 75 Apple cannot be reached now
 
             EXAMPLES
               accountctl apple test

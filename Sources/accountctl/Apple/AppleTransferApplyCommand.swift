@@ -9,16 +9,18 @@ struct AppleTransferApplyCommand: AccountctlCommand {
         commandName: "apply",
         abstract: "Give every account the sub and relay address of the new team, one transaction each.",
         discussion: """
-            From then on the account is found by the new sub, and by the old one no more. Identities of other teams' apps stay. A
-            conflict is left as it is: the person signed in to the new team before and has a second account, or the account has
-            several Apple identities and the sending team's is not known here. Each start looks at conflicts again: apple transfer
-            status names the accounts, and user show tells of each. Of two accounts, have the one erased that is not to stay.
-            Where one account has several identities (several_apple_identities), erase nothing: have the person unlink in the
-            app the one that is not to move; it can be linked again afterwards.
+            From then on, the account is found by the new sub and no longer by the old one. Identities of other teams'
+            apps stay. A conflict is left as it is: either the person signed in to the new team before and has a second
+            account, or the account has several Apple identities and the sending team's is not known here. Each start
+            looks at conflicts again. apple transfer status names the accounts, and user show describes each of them.
+
+            If there are two accounts, erase the one that is not to stay. If one account has several identities
+            (several_apple_identities), erase nothing: let the person unlink in the app the identity that is not to
+            move; it can be linked again afterwards.
 
             EXIT CODES
-              0 done, or nothing to apply, with a warning where users have no transfer identifier; 3 nothing is known of a transfer
-              to that team; 6 some are conflicts, which people must decide
+              0 done, or nothing to apply, with a warning if users have no transfer identifier; 3 nothing is known of a
+              transfer to that team; 6 some are conflicts, which people must decide
 
             EXAMPLES
               accountctl apple transfer apply com.example.app --team ABCDE12345 --dry-run

@@ -8,8 +8,9 @@ struct AppleTransferExportCommand: AccountctlCommand {
         commandName: "export",
         abstract: "Write the file for the recipient: one JSON object a line with user_id and transfer_sub.",
         discussion: """
-            Old subs and relay addresses are not in it: they are not for the recipient. How many users have no transfer identifier,
-            and so no line, is told on standard error; apple transfer status tells which of them need none.
+            It does not contain old subs and relay addresses, which are not for the recipient. Users without a transfer
+            identifier have no line. Standard error says how many there are; apple transfer status says which of them
+            need none.
 
             EXIT CODES
               0 written; 3 nothing is known of a transfer to that team

@@ -8,13 +8,13 @@ struct AppleTransferGenerateCommand: AccountctlCommand {
         commandName: "generate",
         abstract: "As the sending team, get a transfer identifier for every user.",
         discussion: """
-            \(TransferRateOptions.aboutRefusals) Users of other teams' apps, whom Apple refuses, are
-            recorded and skipped; as long as nobody was named, each start begins with others. With the recipient's team in the settings
-            nobody is asked about.
+            \(TransferRateOptions.aboutRefusals) Users of other teams' apps, whom Apple refuses, are recorded and
+            skipped. As long as nobody was named, each start begins with other users. With the recipient's team in the
+            settings, Apple is not asked.
 
             EXIT CODES
-              0 every user has one or cannot be moved; 2 --team is the configured team, which is to be the sending one; 75 stopped
-              before the end: mend what it names, start it again
+              0 every user has one or cannot be moved; 2 --team is the configured team, which must be the sending one;
+              75 stopped before the end: fix what it names, and start it again
 
             EXAMPLES
               accountctl apple transfer generate com.example.app --team ABCDE12345

@@ -7,7 +7,7 @@ import Terminal
 struct AppleTransferImportCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Take in, on standard input, the file that the sending team exported.",
+        abstract: "Read the file that the sending team exported from standard input.",
         discussion: """
             Empty input is refused, with exit code 2.
 

@@ -8,10 +8,12 @@ struct AppleTransferStatusCommand: AccountctlCommand {
         commandName: "status",
         abstract: "Show how many users there are to move, how far each is, and which need a decision.",
         discussion: """
-            New users of the recipient's team need no transfer identifier. Those who came after its first exchange, or whom Apple calls
-            by an identifier that is known here, are counted as newcomers; who came before that is among those without one.
+            New users of the recipient's team need no transfer identifier. Those who came after the first exchange, or
+            whose identifier at Apple is known here, are counted as newcomers; those who came earlier are counted among
+            users without an identifier.
 
-            Of the accounts with a conflict the first thousand are named, each with the account that has the new sub or address.
+            The first thousand accounts with a conflict are named, each with the account that has the new sub or
+            address.
 
             EXAMPLES
               accountctl apple transfer status com.example.app --team ABCDE12345

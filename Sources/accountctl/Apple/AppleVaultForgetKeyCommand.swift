@@ -10,15 +10,16 @@ struct AppleVaultForgetKeyCommand: AccountctlCommand {
         commandName: "forget-key",
         abstract: "Give up a sealing key that is lost for good, and what is sealed with it.",
         discussion: """
-            Credentials under the key are removed: their grants live on at Apple, and when such an account is erased its outcome is
-            not_revoked, unless the person has signed in again since. Revocations that wait under it are given up. Deletions whose
-            identifiers it sealed search for the user id alone, and for what the account shows when it is looked at next, if it is
-            there; their receipts say so. The key's name has to be typed, or given with --confirm.
+            Credentials under the key are removed. Their grants stay valid at Apple, and when such an account is erased,
+            the outcome at Apple is not_revoked unless the person has signed in again since. Revocations that wait under
+            the key are given up. Deletions whose identifiers it sealed search only for the user id and for what the
+            account shows at the next look, if it still exists; their receipts say so. The key's name has to be typed,
+            or given with --confirm.
 
             A key that is in the file of keys.sealing_file is not given up: move what it seals with apple vault rotate.
 
             EXIT CODES
-              0 given up; 3 nothing is sealed with such a key; 6 the key is there
+              0 given up; 3 nothing is sealed with such a key; 6 the key is in the file
 
             EXAMPLES
               accountctl apple vault forget-key 2025-01 --dry-run

@@ -8,12 +8,12 @@ import Terminal
 struct AppleVaultRotateCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
-        abstract: "Seal every credential anew with the newest key, while the workers run.",
+        abstract: "Seal every credential again with the newest key, while the workers run.",
         discussion: """
-            May be stopped and started again at any time.
+            You can stop and restart it at any time.
 
             EXIT CODES
-              0 everything is under the newest key; 5 something could not be opened, or a key is not what it was
+              0 everything is under the newest key; 5 something could not be opened, or a key has changed
 
             EXAMPLES
               accountctl apple vault rotate

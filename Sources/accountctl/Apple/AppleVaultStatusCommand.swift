@@ -6,10 +6,10 @@ import Terminal
 struct AppleVaultStatusCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show which sealing keys are in use, missing, or not what they were.",
+        abstract: "Show which sealing keys are in use, missing or changed.",
         discussion: """
             EXIT CODES
-              0 all is well; 5 a key that is needed is missing, or is another than the one that sealed
+              0 all is well; 5 a key that is needed is missing, or is not the one that sealed
 
             EXAMPLES
               accountctl apple vault status

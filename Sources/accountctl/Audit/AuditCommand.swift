@@ -6,7 +6,7 @@ struct AuditCommand: ParsableCommand {
         commandName: "audit",
         abstract: "Read the operators' log.",
         discussion: """
-            The log only grows; accounts stand in it as keyed hashes, so that it outlives an erasure.
+            The log only grows. It names accounts by keyed hashes, so it outlives an erasure.
 
             EXAMPLES
               accountctl audit list --since 7d

@@ -9,9 +9,10 @@ struct AuditListCommand: AccountctlCommand {
         commandName: "list",
         abstract: "List what operators did, newest first.",
         discussion: """
-            An erased account is named by its user id: its lines are found by the keyed hash (keys.hash_file).
-            Actions are named for what they change, and not always as the command: user hold and user release are deletion.hold and
-            deletion.release here, relay stream add is mail.add_stream, apple vault rotate is apple.rotate_vault.
+            To find the lines of an erased account, give its user id: they are found by the keyed hash (keys.hash_file).
+            An action is named for what it changes, not always as the command: user hold and user release are
+            deletion.hold and deletion.release here, relay stream add is mail.add_stream, and apple vault rotate is
+            apple.rotate_vault.
 
             EXAMPLES
               accountctl audit list --since 24h

@@ -15,12 +15,12 @@ struct AuditShowCommand: AccountctlCommand {
         commandName: "show",
         abstract: "Show one act: who, what, on whom, when and why.",
         discussion: """
-            The account stands there as a keyed hash. With --user it is told whether it is that of an account one knows, also of an
+            The account is a keyed hash. --user says whether it is the hash of an account that you know, including an
             erased one by its user id.
 
             EXIT CODES
-              0 shown; 3 no such line; with --user: 5 it is about somebody else, or about nobody; 7 the line was written under
-              another hash key, so nothing tells
+              0 shown; 3 no such line; with --user: 5 it is about another account, or about none; 7 the line was written
+              under another hash key, so nothing tells
 
             EXAMPLES
               accountctl audit show 42

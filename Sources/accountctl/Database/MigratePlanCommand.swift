@@ -9,7 +9,7 @@ struct MigratePlanCommand: AccountctlCommand {
         commandName: "plan",
         abstract: "Show what up would do, what it would leave alone, and which locks it takes.",
         discussion: """
-            Reads the catalogs, the history and whether the bucket is there; nothing is changed.
+            Reads the catalogs, the history and whether the bucket exists; changes nothing.
 
             EXIT CODES
               0 up can run, or there is nothing to do; 5 the history and this version disagree; 6 something forbids it;

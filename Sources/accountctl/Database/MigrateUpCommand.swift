@@ -9,12 +9,12 @@ struct MigrateUpCommand: AccountctlCommand {
         commandName: "up",
         abstract: "Apply the migrations that are missing.",
         discussion: """
-            Safe on a live database and when several instances start at once: each migration runs once, in a transaction of its own,
-            never waits long for a lock, and is repeated when it got none.
+            Safe on a live database, and when several instances start at once: each migration runs once, in a
+            transaction of its own, never waits long for a lock, and is repeated if it did not get one.
 
             EXIT CODES
-              0 applied, or nothing to do; 5 the history and this version disagree; 6 something forbids it, and nothing was changed;
-              75 locked or unreachable, try again
+              0 applied, or nothing to do; 5 the history and this version disagree; 6 something forbids it, and nothing
+              was changed; 75 locked or unreachable, try again
 
             EXAMPLES
               accountctl migrate up

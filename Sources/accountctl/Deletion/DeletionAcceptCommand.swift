@@ -9,10 +9,13 @@ struct DeletionAcceptCommand: AccountctlCommand {
         commandName: "accept",
         abstract: "Accept that a column may keep identifiers of erased accounts.",
         discussion: """
-            For what the law has you keep. It holds for every deletion from now on, and each receipt names the column; that of
-            a partitioned table holds for all its partitions. The column has to be typed, or given with --confirm; deletion
-            show names those that a request reports, and those that are accepted. --withdraw takes it back, with a --reason as
-            well: what was erased with it stays as it is, and all others find the column again.
+            Use this for data that the law requires you to keep. It applies to every deletion from now on, and each
+            receipt names the column. Accepting a column of a partitioned table covers all its partitions. deletion show
+            names the columns that a request reports, and those that are accepted. The column has to be typed, or given
+            with --confirm.
+
+            --withdraw reverses it, with a --reason as well. What was erased meanwhile stays as it is, and all other
+            deletions find the column again.
 
             EXIT CODES
               0 accepted or withdrawn; 2 declined; 3 there is no such column, or it was not accepted

@@ -6,24 +6,26 @@ import Postgres
 struct DeletionCancelCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
-        abstract: "Cancel a deletion, or all in a list, while nothing irreversible was begun.",
+        abstract: "Cancel a deletion, or every one in a list, before anything irreversible has begun.",
         discussion: """
-            Once the account is locked out only an operator can; the lock-out is undone then. Sessions do not come back.
+            Once the account is locked out, only an operator can cancel. The account can then sign in again; its old
+            sessions do not come back.
 
-            With --file the list, in which # begins a comment, is read whole and every bad line told before anything is done. Each
-            request is then cancelled by itself, whatever becomes of the others, and has a row: unchanged where it was cancelled
-            before, and where it is refused, refusal says why: verified (it has ended so), begun, under_way or busy. What a run that
-            ends early has not cancelled the same command line cancels.
+            With --file, the whole list is read first (# begins a comment), and every bad line is reported before
+            anything is done. Each request is then cancelled by itself, whatever happens to the others, and has a row:
+            unchanged if it was cancelled before, and if it is refused, refusal says why: verified (it has ended so),
+            begun, under_way or busy. If the run ends early, the same command line cancels the rest.
 
             TO TAKE A LIST BACK
-              1. accountctl deletion pause --all gives the time for it.
+              1. accountctl deletion pause --all gives you the time for it.
               2. Cancel what the result file of deletion request --file says was requested, as the last examples do; not what was
-              found, which somebody else had asked for.
+              found, since somebody else had requested that.
               3. accountctl deletion resume --all
-              4. The corrected list takes a result file of its own: deletion request --file ids.txt --result other.ndjson
+              4. Give the corrected list its own result file: deletion request --file ids.txt --result other.ndjson
 
             EXIT CODES
-              0 cancelled, now or before; 3 no such request; 6 too late; of a list, that of the first that was not cancelled
+              0 cancelled, now or before; 3 no such request; 6 too late; for a list, the code of the first request that
+              was not cancelled
 
             EXAMPLES
               accountctl deletion cancel 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --reason "asked by mail"

@@ -6,7 +6,7 @@ struct DeletionCommand: ParsableCommand {
         commandName: "deletion",
         abstract: "Delete accounts, follow their deletion, and prove it.",
         discussion: """
-            A request is named by its own id, by the user id of its account, or by its receipt's number.
+            Name a request by its own id, by the user id of its account, or by the number of its receipt.
 
             EXAMPLES
               accountctl deletion plan anna@example.com     what would go, and what would stop it

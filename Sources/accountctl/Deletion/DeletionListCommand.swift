@@ -15,13 +15,14 @@ struct DeletionListCommand: AccountctlCommand {
         commandName: "list",
         abstract: "List deletion requests, the nearest legal deadline first.",
         discussion: """
-            The end of grace is the moment from which nothing of it can be undone. The column paused is of requests that are paused
-            one by one, in whatever state; a pause of everything, or of the queue of deletions, is told on standard error, by deletion
-            show and by the doctor.
+            The end of the grace period is the moment from which a deletion can become irreversible. The column paused
+            shows requests that are paused one by one, in any state. A pause of every deletion, or of the queue of
+            deletions, is reported on standard error, by deletion show and by doctor.
 
-            With --all, --apple pending names those whose credential Apple has not taken yet, --apple not_revoked those of which it
-            will not be revoked any more, and --apple grant_unknown those of which Apple may have granted one in an answer that was
-            lost, so that nobody can revoke it: the app is told not_revoked of these, too.
+            With --all: --apple pending lists requests whose credential Apple has not revoked yet, --apple not_revoked
+            those whose credential will not be revoked any more, and --apple grant_unknown those for which Apple may
+            have issued a credential in an answer that was lost, so that nobody can revoke it. The app reads not_revoked
+            for these, too.
 
             EXAMPLES
               accountctl deletion list

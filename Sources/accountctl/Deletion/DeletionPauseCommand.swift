@@ -13,19 +13,20 @@ import Terminal
 struct DeletionPauseCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Stop one deletion, or all, before the next irreversible step.",
+        abstract: "Stop one deletion, or all of them, before the next irreversible step.",
         discussion: """
-            With --all the word is given at once. Deletes of rows that are under way then, which nothing interrupts, are waited for
-            for ten seconds, and named where they go on; so does a call to Apple or Storage that was begun. Who paused all and why
-            stays when it is said again without a reason; another reason replaces both.
+            --all takes effect at once. Row deletes that are in progress cannot be interrupted: the command waits for
+            them for ten seconds, and names those that continue. A call to Apple or Storage that has begun continues as
+            well. If you pause all deletions again without a reason, who paused them and why stays; a new reason
+            replaces both.
 
-            With --all no hash key is needed: everything is paused without keys.hash_file, and with a wrong one. Afterwards the key
-            there becomes known where it is new beside others, which workers and other acts refuse until then. Where it cannot be, a
-            warning says why, and the exit code.
+            --all needs no hash key: it works without keys.hash_file, and with a wrong one. If the key there is new
+            beside others, which workers and other acts refuse, it becomes known. If that is impossible, a warning and
+            the exit code say so.
 
             EXIT CODES
-              0 paused, or so already; 3 no such request; 6 it has ended, or a step of it is under way: try again; 7 all is paused,
-              and the hash key was not made known
+              0 paused, now or before; 3 no such request; 6 it has ended, or one of its steps is running: try again; 7
+              all deletions are paused, but the hash key was not made known
 
             EXAMPLES
               accountctl deletion pause --all --reason "looking into a complaint"

@@ -8,21 +8,25 @@ import Terminal
 struct DeletionPlanCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan",
-        abstract: "Show what the deletion of an account would take along, and what would stop it.",
+        abstract: "Show what the deletion of an account would delete, and what blocks it.",
         discussion: """
-            Reads the catalog's foreign keys and counts; changes nothing. A bucket named by neither deletion.buckets nor
-            deletion.kept_buckets stands in the way while the account has objects there, and so does a file of nobody that its profile
-            alone names, in a folder that neither deletion.avatar_folders nor deletion.kept_avatar_folders names. Shared are the files
-            of nobody that the profile names and another account names, too, or that are older than the account: they stay when the
-            account goes, and are not counted among its own; the receipt counts them.
+            Reads the catalog's foreign keys and counts rows; changes nothing. These block a deletion: a bucket in
+            neither deletion.buckets nor deletion.kept_buckets, if the account has files there; and an ownerless file
+            that only the account's profile names, in a folder in neither deletion.avatar_folders nor
+            deletion.kept_avatar_folders.
 
-            With --ask-triggers the delete is done and rolled back, since only a trigger itself knows whether it refuses, and only the
-            delete whether the rows that stay pass their checks; not where a trigger may reach outside the database (by http, dblink,
-            a foreign table or an untrusted language), which no rollback takes back, nor where Storage runs it with the account's files,
-            nor where rows, rights or numbers stand in the way: those are named as not asked.
+            Shared files are ownerless files that the profile names and that another account names too, or that are
+            older than the account. They stay when the account is deleted, are not counted among its own files, and are
+            counted in the receipt.
+
+            With --ask-triggers, the delete is done and rolled back, since only a trigger itself knows whether it
+            refuses, and only the delete shows whether the rows that stay pass their checks. This is not done if a
+            trigger may reach outside the database (by http, dblink, a foreign table or an untrusted language), which no
+            rollback reverses, if Storage fires it together with the account's files, or if rows, rights or numbers
+            block the deletion: such triggers are named as not asked.
 
             EXIT CODES
-              0 nothing stands in the way; 3 no such account; 6 something does
+              0 nothing blocks the deletion; 3 no such account; 6 something blocks it
 
             EXAMPLES
               accountctl deletion plan anna@example.com

@@ -7,22 +7,23 @@ import Settings
 struct DeletionProceedCommand: ActCommand {
     static let configuration = CommandConfiguration(
         commandName: "proceed",
-        abstract: "Go on with a deletion without Apple, or without its identifiers.",
+        abstract: "Continue a deletion without Apple, or without its identifiers.",
         discussion: """
-            --without-apple: the credential is not revoked in the run, but tried again apart from it, or given up after some tries
-            where no worker has its key. Refused unless Apple, or a sealing key, is what holds the request up now. From then on Apple
-            is neither looked at before the lock-out nor waited for, and deletion show says without_apple. With --withdraw that is
-            taken back, until the account is locked out: the request is looked at again, and waits for Apple as every other does.
+            --without-apple: the run does not revoke the credential. The revocation is tried again apart from it, or
+            given up after some tries if no worker has its key. Refused unless Apple, or a sealing key, holds the
+            request up now. From then on, the request neither checks Apple before the lock-out nor waits for it, and
+            deletion show says without_apple. --withdraw reverses this until the account is locked out; the request then
+            waits for Apple like any other.
 
-            --without-identifiers: the key that they are sealed with is lost, so only the user id is searched for, and what the
-            account shows when it is looked at next, if it is there; the receipt says so. Refused where keys.sealing_file has the
-            key, or nothing is sealed yet, and never taken back.
+            --without-identifiers: the key that sealed the identifiers is lost, so the search covers only the user id
+            and what the account shows at the next look, if it still exists; the receipt says so. Refused if
+            keys.sealing_file has the key, or if nothing is sealed yet. This cannot be reversed.
 
-            The request's id has to be typed, or given with --confirm; to take something back nothing is asked.
+            The request's id has to be typed, or given with --confirm. Reversing asks nothing.
 
             EXIT CODES
-              0 it goes on, or waits for Apple again; 3 no such request; 6 nothing of it is lost, Apple does not hold it up, the
-              account is locked out (--withdraw), or it has ended
+              0 it continues, or waits for Apple again; 3 no such request; 6 nothing of it is lost, Apple does not hold
+              it up, the account is locked out (--withdraw), or it has ended
 
             EXAMPLES
               accountctl deletion proceed 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --without-apple

@@ -10,12 +10,13 @@ struct DeletionReceiptCommand: AccountctlCommand {
         commandName: "receipt",
         abstract: "Show the evidence of an erasure, and whether anybody rewrote it.",
         discussion: """
-            Named by its number, the request's id or the user id. An erased account is never found by e-mail. Whether the receipt is
-            as it was written is checked with the key that sealed it (keys.hash_file); nobody without that key can write one.
+            Name it by its number, the request's id or the user id; an erased account is never found by e-mail. The key
+            that sealed the receipt (keys.hash_file) shows whether it is as it was written: nobody without that key can
+            write one.
 
             EXIT CODES
-              0 shown and as it was written; 3 no such receipt; 5 it was changed, exchanged or removed; 7 it names another key than the one
-              at hand, so nothing tells
+              0 shown, and as it was written; 3 no such receipt; 5 it was changed, swapped or removed; 7 it names
+              another key than yours, so nothing tells
 
             EXAMPLES
               accountctl deletion receipt 42

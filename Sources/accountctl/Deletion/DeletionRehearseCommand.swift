@@ -18,15 +18,17 @@ struct DeletionRehearseCommand: AccountctlCommand {
         commandName: "rehearse",
         abstract: "Erase one test account step by step, and say what to look at on the device.",
         discussion: """
-            A real deletion of a real account, without grace: take one that you made for it. After each step it says what should be
-            seen now and waits for Enter; with --no-input it goes on by itself. Workers leave the account alone meanwhile, for half
-            a day at most. What is left when it ends, such as the last search, or is stopped by a signal, is carried out by one of
-            them. The user id has to be typed, or given with --confirm. A request that is open already keeps its grace. A dry run
-            ends as the rehearsal would, but that it asks neither Apple nor Storage.
+            This is a real deletion of a real account, without a grace period: use an account that you created for it.
+            After each step, the command says what you should see and waits for Enter; with --no-input it continues by
+            itself. Workers leave the account alone meanwhile, for half a day at most. When the rehearsal ends or a
+            signal stops it, a worker does what is left, such as the last search.
+
+            The user id has to be typed, or given with --confirm. A request that is already open keeps its grace period.
+            A dry run ends as the rehearsal would, except that it asks neither Apple nor Storage.
 
             EXIT CODES
-              0 as far as it goes now; 2 declined; 3 no such account; 5 residue; 6 blocked, somebody drives the request already, or
-              jobs cancel ended it; 130 stopped by a signal, or where nobody answers any more
+              0 as far as it goes now; 2 declined; 3 no such account; 5 residue; 6 blocked, somebody else drives the
+              request, or jobs cancel ended it; 130 stopped by a signal, or nobody answers any more
 
             EXAMPLES
               accountctl deletion rehearse test@example.com

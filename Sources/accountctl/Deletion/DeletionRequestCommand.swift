@@ -13,28 +13,29 @@ import Terminal
 struct DeletionRequestCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "request",
-        abstract: "Ask for the deletion of one account, or of all in a list.",
+        abstract: "Request the deletion of one account, or of every account in a list.",
         discussion: """
-            The account works, and the deletion can be cancelled, until the grace period ends; afterwards a worker erases it.
-            Asked again, the open request is found. The user id has to be typed, or given with --confirm.
+            Until the grace period ends, the account works and the deletion can be cancelled; afterwards a worker erases
+            the account. If there is an open request already, that one is returned. The user id has to be typed, or
+            given with --confirm.
 
-            With --file the list is read whole and every bad line told before anything is done; the number of its ids has to be
-            typed, or given with --confirm. What was done to each is added to the result file, which belongs to this database
-            alone: an id without an account is found while its erasure is under way, erased once that has ended, and
-            unknown_user otherwise.
+            With --file, the whole list is read first, and every bad line is reported before anything is done. The
+            number of its ids has to be typed, or given with --confirm. The result for each id is added to the result
+            file, which belongs to this database alone. The result for an id without an account is found while its
+            erasure is in progress, erased once that has ended, and unknown_user otherwise.
 
-            A database that goes away meanwhile is asked again for some minutes. When a run ends early, for whatever reason, the
-            same command line goes on with what is not done: ids that no account had are looked for again, and so are those whose
-            request of the file is not here, as in a database that was restored. Those whose request was cancelled since are left
-            alone, with a warning: the person may have cancelled. Another --result asks for them again. A run that was killed, or
-            lost its connection, may tell as found what it had asked for itself: of those look at the requests whose origin is
-            operator and whose requested_at is within the run.
+            If the database goes away during a run, the run keeps trying for some minutes. If a run ends early, for
+            whatever reason, the same command line continues with what is not done. It looks again for ids that had no
+            account, and for those whose request in the result file is not in the database, as after a restore. It skips
+            ids whose request was cancelled since, with a warning, since the person may have cancelled; another --result
+            requests them again. A run that was killed or lost its connection may report as found what it had requested
+            itself: look at the requests whose origin is operator and whose requested_at is within the run.
 
-            How a list that was a mistake is taken back, deletion cancel --help says.
+            To take back a list that was a mistake, see deletion cancel --help.
 
             EXIT CODES
-              0 requested, or there was an open request, or erased before (in a list); 1 some failed; 2 declined;
-              3 no such account; 75 the database went away
+              0 requested, or there was an open request, or erased before (in a list); 1 some failed; 2 declined; 3 no
+              such account; 75 the database went away
 
             EXAMPLES
               accountctl deletion request anna@example.com --reason "asked by mail"

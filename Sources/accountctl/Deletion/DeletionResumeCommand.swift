@@ -7,14 +7,15 @@ import Terminal
 struct DeletionResumeCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Let one paused deletion, or all, go on.",
+        abstract: "Let one paused deletion, or all of them, continue.",
         discussion: """
-            After resume --all, what is paused by itself stays so: deletion list --paused names it. What goes on is erased next, for
-            good: so the word all, or the id of a request whose time of grace is over, has to be typed, or given with --confirm.
+            resume --all does not resume requests that are paused one by one: deletion list --paused lists them. What
+            continues is erased next, irreversibly. So the word all, or the id of a request whose grace period is over,
+            has to be typed, or given with --confirm.
 
             EXIT CODES
-              0 it goes on, or was not paused; 2 declined; 3 no such request; 6 it has ended, or a step of it is under way: try
-              again
+              0 it continues, or was not paused; 2 declined; 3 no such request; 6 it has ended, or one of its steps is
+              running: try again
 
             EXAMPLES
               accountctl deletion resume --all

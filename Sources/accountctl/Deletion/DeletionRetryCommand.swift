@@ -6,13 +6,14 @@ import Postgres
 struct DeletionRetryCommand: ActCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Look at a deletion again now, after its fault is gone.",
+        abstract: "Look at a deletion again now, after you removed what stopped it.",
         discussion: """
-            One that had no fault, and waits for the end of grace or for its last search, is left as it is.
+            A request that nothing stopped, and that waits for the end of its grace period or for its last search, is
+            left as it is.
 
             EXIT CODES
-              0 it is looked at as soon as a worker is free, or waits for its time; 3 no such request; 6 it has ended, or a step of
-              it is under way: try again
+              0 a worker looks at it as soon as one is free, or it waits for its time; 3 no such request; 6 it has
+              ended, or one of its steps is running: try again
 
             EXAMPLES
               accountctl deletion retry 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F

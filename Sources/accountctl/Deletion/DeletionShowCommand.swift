@@ -7,13 +7,13 @@ import Terminal
 struct DeletionShowCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show one deletion request: where it stands, why, and what ends that.",
+        abstract: "Show one deletion request: its state, the reason, and what ends the state.",
         discussion: """
-            Of a verified erasure, proof says what that rests on: searched (every identifier, and none is left), user_id_only
-            (others were not known any more), accepted (some are left in columns that may keep them, or files stayed: the account's in
-            a bucket that is kept, or one of nobody that the profile named) or user_id_only_accepted (others were not known any more,
-            and some are left in such columns). without_apple says that an operator had it go on without Apple (deletion proceed
-            --without-apple).
+            For a verified erasure, proof says what that rests on: searched (every identifier, and none is left),
+            user_id_only (no other identifier was known any more), accepted (some are left in columns that may keep
+            them, or files stayed: the account's files in a kept bucket, or an ownerless file that the profile named),
+            or user_id_only_accepted (no other identifier was known, and some are left in such columns). without_apple
+            says that an operator let it continue without Apple (deletion proceed --without-apple).
 
             EXIT CODES
               0 shown; 3 no such request; 5 residue; 6 blocked or held

@@ -16,9 +16,9 @@ struct DeletionWatchCommand: AccountctlCommand {
         commandName: "watch",
         abstract: "Follow a deletion, step by step, to its end.",
         discussion: """
-            A line for each change, an object each in JSON: of a step, with its outcome, or of the request, with its state and how many
-            steps are done. It goes on through grace and holds, and after a retry, and ends when the deletion has ended or somebody
-            has to act. A lost connection is made again.
+            Prints one line for each change, in JSON one object: a step with its outcome, or the request with its state
+            and the number of steps done. Continues through the grace period, holds and retries, and ends when the
+            deletion has ended or somebody has to act. A lost connection is opened again.
 
             EXIT CODES
               0 verified; 3 no such request; 5 residue; 6 blocked, or cancelled

@@ -9,19 +9,20 @@ import Terminal
 struct DoctorCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Say whether this deployment is sound.",
+        abstract: "Report whether this deployment is sound.",
         discussion: """
-            Looks at the settings, the connection, the role's rights, the schema, whatever blocks or slows a deletion, jobs and
-            workers, open requests, sealing keys, mail streams, Apple and Storage. Changes nothing and uses nothing up: Apple is asked with a
-            code that cannot exist.
+            Looks at the settings, the connection, the role's rights, the schema, whatever blocks or slows a deletion,
+            jobs and workers, open requests, sealing keys, mail streams, Apple and Storage. Changes nothing and uses
+            nothing up: it asks Apple with a code that cannot exist.
+
+            No worker for three times worker.lease is an error; doctor reads the setting as the worker does. If cron
+            starts the worker, --expect-worker-within says how long it may be away: until then, doctor reports neither
+            the worker nor jobs that wait for it.
 
             EXIT CODES
-              0 no error; 1 errors; 4 the database refuses the login; 75 it cannot be reached. Warnings count with --strict.
-              What you have looked at and live with does not count with --except CODE; it is shown all the same.
-
-            Without a worker for three times worker.lease there is an error: the setting is read here as the worker reads it.
-            Where cron starts it, --expect-worker-within says how long it may be away: until then nothing is found, of it or of jobs
-            that wait for it.
+              0 no error; 1 errors; 4 the database refuses the login; 75 it cannot be reached. Warnings count with
+              --strict. A finding that you have looked at and accept does not count with --except CODE, but is still
+              shown.
 
             EXAMPLES
               accountctl doctor

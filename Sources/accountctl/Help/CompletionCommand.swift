@@ -7,7 +7,7 @@ struct CompletionCommand: AccountctlCommand {
         commandName: "completion",
         abstract: "Print the completion script of a shell.",
         discussion: """
-            Commands are completed behind aliases and behind options that stand before them, too.
+            Commands are also completed after aliases and after options that stand before them.
 
             EXAMPLES
               accountctl completion bash > /etc/bash_completion.d/accountctl

@@ -14,7 +14,7 @@ struct ManualCommand: AccountctlCommand {
         commandName: "manual",
         abstract: "Print the manual page of a command, or write all of them.",
         discussion: """
-            The pages are made from the same words as --help, in the macros of man(7).
+            The pages have the same text as --help, in the macros of man(7).
 
             EXAMPLES
               accountctl manual user find | man -l -

@@ -8,12 +8,13 @@ import Terminal
 struct JobsCancelCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
-        abstract: "Cancel jobs: those that wait at once, those that run by telling their handlers to stop.",
+        abstract: "Cancel jobs: waiting ones at once, running ones by telling their handlers to stop.",
         discussion: """
             Cancelling the job of a deletion does not cancel the deletion: accountctl deletion cancel does.
 
             EXIT CODES
-              0 cancelled, or told to stop; 3 no such job; 6 refused for its state; of several, that of the first that was not done
+              0 cancelled, or told to stop; 3 no such job; 6 refused for its state; for several jobs, the code of the
+              first that was not done
 
             EXAMPLES
               accountctl jobs cancel 42 --reason "asked for twice" --yes

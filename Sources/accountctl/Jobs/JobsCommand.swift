@@ -5,7 +5,7 @@ import JobQueue
 struct JobsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "jobs",
-        abstract: "Look at the jobs behind everything, and act on them.",
+        abstract: "Show the jobs behind everything, and act on them.",
         discussion: """
             EXAMPLES
               accountctl jobs stats                       how much waits, and for how long

@@ -8,12 +8,13 @@ import Terminal
 struct JobsDiscardCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard",
-        abstract: "Give up jobs that wait, with a reason; retry brings them back.",
+        abstract: "Discard waiting jobs, with a reason; retry brings them back.",
         discussion: """
-            Giving up the job of a deletion does not end the deletion: accountctl deletion cancel does.
+            Discarding the job of a deletion does not end the deletion: accountctl deletion cancel does.
 
             EXIT CODES
-              0 given up; 3 no such job; 6 refused for its state; of several, that of the first that was not done
+              0 discarded; 3 no such job; 6 refused for its state; for several jobs, the code of the first that was not
+              done
 
             EXAMPLES
               accountctl jobs discard 42 --reason "the campaign is over" --yes

@@ -8,19 +8,19 @@ import Terminal
 struct JobsEnqueueCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "enqueue",
-        abstract: "Add a job, such as to have periodic work done now, or every job of a list.",
+        abstract: "Add a job, for example to run periodic work now, or every job of a list.",
         discussion: """
-            With --unique-key no job is added while one with the key is unfinished: its id is told.
+            With --unique-key, no job is added while an unfinished one has the key: its id is printed instead.
 
-            Each line of a list adds a job. It is a JSON object with the field kind and, where wanted, queue, arguments,
-            arguments_version, priority, in, at, unique_key, limit_key and max_attempts. A bad line is told with its number and
-            field, and nothing is added then.
+            Each line of a list adds a job. It is a JSON object with the field kind and, optionally, queue, arguments,
+            arguments_version, priority, in, at, unique_key, limit_key and max_attempts. A bad line is reported with its
+            number and field, and then nothing is added.
 
-            SQL of your own adds a job in its own transaction, so that it is there if and only if what it belongs to is: select
-            accountctl.enqueue_job('mail.schedule', queue => 'mail', unique_key => 'mail.schedule') answers with its id. Besides the
-            kind it takes args, queue, run_at, priority, unique_key, limit_key, args_version, max_attempts and wake, which is false
-            where many write at once. Name the queue: workers serve apple, deletions and mail, and not default, where a job goes
-            otherwise.
+            Your own SQL can add a job in its own transaction, so that the job exists if and only if the data that it
+            belongs to does: select accountctl.enqueue_job('mail.schedule', queue => 'mail', unique_key =>
+            'mail.schedule') returns its id. Besides the kind, it takes args, queue, run_at, priority, unique_key,
+            limit_key, args_version, max_attempts and wake; set wake to false where many write at once. Name the queue:
+            workers serve apple, deletions and mail, and not default, where a job goes otherwise.
 
             A LINE OF A LIST
               {"kind": "mail.schedule", "unique_key": "mail.schedule", "in": "10m"}

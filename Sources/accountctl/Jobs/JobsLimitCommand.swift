@@ -11,12 +11,12 @@ struct JobsLimitCommand: AccountctlCommand {
         abstract:
             "Limit how many jobs of a queue begin in a time, or how many of a kind run at once, over all workers.",
         discussion: """
-            For where Apple answers that it is called too often, or to spare a Storage that other traffic needs, too: its deletions
-            are in the queue deletions.
+            Use it when Apple answers that it is called too often, or to spare a Storage that other traffic needs: its
+            deletions are in the queue deletions.
 
-            The limit of a queue is one on average: what was not used is kept for up to that time, so that after a pause,
-            and when it is set, up to twice as many begin in one such time.
-            Limits of a kind come with its code; what is set here counts instead until --none. accountctl jobs stats shows them.
+            The limit of a queue is an average: what was not used is kept for up to that time. So after a pause, and
+            when you set it, up to twice as many jobs may begin within that time. Limits of a kind come with its code;
+            what you set here applies instead until --none. accountctl jobs stats shows them.
 
             EXAMPLES
               accountctl jobs limit apple --count 100 --per 1m

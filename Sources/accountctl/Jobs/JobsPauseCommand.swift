@@ -8,14 +8,15 @@ import Terminal
 struct JobsPauseCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Let no more jobs of a queue begin; what runs goes on.",
+        abstract: "Keep jobs of a queue from beginning; running ones continue.",
         discussion: """
-            The reason is shown while it is paused; another one replaces it. It asks first; --yes answers, as a script has to.
+            The reason is shown while the queue is paused; a new reason replaces it. The command asks first; --yes
+            answers, as a script has to.
 
-            With deletions paused no erasure begins, and none that waits goes on. One that runs goes on through its steps, though:
-            accountctl deletion pause --all stops that, too, before its next irreversible step. With apple paused the codes of
-            sign-ins expire, each after five minutes: accounts that sign up meanwhile cannot be revoked at Apple until they sign in
-            with Apple anew.
+            With deletions paused, no erasure begins and none that waits continues. One that is running continues
+            through its steps, though: accountctl deletion pause --all stops that, too, before its next irreversible
+            step. With apple paused, authorization codes expire after five minutes each: accounts that sign up meanwhile
+            cannot be revoked at Apple until they sign in with Apple again.
 
             EXAMPLES
               accountctl jobs pause apple --reason "incident 7" --yes

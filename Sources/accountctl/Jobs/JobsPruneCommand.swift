@@ -10,9 +10,9 @@ struct JobsPruneCommand: AccountctlCommand {
         commandName: "prune",
         abstract: "Drop days of finished jobs; unfinished ones are never touched.",
         discussion: """
-            The worker does so by itself, with days that ended before worker.retention: 14 days unless it is set. Dropped days are gone
-            for good: so how many they are has to be typed, or given with --confirm. Where another session is in the way of a day, those
-            that were dropped before it are listed.
+            The worker does this by itself, for days that ended before worker.retention (14 days unless it is set).
+            Dropped days are gone for good, so their number has to be typed, or given with --confirm. If another session
+            blocks a day, those that were dropped before it are listed.
 
             EXAMPLES
               accountctl jobs prune --older-than 30d

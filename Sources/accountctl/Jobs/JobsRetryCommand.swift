@@ -8,14 +8,15 @@ import Terminal
 struct JobsRetryCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Run jobs again now, with their attempts anew.",
+        abstract: "Run jobs again now, with all their attempts.",
         discussion: """
-            A waiting or parked job runs at once; a discarded or cancelled one comes back under its id, with its progress. A
-            completed one does not. A unique key alone names one job: the unfinished one that has it, or else the only one that
-            was discarded or cancelled.
+            A waiting or parked job runs at once. A discarded or cancelled one comes back under its id, with its
+            progress; a completed one does not. A unique key alone names one job: the unfinished one that has it, or
+            else the only one that was discarded or cancelled.
 
             EXIT CODES
-              0 run again; 3 no such job; 6 refused for its state; of several, that of the first that was not done
+              0 run again; 3 no such job; 6 refused for its state; for several jobs, the code of the first that was not
+              done
 
             EXAMPLES
               accountctl jobs retry 42 43

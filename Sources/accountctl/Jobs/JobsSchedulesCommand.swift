@@ -8,11 +8,12 @@ import Terminal
 struct JobsSchedulesCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedules",
-        abstract: "List the periodic jobs: when each came last, and when it comes next.",
+        abstract: "List the periodic jobs: when each last came, and when it comes next.",
         discussion: """
-            A worker adds a job for each instant of a schedule, and of those that passed without a worker for the latest. Some schedules
-            hold only where what they look after is set, such as Apple's keys: elsewhere they have no last instant. A last instant still to
-            come is what a clock left that was set back; it is told apart.
+            A worker adds a job for each instant of a schedule. Of the instants that passed without a worker, it adds
+            only the latest. Some schedules apply only if what they look after is configured, such as Apple's keys;
+            otherwise they have no last instant. A last instant in the future was left by a clock that was set back
+            since; it is marked.
 
             EXAMPLES
               accountctl jobs schedules

@@ -9,8 +9,8 @@ struct JobsShowCommand: AccountctlCommand {
         commandName: "show",
         abstract: "Show everything about one job.",
         discussion: """
-            progress is how far its handler said it is, also of a job that ended. Of several ended ones with the unique key the ids
-            are told.
+            progress is what its handler last reported, also for a job that has ended. If several jobs that ended have
+            the unique key, their ids are listed.
 
             EXAMPLES
               accountctl jobs show 42

@@ -8,10 +8,11 @@ import Terminal
 struct JobsSnoozeCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "snooze",
-        abstract: "Postpone waiting jobs, to so long from now.",
+        abstract: "Postpone waiting jobs by a time from now.",
         discussion: """
             EXIT CODES
-              0 postponed; 3 no such job; 6 refused for its state; of several, that of the first that was not done
+              0 postponed; 3 no such job; 6 refused for its state; for several jobs, the code of the first that was not
+              done
 
             EXAMPLES
               accountctl jobs snooze 42 --for 2h

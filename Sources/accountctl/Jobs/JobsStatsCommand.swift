@@ -7,11 +7,11 @@ import Terminal
 struct JobsStatsCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
-        abstract: "Show how much waits, runs and fails, and for how long.",
+        abstract: "Show how many jobs wait, run and fail, and for how long.",
         discussion: """
             EXIT CODES
-              0 fine; 7 something needs a look: jobs beyond their usual attempts, jobs that no worker could read, or history outside its
-              partitions
+              0 fine; 7 something needs a look: jobs beyond their usual attempts, jobs that no worker could read, or
+              history outside its partitions
 
             EXAMPLES
               accountctl jobs stats

@@ -13,11 +13,11 @@ import Terminal
 struct JobsWatchCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Follow jobs as they come, run, fail, wait and end, until interrupted.",
+        abstract: "Follow jobs as they arrive, run, fail, wait and end, until interrupted.",
         discussion: """
-            Hears notifications and looks besides once a second; a lost connection is made again. JSON comes as an object a line.
-            What is over before the next look is not told. One that was snoozed, by its handler or an operator, is scheduled, as
-            one that is to be tried again; run_at says until when.
+            Listens for notifications and also looks once a second; a lost connection is opened again. JSON is one
+            object a line. A state that is over before the next look is not shown. A job that was snoozed, by its
+            handler or an operator, is scheduled, like one that is to be tried again; run_at says until when.
 
             EXAMPLES
               accountctl jobs watch

@@ -7,13 +7,13 @@ import Terminal
 struct JobsWorkersCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "workers",
-        abstract: "List the workers: those that live, and those of the last days.",
+        abstract: "List the workers that are alive, and those of the last days.",
         discussion: """
-            A holder is whoever works on one job by hand, as deletion rehearse does: no worker takes that job meanwhile, and the holder
-            takes no other.
+            A holder works on one job by hand, as deletion rehearse does: no worker takes that job meanwhile, and the
+            holder takes no other.
 
             EXIT CODES
-              0 a worker lives, be it about to stop; 5 none does, but for whoever works on one job by hand
+              0 a worker is alive, even if it is about to stop; 5 none is, except a holder
 
             EXAMPLES
               accountctl jobs workers

@@ -8,8 +8,8 @@ struct RelayAddressesCommand: AccountctlCommand {
         commandName: "addresses",
         abstract: "Count the accounts with a relay address, or list them.",
         discussion: """
-            That an address belongs to the relay is known by Apple's own claim first and by its domain second. Whether it
-            forwards is known from Apple's events only.
+            Whether an address belongs to the relay is known by Apple's own claim first and by its domain second.
+            Whether it forwards is known only from Apple's events.
 
             EXAMPLES
               accountctl relay addresses

@@ -4,7 +4,7 @@ import ArgumentParser
 struct RelayBounceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bounce",
-        abstract: "Understand refusals by Apple's servers.",
+        abstract: "Explain refusals by Apple's servers.",
         subcommands: [RelayBounceExplainCommand.self]
     )
 }

@@ -6,17 +6,17 @@ import Terminal
 struct RelayBounceExplainCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Say what a refusal means, and whose business it is.",
+        abstract: "Say what a refusal means, and who can fix it.",
         discussion: """
-            Reads an SMTP reply from its argument, or from standard input a reply or a whole delivery-status message. Needs no
-            database. The same code (550 5.1.1) stands for opposite causes: the text decides.
+            Reads an SMTP reply from its argument, or a reply or a whole delivery-status message from standard input.
+            Needs no database. The same code (550 5.1.1) stands for opposite causes: the text decides.
 
             EXAMPLES
               accountctl relay bounce explain '550 5.1.1 <bounce@send.example.com>: unauthorized sender'
               accountctl relay bounce explain < bounce.eml
 
             EXIT CODES
-              0 explained; 3 there is no reply in the input, or it is none that is known
+              0 explained; 3 there is no reply in the input, or none that is known
             """
     )
 

@@ -15,15 +15,15 @@ struct RelayCanSendCommand: AccountctlCommand {
         commandName: "can-send",
         abstract: "Say whether mail of a stream may be sent to an account, why, and what to do about the stream.",
         discussion: """
-            The app's own mailer asks the same: select * from accountctl.can_send('news', user_id). Answer and reason are that
-            function's, word for word.
+            Your app's mailer can call the same function: select * from accountctl.can_send('news', user_id). Answer and
+            reason are that function's, word for word.
 
-            SPF and DKIM in a reason are the two paths to the relay: ok, weak, broken or unknown, as relay stream show has them. One
-            that is ok or weak is enough where its name is registered with Apple and no policy of a domain has the mail refused. The
-            reason does not tell these two; where they are missing, the field todo does.
+            SPF and DKIM in a reason are the two paths to the relay: ok, weak, broken or unknown, as in relay stream
+            show. One path that is ok or weak is enough if its name is registered with Apple and no domain's policy has
+            the mail refused. The reason does not name these two conditions; if one is missing, the field todo does.
 
             EXIT CODES
-              0 yes; 3 there is no such stream; 8 no; 75 it cannot be told
+              0 yes; 3 there is no such stream; 8 no; 75 nothing tells
 
             EXAMPLES
               accountctl relay can-send --stream news --user 6a4b2f0e-0000-4000-8000-000000000000

@@ -9,13 +9,13 @@ struct RelayCheckCommand: AccountctlCommand {
         commandName: "check",
         abstract: "Check whether mail of a stream or domain reaches the relay.",
         discussion: """
-            A domain is checked without a database, with what is said on the command line. Selectors are never guessed: take them
-            from the provider, or give a DKIM-Signature header of a mail that was sent.
+            A domain is checked without a database, with what you state on the command line. Selectors are never
+            guessed: get them from the provider, or give the DKIM-Signature header of a mail that was sent.
 
             EXIT CODES
-              0 mail gets through and nothing is to be said; 7 it does, something should be mended; 8 it does not;
-              75 it cannot be told: DNS did not answer, or too little was stated (nobody should be woken for it), or no stream is
-              declared
+              0 mail gets through, and there is no advice; 7 mail gets through, but something should be fixed; 8 mail
+              does not get through; 75 nothing tells: DNS did not answer, or too little was stated (nobody should be
+              woken for it), or no stream is declared
 
             EXAMPLES
               accountctl relay check example.com --include _spf.esp.example --selector s1 --registered example.com

@@ -6,8 +6,9 @@ struct RelayCommand: ParsableCommand {
         commandName: "relay",
         abstract: "Watch whether mail reaches Apple's private relay.",
         discussion: """
-            Apple's relay takes mail from registered senders that pass SPF or DKIM. A mail stream says who your mail is from, who
-            sends and who signs it; its check says whether the relay will take it, and what to publish if not.
+            Apple's relay accepts mail from registered senders that pass SPF or DKIM. A mail stream describes who your
+            mail is from, who sends it and who signs it. Its check says whether the relay will accept it, and what to
+            publish if not.
 
             EXAMPLES
               accountctl relay check example.com --envelope send.example.com --include _spf.esp.example --selector s1

@@ -16,8 +16,8 @@ struct RelayStreamAddCommand: AccountctlCommand {
         commandName: "add",
         abstract: "Declare a mail stream and have it checked.",
         discussion: """
-            What changes of a stream, such as a name that was registered with Apple since, is said with --replace: with all the rest,
-            since nothing of the former declaration is kept. The verdict stays until two checks agree on another.
+            To change a stream, such as after you registered a name with Apple, declare all of it again with --replace:
+            nothing of the old declaration is kept. The verdict stays until two checks agree on another.
 
             EXAMPLES
               accountctl relay stream add news example.com --envelope send.example.com --include _spf.esp.example \\

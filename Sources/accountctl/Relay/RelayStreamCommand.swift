@@ -4,10 +4,10 @@ import ArgumentParser
 struct RelayStreamCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stream",
-        abstract: "Declare and look at the mail streams that are watched.",
+        abstract: "Declare and show the mail streams that are watched.",
         discussion: """
-            The worker checks each stream: hourly after a change or in doubt, daily when it is stable. A change is told when two
-            checks agree on it; a check that DNS did not answer changes nothing.
+            Workers check each stream: hourly after a change or if in doubt, daily if it is stable. A change is reported
+            when two checks agree on it. A check that DNS did not answer changes nothing.
 
             EXAMPLES
               accountctl relay stream add news example.com --envelope send.example.com --include _spf.esp.example --selector s1

@@ -7,7 +7,7 @@ import Terminal
 struct RelayStreamListCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the mail streams and how they stand.",
+        abstract: "List the mail streams with their verdicts.",
         discussion: """
             EXAMPLES
               accountctl relay stream list

@@ -9,7 +9,7 @@ struct RelayStreamRemoveCommand: AccountctlCommand {
         commandName: "remove",
         abstract: "Remove a mail stream and its history of checks.",
         discussion: """
-            The history is gone for good: so the name has to be typed, or given with --confirm.
+            The history is gone for good, so the name has to be typed, or given with --confirm.
 
             EXAMPLES
               accountctl relay stream remove news

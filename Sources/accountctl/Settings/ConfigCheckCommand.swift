@@ -8,9 +8,10 @@ struct ConfigCheckCommand: AccountctlCommand {
         commandName: "check",
         abstract: "Report every problem of the settings at once.",
         discussion: """
-            An error keeps a worker from starting, a warning does not. Key files are read and their keys looked at; whether Apple,
-            Storage and the database take them, and where addresses lead, is doctor's to tell. Of the other environments in the settings
-            file keys and forms are checked; what their files hold is told with --environment.
+            An error keeps a worker from starting; a warning does not. The contents of key files are checked. Whether
+            Apple, Storage and the database accept the keys, and where addresses lead, is for doctor to report. For the
+            other environments in the settings file, keys and forms are checked; the contents of their files are checked
+            with --environment.
 
             EXIT CODES
               0 no error; 2 errors

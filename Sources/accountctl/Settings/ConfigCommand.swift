@@ -6,9 +6,9 @@ struct ConfigCommand: ParsableCommand {
         commandName: "config",
         abstract: "Check and show the settings.",
         discussion: """
-            Settings come from the settings file, then variables (ACCOUNTCTL_ and the key in capitals), then flags; the later
-            one wins. The file is the one that --config or ACCOUNTCTL_CONFIG names, else
-            $XDG_CONFIG_HOME/accountctl/accountctl.conf, else /etc/accountctl/accountctl.conf.
+            Settings come from the settings file, then from variables (ACCOUNTCTL_ and the key in capitals), then from
+            flags; the later one wins. The file is the one that --config or ACCOUNTCTL_CONFIG names, or else
+            $XDG_CONFIG_HOME/accountctl/accountctl.conf, or else /etc/accountctl/accountctl.conf.
 
             EXAMPLES
               accountctl config check                     every problem at once, with key, source and expected form

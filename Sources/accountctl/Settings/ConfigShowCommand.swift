@@ -7,7 +7,7 @@ import Terminal
 struct ConfigShowCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show every setting, its value and where that came from.",
+        abstract: "Show every setting, its value and where it came from.",
         discussion: """
             Secrets are never shown, only where they come from.
 

@@ -4,7 +4,7 @@ import ArgumentParser
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
-        abstract: "Make keys for sealing and for keyed hashes.",
+        abstract: "Create keys for sealing and for keyed hashes.",
         discussion: """
             EXAMPLES
               accountctl keys new 2026-11 --output sealing.keys

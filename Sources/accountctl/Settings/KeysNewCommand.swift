@@ -7,12 +7,12 @@ import Terminal
 struct KeysNewCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "new",
-        abstract: "Make a new random key, one line of a key file.",
+        abstract: "Create a new random key, one line of a key file.",
         discussion: """
-            Both files have one key a line: the id, a colon, 32 bytes in base64. The newest key of the sealing file seals, all of
-            them open; the hash file has exactly one, which is never changed. With --output the file is a new one that only its
-            owner may read; one that is there is never replaced, since what its keys sealed could not be opened again. Without,
-            the line is printed.
+            Both files have one key a line: the id, a colon, and 32 bytes in base64. In the sealing file, the newest key
+            seals and all of them open. The hash file has exactly one key, which never changes. With --output, the line
+            goes to a new file that only its owner can read. An existing file is never replaced, since what its keys
+            sealed could not be opened again. Without --output, the line is printed.
 
             EXAMPLES
               accountctl keys new 2026-11 --output /etc/accountctl/sealing.keys

@@ -4,7 +4,7 @@ import ArgumentParser
 struct AvatarsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "avatars",
-        abstract: "Look after the avatars in Storage.",
+        abstract: "Manage the avatars in Storage.",
         discussion: """
             EXAMPLES
               accountctl avatars sweep                     what was left behind

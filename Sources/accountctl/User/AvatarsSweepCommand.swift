@@ -16,18 +16,20 @@ struct AvatarsSweepCommand: AccountctlCommand {
         commandName: "sweep",
         abstract: "Delete avatars that no account names any more.",
         discussion: """
-            The app uploads each new avatar under a new name and leaves the old one. Deleted are objects of the bucket avatars that are
-            an account's (by owner, or by a folder of that id where there is no owner), older than --older-than, and named by no account:
-            in no column of text or JSON of public.profiles, avatar_url or the app's own, and not in auth.users.raw_user_meta_data. What
-            other tables name is not known: an app that names pictures there must not sweep. Objects of nobody stay, and those of
-            accounts under a legal hold or with an open deletion.
+            An app that uploads each new avatar under a new name leaves the old one behind. This deletes files of the
+            bucket avatars that belong to an account (by owner, or, without an owner, by a folder of that id), are older
+            than --older-than, and are named by no account: neither in any text or JSON column of public.profiles,
+            whether avatar_url or your own, nor in auth.users.raw_user_meta_data. It does not know what other tables
+            name: do not sweep if your app names pictures there. Ownerless files stay, and so do files of accounts under
+            a legal hold or with an open deletion request.
 
-            Without --confirm it only shows what would go. The number to confirm is that of the objects; no more than these are deleted.
+            Without --confirm it only shows what it would delete. The number to confirm is the number of files, and no
+            more than that are deleted.
 
             EXIT CODES
-              0 shown, or deleted; 1 some object stayed; 2 the number is another now, or a setting of Storage is wrong; 4 Storage
-              refuses the key; 6 no profiles tell what is in use, every deletion is paused, or this database is a clone; 75 Storage
-              is away
+              0 shown, or deleted; 1 some file stayed; 2 the number has changed, or a setting of Storage is wrong; 4
+              Storage refuses the key; 6 no profiles tell what is in use, every deletion is paused, or this database is
+              a clone; 75 Storage is away
 
             EXAMPLES
               accountctl avatars sweep

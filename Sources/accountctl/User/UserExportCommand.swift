@@ -16,23 +16,25 @@ struct UserExportCommand: AccountctlCommand {
         commandName: "export",
         abstract: "Write everything that concerns an account into one archive (GDPR, right of access).",
         discussion: """
-            The archive (tar) holds a JSON array for each table with rows of the account, found by the foreign keys of the database, the
-            account's files, and manifest.json with counts and SHA-256 sums. Rows of other people stay out, also where they hang off
-            rows of the account; what names the account without a foreign key is not found. A row that names two accounts, such as a
-            report of one about the other, is in the archive of both: they are counted by table, and somebody has to look whether
-            they may be handed out. Secrets such as password hashes and tokens are left out, and the manifest names their columns.
-            Values of a type for which somebody made a cast to JSON come as text: the manifest names these columns, too (as_text).
+            The archive (tar) contains a JSON array for each table with rows of the account, found by the database's
+            foreign keys, the account's files, and manifest.json with counts and SHA-256 sums. Rows of other people are
+            left out, even if they reference rows of the account. What names the account without a foreign key is not
+            found. A row that names two accounts, such as one person's report about another, is in the archives of both:
+            such rows are counted by table, and somebody has to check whether you may hand them out. Secrets such as
+            password hashes and tokens are left out, and the manifest names their columns. Values of a type for which
+            somebody made a cast to JSON are written as text: the manifest names these columns, too (as_text).
 
-            A file whose key has an empty segment, or one of . or .., comes without its bytes: gateways before Storage would take the
-            key for another file's. The manifest says of every file without bytes why it has none.
+            A file whose key has an empty segment, or the segment . or .., is written without its bytes, since gateways
+            before Storage would take the key for another file's. For every file without bytes, the manifest says why.
 
-            While the account is being erased the archive has what is left, and says so.
+            While the account is being erased, the archive has what is left, and says so.
 
-            The file is readable to its owner only, and is there whole or not at all. That it was written is recorded.
+            Only the file's owner can read it, and it is written whole or not at all. The operators' log records that it
+            was written.
 
             EXIT CODES
-              0 written; 1 a file became somebody else's while it was read; 2 the file is there already, or a setting of Storage
-              is wrong; 3 no such account; 4 some table cannot be read, or Storage refuses the key; 75 Storage is away
+              0 written; 1 a file changed hands while it was read; 2 the file exists already, or a setting of Storage is
+              wrong; 3 no such account; 4 some table cannot be read, or Storage refuses the key; 75 Storage is away
 
             EXAMPLES
               accountctl user export anna@example.com --output anna.tar --reason "access request" --ticket 4711

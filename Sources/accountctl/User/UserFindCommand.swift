@@ -13,25 +13,28 @@ import Terminal
 struct UserFindCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "find",
-        abstract: "Find accounts by anything one was told.",
+        abstract: "Find accounts by anything you were told.",
         discussion: """
-            Recognises a user id in any spelling, an e-mail address in any case (Apple's relay addresses too), a phone number in any
-            spelling with its country's code, an Apple sub or another provider's id, a username, a deletion request's id and a
-            receipt's number. What can be several things is looked up as all of them; the column MATCHED says which. Terms may also
-            come on standard input, one a line, with - for the term; programs get at least one row for each, and number says for
-            which: they count from 1, lines each, blank ones as well. The term itself is masked there like what it may name; --reveal shows it.
+            Recognises a user id in any spelling, an e-mail address in any case (Apple's relay addresses too), a phone
+            number in any spelling with its country code, an Apple sub or another provider's id, a username, the id of a
+            deletion request and the number of a receipt. A term that can be several things is looked up as all of them;
+            the column MATCHED says which. With - for the term, terms are read from standard input, one a line. Programs
+            get at least one row for each term, and number says for which: terms count from 1, lines too, blank ones
+            included. The term itself is masked like what it may name; --reveal shows it.
 
-            --prefix takes the start of any of these, and of them only what an index leads to: usernames as they are written, ids and
-            phone numbers from a few digits on (fewer with --by), receipts by the whole number. It says what it did not compare.
+            --prefix compares the start of any of these, as far as an index leads to it: usernames as they are written,
+            ids and phone numbers from a few digits on (fewer with --by), receipts by the whole number. It says what it
+            did not compare.
 
-            The state is active, banned, soft_deleted, deletion_ and the state of the request, erased, not_found, or unknown. It is
-            unknown where an erased account cannot be told from one that never was: without the setting keys.hash_file, with --prefix,
-            and without our schema. An erased account is found by its whole user id, its request's id or its receipt's number, never by
-            e-mail. One that is gone while its erasure is not finished is found by its user id and by its request's; its state is that of
-            the request, and it has no date of creation.
+            The state is active, banned, soft_deleted, deletion_ and the state of the request, erased, not_found, or
+            unknown. It is unknown if an erased account cannot be told from one that never existed: without the setting
+            keys.hash_file, with --prefix, and without accountctl's schema. An erased account is found by its whole user
+            id, by the id of its request or by the number of its receipt, never by e-mail. An account that is gone while
+            its erasure is not finished is found by its user id and its request; its state is that of the request, and
+            it has no creation date.
 
             EXIT CODES
-              0 found; 3 some term was not found, or is that of an account that is gone
+              0 found; 3 some term was not found, or names an account that is gone
 
             EXAMPLES
               accountctl user find anna@example.com

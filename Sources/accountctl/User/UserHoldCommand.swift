@@ -6,13 +6,14 @@ import Postgres
 struct UserHoldCommand: ActCommand {
     static let configuration = CommandConfiguration(
         commandName: "hold",
-        abstract: "Put a legal hold on an account: it is not erased until released.",
+        abstract: "Put a legal hold on an account: it is not erased until you release it.",
         discussion: """
-            A deletion that is under way stops before its next step; what it had done by then is told. A --reason is needed.
+            A deletion in progress stops before its next step, and the command says what was done by then. A --reason is
+            required.
 
             EXIT CODES
-              0 held, or for this reason already; 2 the term names several accounts; 3 no such account; 6 a step of its deletion is
-              under way, or somebody else is at work on it: try again
+              0 held, now or before for this reason; 2 the term names several accounts; 3 no such account; 6 a step of
+              its deletion is running, or somebody else is working on it: try again
 
             EXAMPLES
               accountctl user hold anna@example.com --reason "court order 12/2026"

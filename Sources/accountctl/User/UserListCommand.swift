@@ -13,10 +13,10 @@ import Terminal
 struct UserListCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List accounts, by id; a million rows stream in constant memory.",
+        abstract: "List accounts by id; a million rows stream in constant memory.",
         discussion: """
-            Times are a date (2026-11-20), a moment (2026-11-20T12:00:00Z) or a time ago (30d). To go on where an earlier list ended,
-            give its last id with --after.
+            Times are a date (2026-11-20), a moment (2026-11-20T12:00:00Z) or a duration back from now (30d). To
+            continue where an earlier list ended, give its last id with --after.
 
             EXAMPLES
               accountctl user list --provider apple --relay --limit 20

@@ -13,14 +13,14 @@ import Terminal
 struct UserReleaseCommand: ActCommand {
     static let configuration = CommandConfiguration(
         commandName: "release",
-        abstract: "Release the legal holds of an account; an open deletion goes on.",
+        abstract: "Release a legal hold of an account; an open deletion continues.",
         discussion: """
-            Where a deletion waits for the release, the account is erased next, for good: then its id has to be typed, or given with
-            --confirm. Of several holds none is released without a word: name one with --hold, or give --all-holds.
+            If a deletion waits for the release, the account is erased next, irreversibly: its id has to be typed, or
+            given with --confirm. If there are several holds, name one with --hold, or give --all-holds.
 
             EXIT CODES
-              0 released, or there was none; 2 declined, or the term names several accounts; 3 no such account, or no hold of that
-              number on it; 6 there are several holds, and none is named
+              0 released, or there was none; 2 declined, or the term names several accounts; 3 no such account, or no
+              hold of that number on it; 6 there are several holds, and none is named
 
             EXAMPLES
               accountctl user release anna@example.com --reason "order lifted"

@@ -17,12 +17,15 @@ struct UserShowCommand: AccountctlCommand {
         commandName: "show",
         abstract: "Show the state of one account and the reasons for it.",
         discussion: """
-            Takes any term that find takes; when it names several accounts they are listed and none is shown. Personal data is masked.
-            An address is one of Apple's relay by Apple's own claim first and by its domain second, as in user list and relay can-send.
-            Shared are the files of nobody that the profile names and another account names, too, or that are older than the account:
-            they stay when the account goes, and are not counted among its own. Where telling would take long, among very many
-            profiles, that is left empty, and they are counted among its own: deletion plan always tells. Files of nobody
-            in deletion.kept_avatar_folders that the profile names are the app's, and not counted.
+            Takes any term that user find takes; if it names several accounts, they are listed and none is shown.
+            Personal data is masked. Whether an address is one of Apple's relay is known by Apple's own claim first and
+            by its domain second, as in user list and relay can-send.
+
+            Shared files are ownerless files that the profile names and that another account names too, or that are
+            older than the account. They stay when the account is deleted, and are not counted among its own files. If
+            finding them would take too long, among very many profiles, the field is empty and they are counted among
+            its own; deletion plan always tells. Ownerless files in deletion.kept_avatar_folders that the profile names
+            belong to the app and are not counted.
 
             EXIT CODES
               0 shown; 2 the term names several accounts; 3 there is no such account, or it is gone

@@ -8,11 +8,12 @@ struct UserSignOutCommand: ActCommand {
         commandName: "sign-out",
         abstract: "End every session of an account.",
         discussion: """
-            Access tokens that were given out live on until they expire, at most an hour by default; the person can sign in again:
-            user suspend forbids it.
+            Access tokens that were issued stay valid until they expire, at most an hour by default. The person can sign
+            in again; user suspend prevents that.
 
             EXIT CODES
-              0 signed out, or no session was there; 2 the term names several accounts; 3 no such account; 6 it is being erased
+              0 signed out, or there was no session; 2 the term names several accounts; 3 no such account; 6 it is being
+              erased
 
             EXAMPLES
               accountctl user sign-out anna@example.com --reason "lost phone, ticket 4711"

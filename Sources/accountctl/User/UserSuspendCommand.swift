@@ -13,14 +13,14 @@ import Terminal
 struct UserSuspendCommand: ActCommand {
     static let configuration = CommandConfiguration(
         commandName: "suspend",
-        abstract: "Forbid an account to sign in, and end its sessions.",
+        abstract: "Keep an account from signing in, and end its sessions.",
         discussion: """
-            Undone by user restore, or by itself after the time given with --for, or at that of --until. The account's profile and
-            files can no longer be changed with tokens that are still out. A --reason is needed.
+            The suspension ends with user restore, after the time given with --for, or at that of --until. Meanwhile,
+            tokens that are still valid can no longer change the account's profile and files. A --reason is required.
 
             EXIT CODES
-              0 suspended; 2 declined, or the term names several accounts; 3 no such account; 6 it is being erased, or suspended for
-              longer, which --shorten ends sooner
+              0 suspended; 2 declined, or the term names several accounts; 3 no such account; 6 it is being erased, or
+              suspended for longer, which --shorten ends sooner
 
             EXAMPLES
               accountctl user suspend anna@example.com --reason "spam, ticket 4711" --for 30d

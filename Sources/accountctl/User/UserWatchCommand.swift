@@ -14,13 +14,13 @@ import Terminal
 struct UserWatchCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
-        abstract: "Follow an account: its state, sign-ins, sessions, and what operators do, until it is erased.",
+        abstract: "Follow an account until it is erased: its state, sign-ins, sessions, and what operators do.",
         discussion: """
-            A line for each change, an object each in JSON. A lost connection is made again.
+            Prints one line for each change, in JSON one object. A lost connection is opened again.
 
             EXIT CODES
-              0 the account was erased, and the receipt is there; 3 no such account, it went without a receipt, or, without
-              keys.hash_file, nothing can tell whether it was erased
+              0 the account was erased, and the receipt is there; 3 no such account, it went without a receipt, or,
+              without keys.hash_file, nothing tells whether it was erased
 
             EXAMPLES
               accountctl user watch anna@example.com

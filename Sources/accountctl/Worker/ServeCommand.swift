@@ -7,11 +7,13 @@ struct ServeCommand: AccountctlCommand {
         commandName: "serve",
         abstract: "Serve the listeners without carrying out work.",
         discussion: """
-            A node with listeners only: health, metrics and wake-up where listen.admin is set, Apple's notifications where
-            listen.public is. Work is left to workers: without one nothing is deleted. SIGTERM, SIGHUP or Ctrl-C ends it.
+            Runs only the listeners: health, metrics and wake-up if listen.admin is set, Apple's notifications if
+            listen.public is. Work is left to workers: without one, nothing is deleted. SIGTERM, SIGHUP or Ctrl-C stops
+            it.
 
-            A client has ten seconds to send its first request; for each further one thirty until its head is there, then ten for
-            the rest. 256 may be connected to a listener at once. The same holds for a worker's listeners.
+            A client has ten seconds to send its first request. For each further request, it has thirty seconds for the
+            head and then ten for the rest. At most 256 clients can be connected to a listener at once. The same limits
+            apply to a worker's listeners.
 
             EXAMPLES
               accountctl serve

@@ -7,19 +7,21 @@ struct WorkerCommand: AccountctlCommand {
         commandName: "worker",
         abstract: "Carry out the work that is due, until told to stop.",
         discussion: """
-            The service: deletions, Apple's credentials, periodic jobs. Serves health and metrics where listen.admin is set, and takes
-            Apple's notifications where listen.public is. Any number may run at once; on one machine each with addresses of its own.
+            This is the service: it runs deletions, Apple's credentials and periodic jobs. It serves health and metrics
+            if listen.admin is set, and receives Apple's notifications if listen.public is. Any number may run at once;
+            on one machine, give each its own addresses.
 
-            SIGTERM, SIGHUP or Ctrl-C: takes no new job and lets running ones end (worker.shutdown_timeout); what does not end is
-            handed back. A second SIGTERM or Ctrl-C hands everything back at once. Without its database it ends a few seconds later
-            all the same; what it could not write is done again by another worker when the leases end (worker.lease). Started by
-            nohup it ignores SIGHUP.
+            On SIGTERM, SIGHUP or Ctrl-C it takes no new job and lets running ones finish (worker.shutdown_timeout);
+            what does not finish is handed back. A second SIGTERM or Ctrl-C hands everything back at once. Without its
+            database, it stops a few seconds later all the same; another worker repeats what it could not write when the
+            leases end (worker.lease). Started by nohup, it ignores SIGHUP.
 
             EXIT CODES
-              0 stopped when told, or idle with --until-idle; 1 the schema is not installed, or what runs does not stop when its time is
-              over and leaves room for nothing else: start it anew; 2 a setting is wrong; 4 the database refuses the login; 5 the
-              schema is behind, or the keys are others than those that sealed and hashed here; 75 the database could not be reached,
-              also when outcomes of jobs could not be written, or another process has the address of a listener; 130 stopped at once
+              0 stopped when told, or idle with --until-idle; 1 the schema is not installed, or running work does not
+              stop when its time is over and leaves no room for anything else: restart it; 2 a setting is wrong; 4 the
+              database refuses the login; 5 the schema is behind, or the keys are not those that sealed and hashed here;
+              75 the database could not be reached, also when outcomes of jobs could not be written, or another process
+              has the address of a listener; 130 stopped at once
 
             EXAMPLES
               accountctl worker

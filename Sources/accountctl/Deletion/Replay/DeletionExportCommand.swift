@@ -16,19 +16,22 @@ struct DeletionExportCommand: AccountctlCommand {
         commandName: "export",
         abstract: "Write the list of erasures: what deletion replay repeats after a backup was restored.",
         discussion: """
-            One JSON object a line: what the list is, then every deletion request, then that the list is whole, with a seal by the hash key
-            over all of it: deletion replay refuses a list that was changed, or has no seal. A request has request (its id), state, subject
-            (the keyed hash of its account's id) with hash_key, requested_at, run_after, finished_at, legal_deadline, receipt (its number),
-            paused and held. No user id and nothing else of a person is in it. Write it every day, and keep it where a restore of the
-            database does not reach, with a copy of keys.hash_file: without that key the list is of no use. Write each to a file of its
-            own, and none between a restore and its replay: it would say what the restored database says.
+            The list has one JSON object a line: first what the list is, then every deletion request, then an end line
+            with a seal by the hash key over the whole list. deletion replay refuses a list that was changed or has no
+            seal. A request has request (its id), state, subject (the keyed hash of its account's id) with hash_key,
+            requested_at, run_after, finished_at, legal_deadline, receipt (its number), paused and held. No user id and
+            nothing else about a person is in it.
 
-            With --since, what ended before is left out: no backup that is older can be restored any more. Requests that are open are
-            always in it.
+            Write a list every day, and keep it where a restore of the database does not reach, together with a copy of
+            keys.hash_file: without that key, the list is useless. Write each list to its own file, and none between a
+            restore and its replay, since it would say what the restored database says.
+
+            --since leaves out what ended before that time: give it if no older backup can be restored any more. Open
+            requests are always in the list.
 
             EXIT CODES
-              0 written; 2 the file is there already; 4 this role does not see all requests; 5 not the hash key that was used here;
-              6 a hash key that is new beside others, which may be the wrong file
+              0 written; 2 the file exists already; 4 this role does not see all requests; 5 not the hash key that was
+              used here; 6 a hash key that is new beside others, which may be the wrong file
 
             EXAMPLES
               accountctl deletion export --output erasures-$(date +%F).ndjson

@@ -7,27 +7,29 @@ import Terminal
 struct DeletionReplayCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
-        abstract: "Repeat the erasures that a restored backup has undone, by the list of deletion export.",
+        abstract: "Repeat the erasures that a restored backup has undone, from the list of deletion export.",
         discussion: """
-            For a database that was restored from a backup, before a worker starts. Accounts that were erased since the backup are asked
-            for again, without grace; requests that were open are opened again with their times; requests that were cancelled since are
-            cancelled. Requests that were paused or under a legal hold, which may be lost, are paused: look at them, then resume them.
-            A pause of everything stays, and so do legal holds. The operators' log has a line for each. The numbers of receipts that the
-            list names are given to no other erasure: those from skip_from to skip_to are skipped, also where nothing is to be repeated.
+            Use this on a database that was restored from a backup, before a worker starts. Accounts that were erased
+            since the backup are requested again, without a grace period. Requests that were open are opened again with
+            their times. Requests that were cancelled since are cancelled. Requests that were paused, or under a legal
+            hold that may be lost, are paused: look at them, then resume them. A pause of every deletion stays, and so
+            do legal holds. The operators' log has a line for each. Numbers of receipts in the list are given to no
+            other erasure: those from skip_from to skip_to are skipped, even if nothing is to be repeated.
 
-            Several lists may follow one another, as from cat; of a request the newest line counts. A bad line is told with its number, and
-            nothing is done then, nor with a list that was changed since it was written, as its seal tells, or has no seal that the key can
-            check, such as one that was cut off: --unsealed takes that one, too. Done again, there is nothing left to do: what somebody
-            decided about since stays so.
+            You can give several lists one after the other, such as from cat; the newest line of a request counts. A bad
+            line is reported with its number, and nothing is done. The same applies to a list that was changed since it
+            was written, as its seal shows, or that has no seal the key can check, such as a truncated one; --unsealed
+            accepts that one. Repeating the command changes nothing more: what somebody has decided since stays.
 
-            The sum of what is to be done has to be typed, or given with --confirm. Where deletions are not paused and a worker is alive,
-            that is asked about first. Numbers alone are skipped unasked for a list of this database; for one of another, as after a dump
-            that was restored elsewhere, the last of them has to be typed.
+            The total number of changes has to be typed, or given with --confirm. If deletions are not paused and a
+            worker is alive, the command asks about that first. Numbers alone are skipped without a question for a list
+            of this database. For a list of another, as after a dump restored elsewhere, the last number has to be
+            typed.
 
             EXIT CODES
-              0 done, or nothing to do; 2 a bad line, another hash key's, or declined; 5 not the hash key that wrote the list, or a list
-              that was changed since or has no seal; 6 what was cancelled or stopped has begun here; 75 the database went away: the same
-              command goes on
+              0 done, or nothing to do; 2 a bad line, a line of another hash key, or declined; 5 not the hash key that
+              wrote the list, or a list that was changed since or has no seal; 6 what was cancelled or stopped has begun
+              here; 75 the database went away: the same command continues
 
             EXAMPLES
               accountctl deletion replay erasures.ndjson --dry-run
