@@ -144,7 +144,7 @@ struct BrakeTarget: ParsableArguments {
     @Argument(help: "A request id, or the user id of its account.")
     var request: String?
 
-    @Flag(name: .long, help: "Every deletion, those to come as well.")
+    @Flag(name: .long, help: "Every deletion, including future ones.")
     var all = false
 
     func validate() throws {

@@ -42,7 +42,7 @@ struct AppleClientSecretPushCommand: AccountctlCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Write it to this file too: the copy that apple.web_client_secret_file names.",
+            "Also write it to this file: the copy that apple.web_client_secret_file names.",
             valueName: "file"
         ),
         completion: .file()

@@ -20,13 +20,13 @@ struct AppleCredentialsListCommand: AccountctlCommand {
     static let outputFields = AppleCredentialsCommand.fields.map(\.name)
     static let isSequential = true
 
-    @Option(name: .long, help: ArgumentHelp("Of this account only.", valueName: "user id"))
+    @Option(name: .long, help: ArgumentHelp("Only credentials of this account.", valueName: "user id"))
     var user: UserIDArgument?
 
-    @Option(name: .long, help: ArgumentHelp("Of this client id only.", valueName: "client id"))
+    @Option(name: .long, help: ArgumentHelp("Only credentials of this client id.", valueName: "client id"))
     var client: String?
 
-    @Option(name: .long, help: ArgumentHelp("The most credentials shown.", valueName: "count"))
+    @Option(name: .long, help: ArgumentHelp("How many credentials to show at most.", valueName: "count"))
     var limit = 100
 
     @OptionGroup

@@ -20,7 +20,7 @@ struct AppleCredentialsShowCommand: AccountctlCommand {
     static let outputFields = AppleCredentialsCommand.fields.map(\.name)
     static let isSequential = true
 
-    @Argument(help: "The id that list shows.")
+    @Argument(help: "The credential's id, as list shows it.")
     var id: Int64
 
     @OptionGroup

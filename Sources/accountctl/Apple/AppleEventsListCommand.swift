@@ -29,20 +29,20 @@ struct AppleEventsListCommand: AccountctlCommand {
     static let outputFields = AppleEventsCommand.fields.map(\.name)
     static let isSequential = true
 
-    @Option(name: .long, help: ArgumentHelp("Of this account only.", valueName: "user id"))
+    @Option(name: .long, help: ArgumentHelp("Only events of this account.", valueName: "user id"))
     var user: UserIDArgument?
 
-    @Option(name: .long, help: ArgumentHelp("Of this kind only; may be repeated.", valueName: "kind"))
+    @Option(name: .long, help: ArgumentHelp("Only events of this kind; may be repeated.", valueName: "kind"))
     var kind: [String] = []
 
     @Option(
         name: .long,
-        help: ArgumentHelp("With this outcome only; may be repeated.", valueName: "outcome"),
+        help: ArgumentHelp("Only events with this outcome; may be repeated.", valueName: "outcome"),
         completion: .list(EventOutcomes.names)
     )
     var outcome: [String] = []
 
-    @Option(name: .long, help: ArgumentHelp("The most events shown.", valueName: "count"))
+    @Option(name: .long, help: ArgumentHelp("How many events to show at most.", valueName: "count"))
     var limit = 100
 
     @OptionGroup

@@ -19,7 +19,7 @@ struct AppleEventsReplayCommand: AccountctlCommand {
             """
     )
 
-    @Argument(help: "The id that list shows.")
+    @Argument(help: "The event's id, as list shows it.")
     var id: Int64
 
     @OptionGroup

@@ -20,7 +20,7 @@ struct AppleEventsShowCommand: AccountctlCommand {
     static let outputFields = AppleEventsCommand.fields.map(\.name)
     static let isSequential = true
 
-    @Argument(help: "The id that list shows.")
+    @Argument(help: "The event's id, as list shows it.")
     var id: Int64
 
     @OptionGroup

@@ -4,7 +4,7 @@ import ArgumentParser
 struct SecretLifeOptions: ParsableArguments {
     @Option(
         name: .long,
-        help: ArgumentHelp("How long it lives; Apple takes 182d at most. Default: 180d.", valueName: "duration")
+        help: ArgumentHelp("How long it is valid; Apple accepts at most 182d. Default: 180d.", valueName: "duration")
     )
     var life: String?
 

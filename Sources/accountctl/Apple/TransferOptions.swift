@@ -3,7 +3,7 @@ import ArgumentParser
 
 /// Which transfer.
 struct TransferOptions: ParsableArguments {
-    @Argument(help: "The client id that changes teams.")
+    @Argument(help: "The client id that moves to another team.")
     var clientID: String
 
     @Option(name: .long, help: ArgumentHelp("The team id of the recipient.", valueName: "team"))
@@ -44,7 +44,10 @@ struct TransferRateOptions: ParsableArguments {
         of these, or refuses many in a row, the run stops and records nothing about them, unless --retry-refused is given.
         """
 
-    @Option(name: .long, help: ArgumentHelp("At most so many calls a second.", valueName: "calls"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("How many calls to Apple a second at most, from 0.1 to 200.", valueName: "calls")
+    )
     var rate = 10.0
 
     @Flag(

@@ -41,28 +41,43 @@ struct AuditListCommand: AccountctlCommand {
     static let outputFields = fields.map(\.name)
     static let isSequential = true
 
-    @Option(name: .long, help: ArgumentHelp("About this account: any term that user find takes.", valueName: "term"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only acts on this account: any term that user find takes.", valueName: "term")
+    )
     var user: String?
 
-    @Option(name: .long, help: ArgumentHelp("By this operator.", valueName: "name"))
+    @Option(name: .long, help: ArgumentHelp("Only acts of this operator.", valueName: "name"))
     var by: String?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Actions that start so, such as deletion.; may be repeated.", valueName: "name")
+        help: ArgumentHelp("Only actions that begin with this, such as deletion.; may be repeated.", valueName: "name")
     )
     var action: [String] = []
 
-    @Option(name: .long, help: ArgumentHelp("For this ticket.", valueName: "number"))
+    @Option(name: .long, help: ArgumentHelp("Only acts for this ticket.", valueName: "number"))
     var ticket: String?
 
-    @Option(name: .long, help: ArgumentHelp("Since then: a date, a moment or a time ago (7d).", valueName: "time"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Only acts since then: a date, a moment or a duration back from now (7d).",
+            valueName: "time"
+        )
+    )
     var since: String?
 
-    @Option(name: .long, help: ArgumentHelp("Before then: a date, a moment or a time ago (7d).", valueName: "time"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "Only acts before then: a date, a moment or a duration back from now (7d).",
+            valueName: "time"
+        )
+    )
     var until: String?
 
-    @Option(name: .long, help: ArgumentHelp("The most lines listed.", valueName: "count"))
+    @Option(name: .long, help: ArgumentHelp("How many lines to list at most.", valueName: "count"))
     var limit = 100
 
     @OptionGroup

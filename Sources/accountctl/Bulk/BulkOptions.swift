@@ -6,7 +6,7 @@ struct BulkOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Ask for the deletion of every account in this list of user ids, one a line; - reads standard input.",
+            "Request the deletion of every account in this list of user ids, one a line; - reads standard input.",
             valueName: "path"
         ),
         completion: .file()
@@ -16,7 +16,7 @@ struct BulkOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "With --file: the file that says what was done to each, and from which a run goes on. Default: the list's path and .results.ndjson.",
+            "With --file: the result file, which says what was done and from which a run continues. Default: the list's path and .results.ndjson.",
             valueName: "path"
         ),
         completion: .file()
@@ -25,12 +25,18 @@ struct BulkOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("With --file: the most accounts in a time, such as 50/s.", valueName: "rate"),
+        help: ArgumentHelp(
+            "With --file: how many accounts in a time at most, such as 50/s. Default: no limit.",
+            valueName: "rate"
+        ),
         transform: BulkOptions.readRate
     )
     var rate: Rate?
 
-    @Option(name: .long, help: ArgumentHelp("With --file: stop after so many failures.", valueName: "count"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("With --file: stop after this many failures. Default: 10.", valueName: "count")
+    )
     var stopAfter: Int?
 
     func validate() throws {

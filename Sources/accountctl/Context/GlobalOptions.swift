@@ -6,7 +6,7 @@ struct GlobalOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Where the database is: any libpq connection string. Default: the settings, then PG* variables.",
+            "The database: any libpq connection string. Default: the settings, then PG* variables.",
             valueName: "conninfo"
         )
     )
@@ -23,14 +23,14 @@ struct GlobalOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Write JSON; optionally only some fields: --json id,state.", valueName: "fields")
+        help: ArgumentHelp("Print JSON; optionally only some fields: --json id,state.", valueName: "fields")
     )
     var json: FieldSelection?
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Write CSV with a line of names; optionally only some fields: --csv id,state.",
+            "Print CSV with a line of names; optionally only some fields: --csv id,state.",
             valueName: "fields"
         )
     )
@@ -38,29 +38,32 @@ struct GlobalOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("The same between tabs and without the names, for cut and awk.", valueName: "fields")
+        help: ArgumentHelp(
+            "Print tab-separated columns without names, for cut and awk; optionally only some fields.",
+            valueName: "fields"
+        )
     )
     var tsv: FieldSelection?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("The form of the output: table, json, ndjson, csv or tsv.", valueName: "form")
+        help: ArgumentHelp("The output format: table, json, ndjson, csv or tsv. Default: table.", valueName: "form")
     )
     var format: FormatName?
 
     @Flag(name: .long, help: "No colours; NO_COLOR and TERM=dumb do the same.")
     var noColor = false
 
-    @Flag(name: .long, help: "Write long tables as they are; otherwise $ACCOUNTCTL_PAGER, $PAGER or less shows them.")
+    @Flag(name: .long, help: "Print long tables directly; otherwise $ACCOUNTCTL_PAGER, $PAGER or less shows them.")
     var noPager = false
 
-    @Flag(name: .long, help: "Never ask: fail and name the flag that answers.")
+    @Flag(name: .long, help: "Never ask: fail and name the option that answers.")
     var noInput = false
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "What is logged to standard error: trace, debug, info, notice, warning, error, critical.",
+            "The lowest level logged to standard error: trace, debug, info, notice, warning, error, critical.",
             valueName: "level"
         )
     )

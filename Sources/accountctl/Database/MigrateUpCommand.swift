@@ -28,7 +28,7 @@ struct MigrateUpCommand: AccountctlCommand {
     @OptionGroup
     var migration: MigrationOptions
 
-    @Flag(name: [.customShort("n"), .long], help: "Show what would be done, and do nothing.")
+    @Flag(name: [.customShort("n"), .long], help: "Show what would be done, and change nothing.")
     var dryRun = false
 
     @OptionGroup

@@ -33,7 +33,7 @@ struct MigrateVerifyCommand: AccountctlCommand {
 
     static let outputFields = fields.map(\.name)
 
-    @Flag(name: .long, help: "Record what is there now as what should be there.")
+    @Flag(name: .long, help: "Record the schema as it is now as what it should be.")
     var accept = false
 
     @OptionGroup

@@ -5,7 +5,7 @@ import Migrations
 struct MigrationOptions: ParsableArguments {
     @Flag(
         name: .long,
-        help: "Leave profiles and avatars out; only where they were not installed before."
+        help: "Leave out profiles and avatars; only if they were not installed before."
     )
     var withoutProfiles = false
 
@@ -15,7 +15,7 @@ struct MigrationOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Who may read profiles and avatars: own or everyone. Default: as it is; own for a new table.",
+            "Who may read profiles and avatars: own or everyone. Default: unchanged; own for a new table.",
             valueName: "who"
         )
     )

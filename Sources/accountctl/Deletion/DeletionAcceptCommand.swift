@@ -27,10 +27,10 @@ struct DeletionAcceptCommand: AccountctlCommand {
 
     static let outputFields = ["column", ActOutcome.field, "requests"]
 
-    @Argument(help: "schema.table.column, as deletion show names it.")
+    @Argument(help: "The column, as deletion show names it: schema.table.column.")
     var column: String
 
-    @Flag(name: .long, help: "Take back that it was accepted.")
+    @Flag(name: .long, help: "No longer accept the column.")
     var withdraw = false
 
     @OptionGroup

@@ -70,19 +70,19 @@ struct DeletionListCommand: AccountctlCommand {
     static let outputFields = fields(withBrakes: true, withProof: true, withApple: true, naming: .short).map(\.name)
     static let isSequential = true
 
-    @Option(name: .long, help: "Only requests in this state; may be repeated. Default: all open ones.")
+    @Option(name: .long, help: "Only requests in this state; may be repeated. Default: all open requests.")
     var state: [DeletionState] = []
 
     @Flag(name: .long, help: "Only requests that are paused one by one.")
     var paused = false
 
-    @Option(name: .long, help: "Only requests of which this became at Apple; may be repeated.")
+    @Option(name: .long, help: "Only requests with this outcome at Apple; may be repeated.")
     var apple: [AppleOutcome] = []
 
-    @Flag(name: .long, help: "Ended requests as well.")
+    @Flag(name: .long, help: "Also list requests that have ended.")
     var all = false
 
-    @Option(name: .long, help: ArgumentHelp("The most requests shown.", valueName: "count"))
+    @Option(name: .long, help: ArgumentHelp("How many requests to show at most.", valueName: "count"))
     var limit = 200
 
     @OptionGroup

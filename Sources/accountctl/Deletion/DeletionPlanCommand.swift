@@ -44,7 +44,7 @@ struct DeletionPlanCommand: AccountctlCommand {
     @Argument(help: "A user id, e-mail address, phone number, Apple sub or username.")
     var user: String
 
-    @Flag(name: .long, help: "Ask triggers on the way, by a delete that is rolled back.")
+    @Flag(name: .long, help: "Ask the triggers, by a delete that is rolled back.")
     var askTriggers = false
 
     @OptionGroup

@@ -31,13 +31,13 @@ struct DeletionProceedCommand: ActCommand {
             """
     )
 
-    @Flag(name: .long, help: "Do not wait for Apple any longer.")
+    @Flag(name: .long, help: "Continue without waiting for Apple.")
     var withoutApple = false
 
-    @Flag(name: .long, help: "The key of the identifiers is lost: go on without what it sealed.")
+    @Flag(name: .long, help: "Continue without the identifiers, whose sealing key is lost.")
     var withoutIdentifiers = false
 
-    @Flag(name: .long, help: "Take --without-apple back, until the account is locked out.")
+    @Flag(name: .long, help: "Reverse --without-apple, until the account is locked out.")
     var withdraw = false
 
     @OptionGroup

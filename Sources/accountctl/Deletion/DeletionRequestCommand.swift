@@ -58,7 +58,7 @@ struct DeletionRequestCommand: AccountctlCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "How long it can be cancelled, such as 2h or 0; at most 30d. Default: the setting deletion.grace.",
+            "The grace period, such as 2h or 0; at most 30d. Default: the setting deletion.grace.",
             valueName: "duration"
         )
     )

@@ -42,16 +42,16 @@ struct DoctorCommand: AccountctlCommand {
 
     static let outputFields = fields.map(\.name)
 
-    @Flag(name: .long, help: "Look at the database alone, for a monitor or cron.")
+    @Flag(name: .long, help: "Look only at the database, for a monitor or cron.")
     var databaseOnly = false
 
-    @Flag(name: .long, help: "Warnings are errors.")
+    @Flag(name: .long, help: "Count warnings as errors.")
     var strict = false
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "What is found under this code does not count for the exit code. Can be repeated.",
+            "Findings with this code do not count for the exit code; may be repeated.",
             valueName: "code"
         )
     )
@@ -60,13 +60,13 @@ struct DoctorCommand: AccountctlCommand {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "How long no worker may be alive, such as 6h. Default: three times worker.lease.",
+            "How long there may be no worker, such as 6h. Default: three times worker.lease.",
             valueName: "duration"
         )
     )
     var expectWorkerWithin: String?
 
-    @Flag(name: [.customShort("v"), .long], help: "Show what is sound as well.")
+    @Flag(name: [.customShort("v"), .long], help: "Also show what is sound.")
     var verbose = false
 
     @OptionGroup

@@ -24,12 +24,15 @@ struct ManualCommand: AccountctlCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Write all pages into this folder, such as accountctl-user-find.1.", valueName: "folder"),
+        help: ArgumentHelp(
+            "Write every page into this folder, with names such as accountctl-user-find.1.",
+            valueName: "folder"
+        ),
         completion: .directory
     )
     var into: String?
 
-    @Argument(help: "The command, as it is typed; none for the program itself.")
+    @Argument(help: "The command, as you type it; none for the program itself.")
     var command: [String] = []
 
     @OptionGroup

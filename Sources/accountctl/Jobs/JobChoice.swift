@@ -5,12 +5,12 @@ import Terminal
 
 /// The jobs that a command acts on: some by their ids, or one by its unique key.
 struct JobChoice: ParsableArguments {
-    @Argument(help: "The ids.")
+    @Argument(help: "The ids of the jobs.")
     var ids: [Int64] = []
 
     @Option(
         name: .long,
-        help: ArgumentHelp("In place of ids: the unfinished job that has this unique key.", valueName: "key")
+        help: ArgumentHelp("Instead of ids: the unfinished job that has this unique key.", valueName: "key")
     )
     var uniqueKey: String?
 

@@ -27,7 +27,7 @@ struct JobsCommand: ParsableCommand {
 
 /// Which jobs a command means.
 struct JobFilterOptions: ParsableArguments {
-    @Option(name: .long, help: "Only jobs in this state; may be repeated. Default: all unfinished.")
+    @Option(name: .long, help: "Only jobs in this state; may be repeated. Default: all unfinished jobs.")
     var state: [JobState] = []
 
     @Option(name: .long, help: ArgumentHelp("Only jobs of this queue; may be repeated.", valueName: "name"))
@@ -39,10 +39,13 @@ struct JobFilterOptions: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("Only jobs with this unique key.", valueName: "key"))
     var uniqueKey: String?
 
-    @Flag(name: .long, help: "Only jobs that must not be given up and used up their usual attempts.")
+    @Flag(name: .long, help: "Only jobs that are never given up and have used up their usual attempts.")
     var exhausted = false
 
-    @Option(name: .long, help: ArgumentHelp("How many at most; default: \(JobFilter().limit).", valueName: "count"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("How many jobs at most. Default: \(JobFilter().limit).", valueName: "count")
+    )
     var limit: Int?
 
     /// Whether any of these was given.

@@ -63,7 +63,7 @@ struct JobsEnqueueCommand: AccountctlCommand {
     )
     var file: String?
 
-    @Argument(help: "The kind.")
+    @Argument(help: "The kind of the job.")
     var kind: String?
 
     @OptionGroup

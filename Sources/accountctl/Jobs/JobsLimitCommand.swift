@@ -34,25 +34,34 @@ struct JobsLimitCommand: AccountctlCommand {
     @OptionGroup
     var write: WriteOptions
 
-    @Option(name: .long, help: ArgumentHelp("How many jobs of the queue begin.", valueName: "number"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("How many jobs of the queue may begin in the time of --per.", valueName: "number")
+    )
     var count: Int?
 
-    @Option(name: .long, help: ArgumentHelp("In how long, up to 1d. Default: 1m.", valueName: "duration"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The time in which --count jobs may begin, up to 1d. Default: 1m.", valueName: "duration")
+    )
     var per: String?
 
     @Option(name: .long, help: ArgumentHelp("Limit this kind instead of a queue.", valueName: "name"))
     var kind: String?
 
-    @Option(name: .long, help: ArgumentHelp("How many jobs of the kind run at once.", valueName: "number"))
+    @Option(name: .long, help: ArgumentHelp("How many jobs of the kind may run at once.", valueName: "number"))
     var running: Int?
 
-    @Option(name: .long, help: ArgumentHelp("How many of the kind and one limit key run at once.", valueName: "number"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("How many jobs of the kind and one limit key may run at once.", valueName: "number")
+    )
     var perKey: Int?
 
-    @Flag(name: .long, help: "Lift the limit; a kind has that of its code again.")
+    @Flag(name: .long, help: "Remove the limit; a kind gets that of its code again.")
     var none = false
 
-    @Argument(help: "The queue.")
+    @Argument(help: "The name of the queue.")
     var queue: String?
 
     @OptionGroup

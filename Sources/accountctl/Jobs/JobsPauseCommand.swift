@@ -31,7 +31,7 @@ struct JobsPauseCommand: AccountctlCommand {
     @OptionGroup
     var write: WriteOptions
 
-    @Argument(help: "The queue.")
+    @Argument(help: "The name of the queue.")
     var queue: String
 
     @OptionGroup

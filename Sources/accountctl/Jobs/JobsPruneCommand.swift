@@ -25,7 +25,10 @@ struct JobsPruneCommand: AccountctlCommand {
     @OptionGroup
     var confirmation: ConfirmOptions
 
-    @Option(name: .long, help: ArgumentHelp("Days that ended so many days ago, such as 30d.", valueName: "duration"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Drop days that ended at least this long ago, such as 30d.", valueName: "duration")
+    )
     var olderThan: String
 
     @OptionGroup

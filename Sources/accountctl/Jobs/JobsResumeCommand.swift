@@ -23,7 +23,7 @@ struct JobsResumeCommand: AccountctlCommand {
     @OptionGroup
     var write: WriteOptions
 
-    @Argument(help: "The queue.")
+    @Argument(help: "The name of the queue.")
     var queue: String
 
     @OptionGroup

@@ -26,13 +26,13 @@ struct JobsShowCommand: AccountctlCommand {
             "max_attempts", "cancel_requested", "arguments", "arguments_version", "progress", "output", "errors",
         ]
 
-    @Argument(help: "The job's id.")
+    @Argument(help: "The id of the job.")
     var id: Int64?
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "In place of the id: the unfinished job that has this unique key, or else the only one that ended.",
+            "Instead of the id: the unfinished job that has this unique key, or else the only one that ended.",
             valueName: "key"
         )
     )

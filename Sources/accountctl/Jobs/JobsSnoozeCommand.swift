@@ -28,7 +28,10 @@ struct JobsSnoozeCommand: AccountctlCommand {
     @OptionGroup
     var write: WriteOptions
 
-    @Option(name: .customLong("for"), help: ArgumentHelp("How long, such as 90s, 15m or 2h.", valueName: "duration"))
+    @Option(
+        name: .customLong("for"),
+        help: ArgumentHelp("How long to postpone them, such as 90s, 15m or 2h.", valueName: "duration")
+    )
     var wait: String
 
     @OptionGroup

@@ -6,40 +6,55 @@ struct NewJobOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The queue that the kind's workers take from. Default: the kind's own, or default for a kind of yours.",
+            "The queue. Default: that of the kind, or default for a kind of your own.",
             valueName: "name"
         )
     )
     var queue: String?
 
-    @Option(name: .long, help: ArgumentHelp("A JSON object; default: {}.", valueName: "json"))
+    @Option(name: .long, help: ArgumentHelp("The arguments, a JSON object. Default: {}.", valueName: "json"))
     var arguments: String?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("The version of the form of the arguments; default: 1.", valueName: "number")
+        help: ArgumentHelp("The version of the arguments' format. Default: 1.", valueName: "number")
     )
     var argumentsVersion: Int16?
 
-    @Option(name: .long, help: ArgumentHelp("0, the most urgent, to 9; default: 5.", valueName: "number"))
+    @Option(name: .long, help: ArgumentHelp("From 0, the most urgent, to 9. Default: 5.", valueName: "number"))
     var priority: Int16?
 
-    @Option(name: .long, help: ArgumentHelp("How long from now it waits, such as 10m.", valueName: "duration"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("How long to wait before it runs, such as 10m. Default: 0.", valueName: "duration")
+    )
     var `in`: String?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("When it runs at the earliest, such as 2026-11-20T12:00:00Z.", valueName: "time")
+        help: ArgumentHelp(
+            "When to run it at the earliest, such as 2026-11-20T12:00:00Z. Default: now.",
+            valueName: "time"
+        )
     )
     var at: String?
 
-    @Option(name: .long, help: ArgumentHelp("At most one unfinished job has it.", valueName: "key"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("A key that at most one unfinished job has. Default: none.", valueName: "key")
+    )
     var uniqueKey: String?
 
-    @Option(name: .long, help: ArgumentHelp("What a limit per key counts by.", valueName: "key"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("The key by which a limit per key counts. Default: none.", valueName: "key")
+    )
     var limitKey: String?
 
-    @Option(name: .long, help: ArgumentHelp("Instead of the kind's attempts.", valueName: "number"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("How many attempts it has. Default: those of the kind.", valueName: "number")
+    )
     var maxAttempts: Int16?
 
     /// Whether any of these was given.

@@ -12,7 +12,7 @@ import Terminal
 
 /// Who acts and why, for the operators' log.
 struct ActingOptions: ParsableArguments {
-    @Option(name: .long, help: "Why, for the operators' log; personal data is refused.")
+    @Option(name: .long, help: "The reason, for the operators' log; personal data is refused.")
     var reason: String?
 
     @Option(
@@ -27,7 +27,7 @@ struct ActingOptions: ParsableArguments {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("The ticket that asks for it, for the operators' log.", valueName: "number")
+        help: ArgumentHelp("The ticket, for the operators' log.", valueName: "number")
     )
     var ticket: String?
 

@@ -12,10 +12,10 @@ protocol ConsentOptions: ParsableArguments, Sendable {
 
 /// The options of commands whose effect can be undone.
 struct WriteOptions: ConsentOptions {
-    @Flag(name: [.customShort("n"), .long], help: "Show what would be done, and do nothing.")
+    @Flag(name: [.customShort("n"), .long], help: "Show what would be done, and change nothing.")
     var dryRun = false
 
-    @Flag(name: [.customShort("y"), .long], help: "Answer yes to ordinary questions; not to those that ask for an id.")
+    @Flag(name: [.customShort("y"), .long], help: "Answer yes to questions, except those that ask for an id.")
     var yes = false
 
     func ask(_ question: String, id: String, in context: CommandContext) throws {
@@ -25,16 +25,16 @@ struct WriteOptions: ConsentOptions {
 
 /// The options of commands whose effect cannot be undone.
 struct ConfirmOptions: ConsentOptions {
-    @Flag(name: [.customShort("n"), .long], help: "Show what would be done, and do nothing.")
+    @Flag(name: [.customShort("n"), .long], help: "Show what would be done, and change nothing.")
     var dryRun = false
 
     @Option(
         name: .long,
-        help: ArgumentHelp("The full id, instead of typing it when asked.", valueName: "id")
+        help: ArgumentHelp("The full id, instead of typing it.", valueName: "id")
     )
     var confirm: String?
 
-    @Flag(name: .long, help: "Needed besides in an environment that is marked as production.")
+    @Flag(name: .long, help: "Also required in production.")
     var production = false
 
     func ask(_ question: String, id: String, in context: CommandContext) throws {

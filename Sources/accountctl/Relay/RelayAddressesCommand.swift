@@ -53,11 +53,11 @@ struct RelayAddressesCommand: AccountctlCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Only accounts with this forwarding: on, off or unknown.", valueName: "state")
+        help: ArgumentHelp("Only accounts whose forwarding is on, off or unknown.", valueName: "state")
     )
     var forwarding: RelayDirectory.Forwarding?
 
-    @Option(name: .long, help: ArgumentHelp("The most accounts to list.", valueName: "count"))
+    @Option(name: .long, help: ArgumentHelp("How many accounts to list at most.", valueName: "count"))
     var limit = 100
 
     @OptionGroup

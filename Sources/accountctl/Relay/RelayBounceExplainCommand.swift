@@ -20,7 +20,7 @@ struct RelayBounceExplainCommand: AccountctlCommand {
             """
     )
 
-    @Argument(help: "The reply; without it standard input is read.")
+    @Argument(help: "The reply. Default: standard input.")
     var reply: [String] = []
 
     @OptionGroup

@@ -34,10 +34,10 @@ struct RelayCheckCommand: AccountctlCommand {
     @OptionGroup
     var stream: RelayStreamOptions
 
-    @Flag(name: .long, help: "Say for each finding why it matters and where the rule stands.")
+    @Flag(name: .long, help: "Say for each finding why it matters and where the rule is defined.")
     var explain = false
 
-    @Argument(help: "A stream's name, or a domain; without it all streams are checked.")
+    @Argument(help: "The name of a stream, or a domain. Default: every stream.")
     var subject: String?
 
     @OptionGroup

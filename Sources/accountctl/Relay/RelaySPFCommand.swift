@@ -29,16 +29,16 @@ struct RelaySPFCommand: AccountctlCommand {
     @OptionGroup
     var resolver: RelayResolverOptions
 
-    @Option(name: .long, help: ArgumentHelp("The address of the client, IPv4 or IPv6.", valueName: "address"))
+    @Option(name: .long, help: ArgumentHelp("The address of the sending client, IPv4 or IPv6.", valueName: "address"))
     var ip: String
 
     @Option(name: .long, help: ArgumentHelp("The envelope sender; empty for a bounce.", valueName: "address"))
     var from: String
 
-    @Option(name: .long, help: ArgumentHelp("What the client called itself.", valueName: "name"))
+    @Option(name: .long, help: ArgumentHelp("The name that the client gave in HELO or EHLO.", valueName: "name"))
     var helo: String
 
-    @Option(name: .long, help: ArgumentHelp("What explanations call the receiver.", valueName: "name"))
+    @Option(name: .long, help: ArgumentHelp("The name of the receiver in explanations.", valueName: "name"))
     var receiver = "unknown"
 
     @OptionGroup

@@ -40,14 +40,14 @@ struct RelayStreamAddCommand: AccountctlCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Who declares the registration. Default: who acts.", valueName: "name")
+        help: ArgumentHelp("Who declares the registration. Default: the operator.", valueName: "name")
     )
     var by: String?
 
-    @Flag(name: .long, help: "Declare a stream of this name anew, if there is one; its verdict and history stay.")
+    @Flag(name: .long, help: "Declare an existing stream of this name again; its verdict and history stay.")
     var replace = false
 
-    @Argument(help: "What to call it: a-z 0-9 _ -, without dots.")
+    @Argument(help: "The name of the stream: a-z 0-9 _ -, without dots.")
     var name: String
 
     @Argument(help: "The From domain.")

@@ -15,7 +15,7 @@ struct RelayStreamOptions: ParsableArguments {
     )
     var signing: String?
 
-    @Option(name: .long, help: ArgumentHelp("What the provider is called.", valueName: "name"))
+    @Option(name: .long, help: ArgumentHelp("The name of the provider.", valueName: "name"))
     var provider: String?
 
     @Option(

@@ -25,7 +25,7 @@ struct RelayStreamShowCommand: AccountctlCommand {
         "standing.checked_at", "standing.next_check_at",
     ]
 
-    @Option(name: .long, help: ArgumentHelp("How many checks to look back.", valueName: "count"))
+    @Option(name: .long, help: ArgumentHelp("How many checks to show at most.", valueName: "count"))
     var checks = 20
 
     @Argument(help: "The name of the stream.")

@@ -26,12 +26,12 @@ struct KeysNewCommand: AccountctlCommand {
 
     @Option(
         name: .shortAndLong,
-        help: ArgumentHelp("The file to write; without, or with -, the key is printed.", valueName: "path"),
+        help: ArgumentHelp("The file to write. Default, and with -: the key is printed.", valueName: "path"),
         completion: .file()
     )
     var output: String?
 
-    @Flag(name: .long, help: "Add the key to a sealing file that is there, which it seals for from then on.")
+    @Flag(name: .long, help: "Add the key to an existing sealing file; from then on, it seals.")
     var append = false
 
     @OptionGroup

@@ -40,7 +40,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
 
     static let outputFields = ["objects", "bytes", "accounts", "deleted", "stayed", "confirm", "examples"]
 
-    @Option(name: .long, help: ArgumentHelp("How old they are at least, such as 30d.", valueName: "duration"))
+    @Option(name: .long, help: ArgumentHelp("How old files must be at least, such as 30d.", valueName: "duration"))
     var olderThan = "30d"
 
     @OptionGroup

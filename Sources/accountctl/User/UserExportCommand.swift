@@ -52,10 +52,10 @@ struct UserExportCommand: AccountctlCommand {
     @Option(name: .shortAndLong, help: ArgumentHelp("The file to write.", valueName: "path"), completion: .file())
     var output: String?
 
-    @Flag(name: .long, help: "Replace the file if it is there.")
+    @Flag(name: .long, help: "Replace the file if it exists.")
     var force = false
 
-    @Flag(name: .long, help: "Leave the bytes of files out; the manifest names the files.")
+    @Flag(name: .long, help: "Leave out the bytes of files; the manifest names the files.")
     var withoutFiles = false
 
     @Flag(name: [.customShort("n"), .long], help: "Count what would be written, and write nothing.")

@@ -89,7 +89,7 @@ struct UserFindCommand: AccountctlCommand {
     static let outputFields = fields.map(\.name)
     static let isSequential = true
 
-    @Argument(help: ArgumentHelp("What to look for; - reads terms from standard input.", valueName: "term"))
+    @Argument(help: ArgumentHelp("What to look for; - reads terms from standard input, one a line.", valueName: "term"))
     var terms: [String]
 
     // These two by themselves: a group costs the parser five searches through all conformances of the program.
@@ -102,13 +102,13 @@ struct UserFindCommand: AccountctlCommand {
     @OptionGroup
     var acting: ActingOptions
 
-    @Flag(name: .long, help: "Compare the start, by index.")
+    @Flag(name: .long, help: "Compare only the start, using indexes.")
     var prefix = false
 
     @Flag(name: .long, help: "Compare any part of e-mail addresses and usernames; reads whole tables.")
     var contains = false
 
-    @Option(name: .long, help: ArgumentHelp("The most accounts shown for a term.", valueName: "count"))
+    @Option(name: .long, help: ArgumentHelp("How many accounts to show for a term at most.", valueName: "count"))
     var limit = Self.usualLimit
 
     @OptionGroup

@@ -47,49 +47,85 @@ struct UserListCommand: AccountctlCommand {
 
     var selectableFields: [String] { count ? [Self.countField] : Self.fields.map(\.name) }
 
-    @Option(name: .long, help: ArgumentHelp("Created then or later.", valueName: "time"))
+    @Option(name: .long, help: ArgumentHelp("Only accounts created then or later.", valueName: "time"))
     var createdAfter: String?
 
-    @Option(name: .long, help: ArgumentHelp("Created before then.", valueName: "time"))
+    @Option(name: .long, help: ArgumentHelp("Only accounts created before then.", valueName: "time"))
     var createdBefore: String?
 
-    @Option(name: .long, help: ArgumentHelp("Signed in last then or later.", valueName: "time"))
+    @Option(name: .long, help: ArgumentHelp("Only accounts whose last sign-in was then or later.", valueName: "time"))
     var signedInAfter: String?
 
-    @Option(name: .long, help: ArgumentHelp("Signed in last before then.", valueName: "time"))
+    @Option(name: .long, help: ArgumentHelp("Only accounts whose last sign-in was before then.", valueName: "time"))
     var signedInBefore: String?
 
-    @Option(name: .long, help: ArgumentHelp("Not signed in since then, or never.", valueName: "time"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only accounts that have not signed in since then, or never.", valueName: "time")
+    )
     var idleSince: String?
 
-    @Option(name: .long, help: ArgumentHelp("With an identity there, such as apple.", valueName: "name"))
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only accounts with an identity at this provider, such as apple.", valueName: "name")
+    )
     var provider: String?
 
-    @Flag(name: .long, inversion: .prefixedNo, exclusivity: .exclusive, help: "Under a legal hold.")
+    @Flag(
+        name: .long,
+        inversion: .prefixedNo,
+        exclusivity: .exclusive,
+        help: "Only accounts under a legal hold, or not."
+    )
     var held: Bool?
 
-    @Flag(name: .long, inversion: .prefixedNo, exclusivity: .exclusive, help: "Whose address is one of Apple's relay.")
+    @Flag(
+        name: .long,
+        inversion: .prefixedNo,
+        exclusivity: .exclusive,
+        help: "Only accounts with one of Apple's relay addresses, or not."
+    )
     var relay: Bool?
 
-    @Flag(name: .long, inversion: .prefixedNo, exclusivity: .exclusive, help: "That may not sign in.")
+    @Flag(
+        name: .long,
+        inversion: .prefixedNo,
+        exclusivity: .exclusive,
+        help: "Only accounts that may not sign in, or those that may."
+    )
     var banned: Bool?
 
-    @Flag(name: .long, inversion: .prefixedNo, exclusivity: .exclusive, help: "That signed in anonymously.")
+    @Flag(
+        name: .long,
+        inversion: .prefixedNo,
+        exclusivity: .exclusive,
+        help: "Only accounts that signed in anonymously, or not."
+    )
     var anonymous: Bool?
 
-    @Flag(name: .long, inversion: .prefixedNo, exclusivity: .exclusive, help: "That GoTrue deleted softly.")
+    @Flag(
+        name: .long,
+        inversion: .prefixedNo,
+        exclusivity: .exclusive,
+        help: "Only accounts that Supabase Auth soft-deleted, or not."
+    )
     var softDeleted: Bool?
 
-    @Flag(name: .long, inversion: .prefixedNo, exclusivity: .exclusive, help: "With an open deletion request.")
+    @Flag(
+        name: .long,
+        inversion: .prefixedNo,
+        exclusivity: .exclusive,
+        help: "Only accounts with an open deletion request, or without."
+    )
     var deletion: Bool?
 
-    @Option(name: .long, help: "With an open deletion request in this state; may be repeated.")
+    @Option(name: .long, help: "Only accounts with an open deletion request in this state; may be repeated.")
     var deletionState: [OpenDeletionState] = []
 
-    @Option(name: .long, help: ArgumentHelp("The most accounts listed.", valueName: "count"))
+    @Option(name: .long, help: ArgumentHelp("How many accounts to list at most. Default: all.", valueName: "count"))
     var limit: Int?
 
-    @Option(name: .long, help: ArgumentHelp("Go on behind this id.", valueName: "id"))
+    @Option(name: .long, help: ArgumentHelp("Continue after this id.", valueName: "id"))
     var after: String?
 
     @Flag(name: .long, help: "Count instead of listing; reads the whole table.")

@@ -27,10 +27,10 @@ struct UserReleaseCommand: ActCommand {
             """
     )
 
-    @Option(name: .long, help: ArgumentHelp("Only the hold of this number.", valueName: "number"))
+    @Option(name: .long, help: ArgumentHelp("Release only the hold with this number.", valueName: "number"))
     var hold: Int64?
 
-    @Flag(name: .long, help: "Every hold, where there are several.")
+    @Flag(name: .long, help: "Release every hold, if there are several.")
     var allHolds = false
 
     @OptionGroup

@@ -29,20 +29,23 @@ struct UserSuspendCommand: ActCommand {
 
     @Option(
         name: .customLong("for"),
-        help: ArgumentHelp("How long, such as 12h or 30d; at most 36500d. Default: 3650d.", valueName: "duration")
+        help: ArgumentHelp(
+            "How long to suspend it, such as 12h or 30d; at most 36500d. Default: 3650d.",
+            valueName: "duration"
+        )
     )
     var length: String?
 
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "Until when instead: a date (2026-11-20) or a moment (2026-11-20T12:00:00Z).",
+            "Until when to suspend it instead: a date (2026-11-20) or a moment (2026-11-20T12:00:00Z).",
             valueName: "moment"
         )
     )
     var until: String?
 
-    @Flag(name: .long, help: "Let a suspension that ends later end then; otherwise it stands.")
+    @Flag(name: .long, help: "Shorten a suspension that ends later; otherwise it stays.")
     var shorten = false
 
     /// Supabase cannot write dates beyond the year 9999, and then no account at all.

@@ -29,7 +29,7 @@ struct WorkerCommand: AccountctlCommand {
             """
     )
 
-    @Flag(name: .long, help: "End when nothing is left that could run now.")
+    @Flag(name: .long, help: "Stop when nothing is left that can run now.")
     var untilIdle = false
 
     @OptionGroup

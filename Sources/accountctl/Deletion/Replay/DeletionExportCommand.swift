@@ -41,14 +41,17 @@ struct DeletionExportCommand: AccountctlCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Leave out what ended before: a date, a moment or a time ago (40d).", valueName: "moment")
+        help: ArgumentHelp(
+            "Leave out what ended before then: a date, a moment or a duration back from now (40d).",
+            valueName: "moment"
+        )
     )
     var since: String?
 
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "The file to write, which is there whole or not at all; without, or with -, the list is printed.",
+            "The file to write, whole or not at all. Default, and with -: the list is printed.",
             valueName: "path"
         ),
         completion: .file()

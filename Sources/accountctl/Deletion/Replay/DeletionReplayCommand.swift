@@ -40,23 +40,23 @@ struct DeletionReplayCommand: AccountctlCommand {
 
     static let outputFields = DeletionReplaySheet.outputFields
 
-    @Argument(help: "What deletion export wrote; - reads standard input.", completion: .file())
+    @Argument(help: "The list that deletion export wrote; - reads standard input.", completion: .file())
     var file: String
 
     @Flag(
         name: .long,
         help:
-            "Leave out what was hashed with other keys than the one in keys.hash_file; replay with each of those, too."
+            "Leave out requests hashed with other keys than the one in keys.hash_file; replay again with each of those."
     )
     var skipOtherKeys = false
 
     @Flag(
         name: .long,
-        help: "Take a list without a seal that the hash key can check, though somebody may have changed it."
+        help: "Accept a list without a seal that the hash key can check, though somebody may have changed it."
     )
     var unsealed = false
 
-    @Flag(name: [.customShort("y"), .long], help: "Go on although deletions are not paused and a worker is alive.")
+    @Flag(name: [.customShort("y"), .long], help: "Continue although deletions are not paused and a worker is alive.")
     var yes = false
 
     @OptionGroup
