@@ -21,19 +21,19 @@ enum EventOutcomes {
 extension CredentialRules.Outcome {
     fileprivate var meaning: String {
         switch self {
-        case .done: "the reactions of the policy were carried out"
-        case .otherSignIn: "the same without a deletion: the person has another way to sign in"
-        case .noReaction: "the policy says to do nothing"
-        case .stale: "the person came back since"
-        case .echo: "of our own erasure"
+        case .done: "the reactions that apple.on_... sets were carried out"
+        case .otherSignIn: "the same, but no deletion: the account has another way to sign in"
+        case .noReaction: "the settings say to do nothing"
+        case .stale: "the person has signed in since"
+        case .echo: "caused by an erasure of accountctl"
         case .unknownAccount: "no account has this identity"
         case .unknownType: "a type that nobody documented"
-        case .deviceOnly: "only the device is concerned"
+        case .deviceOnly: "concerns only the device"
         case .noted: "nothing to do"
-        case .notConfirmed: "Apple says that the grant lives"
-        case .notConfirmable: "Apple gave no clear answer, none for a day, or had been asked already"
-        case .nothingHeld: "no credential by which Apple could be asked"
-        case .forwarding: "forwarding of a relay address was switched"
+        case .notConfirmed: "Apple says that the grant is alive"
+        case .notConfirmable: "Apple gave no clear answer, gave none for a day, or was asked before"
+        case .nothingHeld: "no credential with which to ask Apple"
+        case .forwarding: "forwarding of a relay address was switched on or off"
         case .notTracked: "the event names no address"
         }
     }

@@ -39,9 +39,10 @@ struct TransferStepOptions: ParsableArguments {
 struct TransferRateOptions: ParsableArguments {
     /// When a refusal of Apple's is recorded, for help.
     static let aboutRefusals = """
-        Apple says of a person who revoked what it says of everybody where the request is wrong. So refusals are recorded only \
-        where the run names somebody, or somebody is named who was before, or whose credential lived last. Where it names none \
-        of these, or refuses many in a row, the run stops and records nothing about them, unless --retry-refused is given.
+        Apple gives the same answer about a person who revoked as it gives about everybody when the request is wrong. So \
+        refusals are recorded only if the run names somebody: a new person, one who was named before, or one whose credential \
+        was alive at the last check. If it names none of these, or refuses many in a row, the run stops and records nothing \
+        about them, unless --retry-refused is given.
         """
 
     @Option(

@@ -40,7 +40,7 @@ extension Situation {
         case .tooLarge: "a higher deletion.max_rows\(restarted), or deleting the rows beforehand" + thenGoesOn
         case .undecidedBucket: "naming the bucket in deletion.buckets or deletion.kept_buckets" + restarted + thenGoesOn
         case .undecidedFile:
-            "naming the folder of the file of nobody that avatar_url names in deletion.avatar_folders (accounts' files) or "
+            "naming the folder of the ownerless file that avatar_url names in deletion.avatar_folders (accounts' files) or "
                 + "deletion.kept_avatar_folders (the app's)\(restarted), or another avatar_url" + thenGoesOn
         case .storageUnusable:
             switch fault {

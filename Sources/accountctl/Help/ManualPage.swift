@@ -109,7 +109,7 @@ struct ManualPage {
     private func addSurroundings(to page: inout Roff) {
         page.section("SETTINGS")
         page.paragraph(
-            "A file, then variables, then options; the later one wins. The variable of deletion.grace is "
+            "Settings come from a file, then variables, then options; the later one wins. The variable of deletion.grace is "
                 + "ACCOUNTCTL_DELETION_GRACE. accountctl config check reports every problem at once."
         )
         for setting in settings {
@@ -120,14 +120,14 @@ struct ManualPage {
         for (name, meaning) in [
             ("ACCOUNTCTL_CONFIG", "The settings file."),
             ("ACCOUNTCTL_ENVIRONMENT", "The environment of the settings file to use."),
-            ("ACCOUNTCTL_OPERATOR", "Who acts, for the operators' log; --as counts before it."),
+            ("ACCOUNTCTL_OPERATOR", "Who acts, for the operators' log; --as overrides it."),
             ("PGHOST, PGPORT, PGUSER, PGDATABASE, PGSERVICE, PGPASSFILE", "As for every program that uses libpq."),
-            ("ACCOUNTCTL_PAGER, PAGER", "What shows a table that is longer than the screen; empty or cat: nothing."),
+            ("ACCOUNTCTL_PAGER, PAGER", "The program that shows tables longer than the screen; empty or cat for none."),
             ("NO_COLOR, FORCE_COLOR, TERM, COLUMNS", "Whether colours are used, and how wide the terminal is."),
         ] { page.item(name, meaning) }
         page.section("FILES")
         page.item("~/.config/accountctl/accountctl.conf", "Your settings (XDG_CONFIG_HOME is honoured).")
-        page.item("/etc/accountctl/accountctl.conf", "The machine's settings, when you have none.")
+        page.item("/etc/accountctl/accountctl.conf", "The machine's settings, if you have none of your own.")
     }
 
     private func addRelated(to page: inout Roff) {

@@ -14,7 +14,7 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
     case residue = 5
     /// Something forbids it: a legal hold, a constraint, a column nobody decided about, a pause.
     case blocked = 6
-    /// It works, and something about it should be mended.
+    /// It works, but something about it should be fixed.
     case advice = 7
     /// What was checked does not work.
     case broken = 8
@@ -35,7 +35,7 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
         case .notAuthorised: "not authorised"
         case .residue: "residue or drift found"
         case .blocked: "blocked (hold, constraint, pause)"
-        case .advice: "works, something should be mended"
+        case .advice: "works, but something should be fixed"
         case .broken: "what was checked does not work"
         case .temporary: "temporary failure, try again"
         case .interrupted: "interrupted"

@@ -15,10 +15,10 @@ enum MetricHelp {
         "apple_oldest_pending_revocation_seconds":
             "How long the oldest credential of an erased account has waited for Apple to revoke it.",
         "apple_pending_revocations":
-            "Credentials that Apple did not take before their account was erased; of those that ended, the last 90 days.",
-        "apple_web_client_secret_expiry_timestamp_seconds": "When the client secret of the web sign-in ends.",
+            "Credentials that Apple did not revoke before their account was erased; of those that ended, the last 90 days.",
+        "apple_web_client_secret_expiry_timestamp_seconds": "When the client secret of web sign-in expires.",
         "deletion_legal_deadline_seconds":
-            "Time left to the nearest legal deadline of an open request without a legal hold; a month where there is none.",
+            "Time left to the nearest legal deadline of an open request without a legal hold; a month if there is none.",
         "deletion_oldest_open_seconds": "Age of the oldest open deletion request.",
         "deletion_paused": "1 while every deletion is paused.",
         "deletion_requests_failing": "Open deletion requests that fail again and again, by state.",
@@ -30,10 +30,11 @@ enum MetricHelp {
         "jobs_abandoned": "Handlers of this process that go on without their jobs, each in a slot.",
         "jobs_dead_rows": "Dead rows of the job table.",
         "jobs_depth": "Unfinished jobs, by queue and state.",
-        "jobs_exhausted_total": "Jobs without a last attempt that failed through all usual ones.",
+        "jobs_exhausted_total": "Jobs that are never given up and failed in all their usual attempts.",
         "jobs_finished_total":
             "Attempts that ended: completed, cancelled, discarded, retried, snoozed, parked or released.",
-        "jobs_history_default_rows": "Rows of the job history that no day's partition took: some are missing.",
+        "jobs_history_default_rows":
+            "Rows of the job history outside every day's partition: some partitions are missing.",
         "jobs_leases_lost_total": "Handlers stopped, and outcomes refused, since the lease was lost.",
         "jobs_oldest_ready_seconds": "Age of the oldest job that could run.",
         "jobs_oldest_snapshot_seconds": "Age of the oldest transaction that keeps dead rows from being removed.",
