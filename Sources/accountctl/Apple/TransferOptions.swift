@@ -40,9 +40,9 @@ struct TransferRateOptions: ParsableArguments {
     /// When a refusal of Apple's is recorded, for help.
     static let aboutRefusals = """
         Apple gives the same answer about a person who revoked as it gives about everybody when the request is wrong. So \
-        refusals are recorded only if the run names somebody: a new person, one who was named before, or one whose credential \
-        was alive at the last check. If it names none of these, or refuses many in a row, the run stops and records nothing \
-        about them, unless --retry-refused is given.
+        refusals are recorded only if the run names somebody: a new person, one who was named before, or the one whose \
+        credential was seen alive most recently. If it names none of these, or refuses many in a row, the run stops and \
+        records nothing about them, unless --retry-refused is given.
         """
 
     @Option(
