@@ -105,7 +105,7 @@ struct RequestTarget: ActTarget {
             words.tellBrakes(in: context)
             return .unchanged
         case .waiting(let state, let until):
-            let what = state == .settling ? "the last search" : "the end of grace"
+            let what = state == .settling ? "the last search" : "the end of the grace period"
             context.messages.note("Nothing to do: it waits for \(what), \(Wording.moment(until)).")
             words.tellBrakes(in: context)
             return .unchanged

@@ -12,8 +12,8 @@ struct MigrateVerifyCommand: AccountctlCommand {
         discussion: """
             Compares the checksums of the migrations, and tables, columns, constraints, indexes, functions, triggers,
             rules, policies, row-level security, grants and default privileges, with what was recorded after the last
-            migration. Columns that the app added to its profiles do not count, nor does an upgrade of the server. Later migrations do not hide a
-            change. To accept one that was made on purpose, use --accept.
+            migration. Columns that the app added to its profiles do not count, nor does an upgrade of the server.
+            Later migrations do not hide a change. To accept one that was made on purpose, use --accept.
 
             EXIT CODES
               0 the same, as far as it was migrated; 1 the schema is not installed; 5 differences

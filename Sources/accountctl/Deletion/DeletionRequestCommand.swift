@@ -116,7 +116,7 @@ struct DeletionRequestCommand: AccountctlCommand {
             context.messages.note("follow it with: accountctl deletion watch \(request.text)")
             try context.output.show(sheet("requested", request: request, user: id, isHeld: account.isHeld))
         case .found(let request):
-            let kept = grace == nil ? "" : "; its time of grace stays as it was"
+            let kept = grace == nil ? "" : "; its grace period stays as it was"
             context.messages.note(
                 "there was an open request already\(kept); see: accountctl deletion show \(request.text)"
             )

@@ -15,8 +15,8 @@ extension DeletionSummary {
         return switch state {
         case .requested: "a worker"
         case .grace where isDue:
-            "a worker: the end of grace has passed, see \(command("doctor")); or \(command("deletion cancel", on: id))"
-        case .grace: "the end of grace, or \(command("deletion cancel", on: id))"
+            "a worker: the grace period is over, see \(command("doctor")); or \(command("deletion cancel", on: id))"
+        case .grace: "the end of the grace period, or \(command("deletion cancel", on: id))"
         case .running: "the steps that are left"
         case .settling where isDue:
             "a worker, for a last search: the last access token and signed upload are over, see \(command("doctor"))"

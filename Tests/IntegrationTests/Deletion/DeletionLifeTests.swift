@@ -48,7 +48,7 @@ struct DeletionLifeTests {
             )
             #expect(try await site.deletion(["resume", account]).status == 0)
             let early = try await site.deletion(["retry", account, "--tsv", "outcome"])
-            #expect(early.output == "unchanged\n" && early.errors.contains("the end of grace"), "\(early)")
+            #expect(early.output == "unchanged\n" && early.errors.contains("the end of the grace period"), "\(early)")
             _ = try await site.database.psql("update accountctl.deletion_requests set failures = 1")
             let retried = try await site.deletion(["retry", account, "--tsv", "outcome"])
             #expect(retried.output == "done\n", "\(retried)")

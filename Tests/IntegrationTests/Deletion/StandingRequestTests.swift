@@ -130,9 +130,9 @@ struct StandingRequestTests {
                 return try await stage.run(["deletion", "show", id, "--tsv", "ended_by"]).output
             }
             let grace = try await endedBy("run_after = now() + interval '1 hour'")
-            #expect(grace.hasPrefix("the end of grace, or accountctl deletion cancel "), "\(grace)")
+            #expect(grace.hasPrefix("the end of the grace period, or accountctl deletion cancel "), "\(grace)")
             let waiting = try await endedBy("run_after = now() - interval '7 days'")
-            #expect(waiting.hasPrefix("a worker: the end of grace has passed, see accountctl doctor"), "\(waiting)")
+            #expect(waiting.hasPrefix("a worker: the grace period is over, see accountctl doctor"), "\(waiting)")
             let settling = try await endedBy(
                 "state = 'settling', locked_out_at = now(), settle_after = now() + interval '1 hour'"
             )
