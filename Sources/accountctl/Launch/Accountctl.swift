@@ -4,7 +4,7 @@ import ArgumentParser
 struct Accountctl: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "accountctl",
-        abstract: "Runs the life of user accounts behind an app on Supabase and Sign in with Apple.",
+        abstract: "Delete, look up and manage the accounts of an app on Supabase with Sign in with Apple.",
         discussion: """
             EXAMPLES
               accountctl doctor                          is this deployment sound?
