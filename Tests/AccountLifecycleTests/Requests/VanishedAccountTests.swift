@@ -22,6 +22,18 @@ import Testing
         }
     }
 
+    /// Whose request is open is not forgotten as one is who cancelled: nobody could be cleaned up after.
+    @Test func whoseAccountIsGoneIsNotForgottenBeforeItsRequestHasEnded() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            try await stage.sql("delete from auth.users where id = \(person.id)")
+            try await DeletionUpkeep.run(with: stage.services())
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.traces(of: person) == "")
+        }
+    }
+
     @Test(arguments: [(.lockOut, "grant_unknown"), (.revokeApple, "revoked")] as [(DeletionStep, String)])
     func aUserDeletedMeanwhileTookAlongWhatWasNotRevokedYet(_ step: DeletionStep, _ outcome: String) async throws {
         try await Stage.with { stage in
