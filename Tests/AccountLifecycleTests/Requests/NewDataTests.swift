@@ -1,0 +1,86 @@
+import AccountLifecycle
+import Foundation
+import Postgres
+import Sandbox
+import Testing
+
+/// What comes back after its step: it goes again, and a run does not go round for ever.
+@Suite(.timeLimit(.minutes(5))) struct NewDataTests {
+    /// As a part of a backup that somebody loads: the same account, whose request is not done.
+    @Test func anAccountThatIsBackBeforeTheSearchIsDeletedAgain() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp(apple: false)
+            let request = try await stage.request(person)
+            let end = try await stage.drive(request, once: .begun(.verify)) {
+                try await stage.sql(
+                    """
+                    insert into auth.users (instance_id, id, aud, role, email, created_at)
+                    values (
+                        '00000000-0000-0000-0000-000000000000', \(person.id), 'authenticated', 'authenticated',
+                        \(person.email), now() - interval '1 day'
+                    )
+                    """
+                )
+            }
+            #expect(end == .ended(.verified))
+            #expect(try await stage.count("select from auth.users") == 0)
+            #expect(try await stage.counts(of: .deleteRows, request)["users"] == 2)
+        }
+    }
+
+    /// A job of the app's that writes a file whenever one goes, for one: the attempt ends, and a later one goes on.
+    @Test func anAttemptEndsWhereEachSearchFindsNewFiles() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            let searches = Counter()
+            let situation = try await stage.drive(request) { point in
+                guard point == .begun(.verify) else { return }
+                searches.add()
+                try await stage.upload("\(person.text)/\(searches.value).png", by: nil)
+            }
+            .failure
+            #expect(situation.detail == "verify keeps finding new data")
+            #expect(searches.value == 6)
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+
+    @Test func anAttemptEndsWhereFilesComeAsFastAsTheyGo() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.upload("\(person.text)/0.png", by: nil)
+            let request = try await stage.request(person)
+            let rounds = Counter()
+            let situation = try await stage.drive(request) { point in
+                guard point == .middle(.deleteAvatars) else { return }
+                rounds.add()
+                try await stage.upload("\(person.text)/\(rounds.value).png", by: nil)
+            }
+            .failure
+            #expect(situation.detail == "objects keep appearing")
+            #expect(rounds.value == 5)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.avatarCounts(request)["objects"] == 6)
+        }
+    }
+
+    /// Its bytes may be there without a row, which no delete would name.
+    @Test func whatStorageListsWithoutARowKeepsTheRows() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            let name = "\(person.text)/lost.png"
+            stage.sandbox.faults.set(
+                .status(200, body: #"{"hasNext": false, "folders": [], "objects": [{"name": "\#(name)"}]}"#),
+                for: .storageListRecursively
+            )
+            let situation = try await stage.drive(request).failure
+            #expect(situation.code == .storageUnusable && situation.subject == "avatars")
+            #expect(situation.detail == "Storage lists objects that have no row")
+            #expect(try await stage.count("select from auth.users where id = \(person.id)") == 1)
+            stage.sandbox.faults.clearAll()
+            #expect(try await stage.drive(request) == .ended(.verified))
+        }
+    }
+}
