@@ -245,4 +245,18 @@ import Testing
             }
         }
     }
+
+    /// Nobody may take it: the others are not sent home to leave it alone with the worker.
+    @Test func aSuspectOfAPausedQueueHoldsUpNothing() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([JobHarness.plain.job(Note())])
+            try await harness.execute("update accountctl.jobs set crashes = 1")
+            let (before, paused) = try await harness.pool.withConnection { connection in
+                let before = try harness.queue.hasSuspects(JobHarness.plainLanes, on: connection)
+                try harness.queue.pause(queue: "default", reason: nil, on: connection)
+                return (before, try harness.queue.hasSuspects(JobHarness.plainLanes, on: connection))
+            }
+            #expect(before && !paused)
+        }
+    }
 }

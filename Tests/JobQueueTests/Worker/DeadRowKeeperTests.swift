@@ -36,6 +36,31 @@ import Testing
         }
     }
 
+    /// Vacuums of this database do not wait for it, and who ends it ends nothing.
+    @Test func aTransactionOfAnotherDatabaseIsNone() async throws {
+        try await JobHarness.with { harness in
+            try await TestDatabase.with(.empty) { other in
+                try await other.withConnection { writer in
+                    let pid = writer.backendPID
+                    try await writer.transaction { writer in
+                        try writer.script(unsafeSQL: "select pg_current_xact_id()")
+                        let (isSeen, names) = try await harness.pool.withConnection { connection in
+                            (
+                                try connection.one(
+                                    "select backend_xid is not null from pg_stat_activity where pid = \(pid)",
+                                    as: Bool.self
+                                ),
+                                try connection.query("select name from (\(DeadRowKeeper.all)) as k", as: String.self)
+                            )
+                        }
+                        #expect(isSeen)
+                        #expect(!names.contains { $0.hasPrefix("server process \(pid) ") })
+                    }
+                }
+            }
+        }
+    }
+
     /// It has a snapshot for as long as it runs, which may be hours, and no other vacuum looks at that.
     @Test func aVacuumIsNone() async throws {
         try await JobHarness.with { harness in
