@@ -21,4 +21,19 @@ import Testing
             #expect(found == [nil, "accountctl.hourly_ceiling"])
         }
     }
+
+    /// Locks of that name are another one in each database of a server: who ended its holder would end a stranger.
+    @Test func whoHasItInAnotherDatabaseIsNotNamed() async throws {
+        try await Stage.with { stage in
+            let found = try await TestDatabase.with(.empty) { other in
+                try await other.withConnection(asAdministrator: true) { stranger in
+                    try stranger.execute("select pg_advisory_lock(hashtextextended('accountctl.hourly_ceiling', 0))")
+                    return try await stage.pool.withConnection { connection in
+                        try LockHolder.find(behind: DeletionBrakes.counting.text, on: connection)?.lock
+                    }
+                }
+            }
+            #expect(found == nil)
+        }
+    }
 }
