@@ -24,6 +24,8 @@ import Waiting
             try await stage.makeGate()
             let request = try await stage.request(try await stage.fullAccount("anna"))
             let other = try await stage.request(try await stage.signUp("berta", apple: false))
+            // Before the gate is closed: the trial of its own delete would wait there, too.
+            try await stage.driveToCrash(other, SimulatedCrash.once(at: .before(.lockOut)))
             let drive = try await stage.driveToTheGate(request, Self.slow)
             try await stage.driveToCrash(other, SimulatedCrash.once(at: .after(.lockOut)))
             #expect(try await stage.outcome(.lockOut, other) == "ok")
