@@ -35,6 +35,25 @@ import Testing
         }
     }
 
+    /// Two operators who are told of the same court order: the account has no request whose job both would lock.
+    @Test func twoHoldsForOneReasonAtOnceAreOne() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let desk = stage.patientDesk
+            let (first, second) = try await stage.admin.withTransaction { operating in
+                let first = try await desk.hold(person.id, reason: "court", on: operating)
+                let second = Task {
+                    try await stage.pool.withConnection { try await desk.hold(person.id, reason: "court", on: $0) }
+                }
+                try await operating.waitUntilSomebodyIsBlocked()
+                return (first, second)
+            }
+            let told = try await second.value
+            #expect(first == .held(1))
+            #expect(told == .unchanged)
+        }
+    }
+
     /// The hold's own row refuses the delete then, which is no row that an operator is to clear away.
     @Test(arguments: [DeletionPoint.before(.preflight), .begun(.preflight)])
     func aHoldThatComesDuringThePreflightIsToldAsOne(_ point: DeletionPoint) async throws {

@@ -55,8 +55,9 @@ extension DeletionDesk {
             // Before the account, as a worker takes them: what begins for good at this moment comes before and is told,
             // or sees the hold.
             if let open { try DeletionJobs.lock([open], on: connection) }
+            // By one at a time: another hold that is being placed is seen below.
             let exists = try connection.first(
-                "select true from auth.users where id = \(user) for key share",
+                "select true from auth.users where id = \(user) for no key update",
                 as: Bool.self
             )
             guard exists == true else { return .unknownUser }
