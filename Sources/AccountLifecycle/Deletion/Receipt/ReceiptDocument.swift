@@ -107,7 +107,8 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
     private static func kept(by steps: [Step]) -> [String] {
         let last = steps.last { $0.facts.kept != nil }
         return (last?.facts.kept ?? [:]).sorted { $0.key < $1.key }.map { bucket, count in
-            "the bucket \(bucket), which is kept and was not searched: \(count) objects of the account were left there"
+            "the bucket \(bucket), which is kept and was not searched: \(count) objects and unfinished uploads of the account "
+                + "were left there"
         }
     }
 

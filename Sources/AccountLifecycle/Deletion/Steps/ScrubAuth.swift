@@ -85,20 +85,9 @@ enum AuthScrub {
             ),
             \.refreshTokens
         )
-        // Unfinished uploads never became objects; the API that could name them needs keys of another kind.
         count(
             try connection.query(
-                """
-                delete from storage.s3_multipart_uploads as u
-                using unnest(\(texts)) as a (id)
-                -- Of nobody, it is that of the account in whose folder it lies, as an object is.
-                where a.id = coalesce(
-                        lower(nullif(u.owner_id, '')),
-                        case when strpos(u.key, '/') > 0 then lower(split_part(u.key, '/', 1)) end
-                    )
-                  and u.bucket_id <> all(\(keptBuckets.sorted()))
-                returning a.id
-                """,
+                UnfinishedUploads.deleting(of: users, keptBuckets: keptBuckets),
                 as: String?.self
             ),
             \.uploads

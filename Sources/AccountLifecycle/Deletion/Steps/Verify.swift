@@ -70,15 +70,17 @@ extension DeletionRun {
         return undecidedBuckets(among: try await services.objects.answer(for: user)) != nil
     }
 
-    /// How many of the account's objects lie in each bucket that may keep them; nil where there is no such bucket.
+    /// How many of the account's objects and unfinished uploads lie in each bucket that may keep them; nil where there is
+    /// no such bucket.
     private func keptObjects() async throws -> [String: Int]? {
-        guard !services.policy.keptBuckets.isEmpty else { return nil }
-        let found = try await services.objects.answer(for: user)
-        return Dictionary(
-            services.policy.keptBuckets.map { ($0, 0) } + found.objects.map { ($0.bucket, 1) },
-            uniquingKeysWith: +
-        )
-        .filter { services.policy.keptBuckets.contains($0.key) }
+        let buckets = services.policy.keptBuckets
+        guard !buckets.isEmpty else { return nil }
+        let objects = try await services.objects.answer(for: user).objects.filter { buckets.contains($0.bucket) }
+        let unfinished = try await services.pool.withConnection { connection in
+            try UnfinishedUploads.count(of: user, in: buckets, on: connection)
+        }
+        return Dictionary(buckets.map { ($0, 0) } + objects.map { ($0.bucket, 1) }, uniquingKeysWith: +)
+            .merging(unfinished, uniquingKeysWith: +)
     }
 
     /// What was collected; nothing where the account was gone already, or where it was given up with its key and not
