@@ -32,16 +32,6 @@ enum AccountObjects {
         var undecided = 0
     }
 
-    /// What becomes of an object of nobody that a profile names.
-    enum NamedFate: Sendable, Hashable {
-        /// It is the account's.
-        case own
-        /// It stays: another account names it, too, or it was there before the account.
-        case shared
-        /// Nobody said whose the files in its folder are.
-        case undecided
-    }
-
     /// The objects of each account, in every bucket.
     static func find(
         of users: [UUID],
@@ -130,120 +120,6 @@ enum AccountObjects {
         }
     }
 
-    /// The objects of nobody that the profiles of these accounts name, less the app's own, and what becomes of them.
-    static func findNamed(
-        by users: [UUID],
-        profiles: DeletionCatalog.Profiles,
-        folders: AvatarFolders,
-        on connection: isolated Connection
-    ) throws -> [(named: NamedObject, fate: NamedFate)] {
-        let named = try named(by: users, profiles: profiles, on: connection)
-            .filter { folders.fate(of: $0.object.key) != .apps }
-        let shared = try named.isEmpty ? [] : SharedObjects(named).find(in: profiles, on: connection)
-        return named.map { named -> (named: NamedObject, fate: NamedFate) in
-            if named.isOlder || shared.contains(named) { return (named, .shared) }
-            return (named, folders.fate(of: named.object.key) == .accounts ? .own : .undecided)
-        }
-    }
-
-    /// The objects of nobody that the profiles of these accounts name.
-    static func named(
-        by users: [UUID],
-        profiles: DeletionCatalog.Profiles,
-        on connection: isolated Connection
-    ) throws -> [NamedObject] {
-        guard profiles.hasAvatarURL else { return [] }
-        let paths = try connection.query(
-            """
-            select \(identifier: profiles.key), \(key(in: "avatar_url"))
-            from \(identifier: profiles.table.schema).\(identifier: profiles.table.name)
-            where \(identifier: profiles.key) = any(\(users)) and avatar_url <> ''
-            """,
-            as: (UUID, String).self
-        ).flatMap { account, path in spellings(of: path).map { (account: account, path: $0) } }
-        guard !paths.isEmpty else { return [] }
-        return try connection.query(
-            ownerless(paths),
-            as: (UUID, Bool, String, String, String?, StoredObject.Place?).self
-        ).compactMap { account, isOlder, bucket, key, version, place -> NamedObject? in
-            Self.stored(bucket, key, version, place).map { NamedObject(account: account, object: $0, isOlder: isOlder) }
-        }
-    }
-
-    /// A path as it is, and with its escapes resolved where it has some: URLs of the Storage API are escaped.
-    private static func spellings(of path: String) -> [String] {
-        let bytes = Array(path.utf8)
-        let unescaped = AvatarNames.Texts.unescaped(bytes)
-        guard unescaped != bytes, !unescaped.contains(0), let other = String(validating: unescaped, as: UTF8.self)
-        else {
-            return [path]
-        }
-        return [path, other]
-    }
-
-    /// Which of the account's objects are its own still: somebody may have uploaded another in their place, or
-    /// been given them.
-    ///
-    /// Whether another profile names them, too, which reads all profiles, is not told again.
-    static func stillOwned(
-        _ objects: [StoredObject],
-        by user: UUID,
-        profiles: DeletionCatalog.Profiles?,
-        folders: AvatarFolders,
-        on connection: isolated Connection
-    ) throws -> [StoredObject] {
-        let named = try profiles.map { try Self.named(by: [user], profiles: $0, on: connection) } ?? []
-        let ownByName = named.map(\.object.key).filter { folders.fate(of: $0) == .accounts }
-        // Of one that was found without a version any: its bucket may have begun to keep them since.
-        return try connection.query(
-            """
-            select \(columns(for: "\(user.text)"))
-            from \(listed(objects))
-            join storage.objects as o
-                on o.bucket_id = k.bucket
-                and o.name = k.key
-                and (k.version = '' or o.version = k.version)
-            join storage.buckets as b on b.id = o.bucket_id
-            where \(owner) = \(user.text)
-               or (
-                   \(isNobodys)
-                   and (
-                       \(isMark("o"))
-                       or starts_with(lower(o.name), \(user.text + "/"))
-                       or (o.bucket_id = \(bucketOfProfiles) and o.name = any(\(ownByName)))
-                   )
-               )
-            """,
-            as: (String, String, String?, StoredObject.Place?).self
-        ).compactMap { bucket, key, version, place in Self.stored(bucket, key, version, place) }
-    }
-
-    /// Which of these objects have a row still.
-    static func remaining(_ objects: [StoredObject], on connection: isolated Connection) throws -> [StoredObject] {
-        try connection.query(
-            """
-            select k.place
-            from \(listed(objects))
-            where exists (
-                select
-                from storage.objects as o
-                where o.bucket_id = k.bucket
-                  and o.name = k.key
-                  and (k.version = '' or o.version = k.version)
-            )
-            """,
-            as: Int.self
-        ).map { objects[$0 - 1] }
-    }
-
-    /// Objects as a table `k`; the version is empty of one that has no id, and `place` counts from 1.
-    private static func listed(_ objects: [StoredObject]) -> Statement {
-        """
-        unnest(\(objects.map(\.bucket)), \(objects.map(\.key)), \(objects.map { $0.version.id ?? "" }))
-            with ordinality as k (bucket, key, version, place)
-        """
-    }
-
     /// The account that an object `o` belongs to, as text; null for an object of nobody.
     static let owner: Statement = ownerText(of: "o")
 
@@ -265,36 +141,4 @@ enum AccountObjects {
 
     /// The bucket that `avatar_url` names objects of.
     static let bucketOfProfiles = "avatars"
-
-    /// The keys that profiles name under which an object of nobody is.
-    private static func ownerless(_ paths: [(account: UUID, path: String)]) -> Statement {
-        """
-        select n.account, coalesce(o.created_at < u.created_at, false), \(columns(for: "n.account::text"))
-        from unnest(\(paths.map(\.account)), \(paths.map(\.path))) as n (account, path)
-        join storage.objects as o on o.bucket_id = \(bucketOfProfiles) and o.name = n.path
-        join storage.buckets as b on b.id = o.bucket_id
-        left join auth.users as u on u.id = n.account
-        where \(isNobodys)
-          -- In the account's own folder it is the account's, whoever names it.
-          and not starts_with(lower(o.name), n.account || '/')
-          -- A profile can be made to name anything: the folder of somebody else is stronger.
-          and (
-              split_part(o.name, '/', 1) !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
-              or lower(split_part(o.name, '/', 1)) = n.account::text
-          )
-        """
-    }
-
-    /// The key that a column holds, as such or at the end of a URL of the Storage API.
-    ///
-    /// Its person may write as much there as they like, and all of it would be in the worker's memory: the start has the
-    /// path even of a URL with a very long query.
-    static func key(in column: String) -> Statement {
-        let start = "pg_catalog.left(\(column), 4096)"
-        return Statement(
-            unsafeSQL: """
-                regexp_replace(regexp_replace(\(start), '[?#].*$', ''), '^https?://.*/\(bucketOfProfiles)/', '')
-                """
-        )
-    }
 }
