@@ -1,4 +1,5 @@
 package import Postgres
+package import Sealing
 
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
@@ -8,6 +9,60 @@ package import Postgres
 
 /// What a request may lack for good.
 extension DeletionDesk {
+    /// Has a request go on although something is missing for good: Apple, or the key of its identifiers.
+    ///
+    /// Refused where it is not missing: what is given up here no later look at Apple brings back. Identifiers are wiped:
+    /// what is sealed with the request from then on is in use, and its key counted.
+    package func proceed(
+        _ request: UUID,
+        withoutApple: Bool,
+        withoutIdentifiers: Bool,
+        reason: String?,
+        on connection: isolated Connection
+    ) async throws -> Act {
+        try await act(on: request, "deletion.proceed", reason: reason, connection) { connection, _ in
+            if withoutIdentifiers, try !Self.holdsIdentifiers(request, on: connection) { return .refused(.nothingLost) }
+            if withoutApple, try !Self.isHeldUpByApple(request, on: connection) { return .refused(.notHeldUpByApple) }
+            try connection.execute(
+                """
+                update accountctl.deletion_requests
+                set without_apple = without_apple or \(withoutApple),
+                    without_identifiers = without_identifiers or \(withoutIdentifiers),
+                    sealed_identifiers = case when not \(withoutIdentifiers) then sealed_identifiers end,
+                    sealing_key_id = case when not \(withoutIdentifiers) then sealing_key_id end,
+                    failures = 0,
+                    apple_failures = 0
+                where id = \(request)
+                """
+            )
+            try DeletionJobs.wake(request, on: connection)
+            return .done
+        }
+    }
+
+    /// The name of the key that sealed the identifiers of an open request, where it is among `keys` and opens them.
+    ///
+    /// - Throws: `PostgresError`.
+    package static func keyOfIdentifiers(
+        of request: UUID,
+        among keys: KeyRing,
+        on connection: isolated Connection
+    ) throws -> String? {
+        let row = try connection.first(
+            """
+            select user_id, sealed_identifiers, sealing_key_id
+            from accountctl.deletion_requests
+            where id = \(request)
+              and finished_at is null
+              and user_id is not null
+              and sealed_identifiers is not null
+            """,
+            as: (UUID, String, String?).self
+        )
+        guard let (user, sealed, key) = row else { return nil }
+        return IdentifierVault.opens(sealed, with: keys, request: request, user: user) ? key : nil
+    }
+
     /// Takes back that a request goes on without Apple, until its account is locked out: whatever reads it for the step
     /// at Apple does so after that.
     ///
