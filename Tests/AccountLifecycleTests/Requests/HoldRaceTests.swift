@@ -69,6 +69,30 @@ import Testing
         }
     }
 
+    /// A trigger brings it, at the only moment that is late enough.
+    @Test func aHoldThatTheLastTrialMeetsIsToldAsOne() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.request(person)
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.revokeApple)))
+            for statement in [
+                """
+                create function public.hold() returns trigger language plpgsql as $$
+                begin
+                    insert into accountctl.holds (user_id, reason, placed_by) values (old.id, 'court', 'test');
+                    return old;
+                end $$
+                """,
+                "create trigger hold before delete on public.profiles for each row execute function public.hold()",
+            ] as [Statement] { try await stage.sql(statement) }
+            try await stage.leaveUntried()
+            try await stage.drive(request)
+            #expect(try await stage.state(request) == "held")
+            #expect(try await stage.situation(request)?.code == .legalHold)
+            #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
+        }
+    }
+
     @Test func aPlanOfAHeldAccountNamesTheHoldAlone() async throws {
         try await Stage.with { stage in
             try await stage.haveDeletesTried()

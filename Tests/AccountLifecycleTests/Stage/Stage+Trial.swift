@@ -16,6 +16,11 @@ extension Stage {
             for each row execute function public.refuse(\(unsafeSQL: "'\(sqlState)'"))
             """
         )
+        try await leaveUntried()
+    }
+
+    /// Has the step at Apple try the delete of every account, as if no preflight had had the time to.
+    func leaveUntried() async throws {
         try await sql(
             """
             update accountctl.deletion_steps
