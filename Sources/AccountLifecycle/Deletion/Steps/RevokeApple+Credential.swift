@@ -1,0 +1,106 @@
+import Logging
+import Postgres
+import Sealing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What becomes of a credential that the step at Apple has dealt with.
+extension DeletionRun {
+    /// Removes a credential that Apple is not asked about, unless the step is not to be taken any more.
+    ///
+    /// The fence is held until it is counted: whoever cancels comes before and is seen, or comes after and sees that the
+    /// step has begun.
+    func giveUp(_ credential: AppleCredential, because reason: String) async throws {
+        try await services.pool.withTransaction { connection in
+            try journal.fence(connection)
+            try holdBrakesAndLookAgain(.revokeApple, on: connection)
+            try forget(credential, as: .notRevoked, on: connection)
+        }
+        services.logger(for: record.id).warning(
+            "a credential is not revoked at Apple",
+            metadata: ["client_id": "\(credential.clientID)", "reason": "\(reason)"]
+        )
+    }
+
+    /// Why a credential is left alone whose Apple Account signs somebody else in by now.
+    static let belongsToAnother = "it is another account's by now"
+
+    /// Removes a credential and counts what became of it, at once.
+    func forget(
+        _ credential: AppleCredential,
+        as outcome: StepOutcome,
+        at moment: Date? = nil,
+        on connection: isolated Connection
+    ) throws {
+        let revoked = moment.map { (credential.clientID, $0) }
+        try journal.write("\(removed(credential)), \(counted(outcome, revoked: revoked))", on: connection)
+    }
+
+    /// Moves a credential to where it names no user and is tried again.
+    func handOver(
+        _ credential: AppleCredential,
+        _ token: Secret<String>,
+        because situation: Situation
+    ) async throws {
+        let pending = PendingRevocation.keeping(
+            token,
+            clientID: credential.clientID,
+            subject: credential.subject,
+            request: record.id,
+            from: "removed",
+            with: services
+        )
+        let isHandedOver = try await services.pool.withConnection { connection in
+            try journal.write(
+                "\(removed(credential)), pending as (\(pending)), \(counted(.pending))",
+                asking: "exists (select from removed)",
+                on: connection
+            )
+        }
+        guard isHandedOver else { return }
+        services.logger(for: record.id).warning(
+            "Apple does not take a credential: its deletion goes on, and revoking is tried apart from it",
+            metadata: [
+                "client_id": "\(credential.clientID)", "situation": "\(situation.code.rawValue)",
+                "reason": "\(situation.detail ?? "")",
+            ]
+        )
+    }
+
+    /// Removes the credential that was looked at, not one that took its place since.
+    private func removed(_ credential: AppleCredential) -> Statement {
+        """
+        removed as (
+            delete from accountctl.apple_credentials
+            where id = \(credential.id)
+              and sealed_token = \(credential.sealedToken)
+              and exists (select from held)
+            returning id
+        )
+        """
+    }
+
+    /// Adds to the request's own row, so that a crash between two credentials forgets nothing.
+    private func counted(_ outcome: StepOutcome, revoked: (clientID: String, at: Date)? = nil) -> Statement {
+        let (clientID, moment) = (revoked?.clientID, revoked?.at)
+        return """
+            request as (
+                update accountctl.deletion_requests
+                set apple_counts = \(AppleReckoning.oneMore(outcome)),
+                    apple_revoked_at = greatest(apple_revoked_at, \(moment)::timestamptz),
+                    apple_revoked = case
+                        when \(clientID)::text is null then apple_revoked
+                        else apple_revoked || jsonb_build_object(
+                            \(clientID)::text,
+                            greatest((apple_revoked ->> \(clientID)::text)::timestamptz, \(moment)::timestamptz)
+                        )
+                    end
+                where id = \(record.id) and exists (select from removed)
+            )
+            """
+    }
+}
