@@ -1,4 +1,3 @@
-import Logging
 import Postgres
 
 extension DeletionRun {
@@ -33,20 +32,6 @@ extension DeletionRun {
         } catch let error as PostgresError {
             return refused(try BlockerSearch.blocker(for: error, among: plan))
         }
-    }
-
-    /// How a step ends that something refuses which a try met.
-    ///
-    /// A legal hold that was placed since the step began is told as any other.
-    func refused(_ blocker: Blocker) -> StepResult {
-        guard blocker == .hold else { return refused(Situation(blocker.code, blockers: [blocker])) }
-        return .stopped(.held, Situation(.legalHold), lookAgainAfter: DeletionMachine.lookAgainAfter)
-    }
-
-    /// How a step ends that the database refuses; what was read of the catalog may be what is wrong.
-    func refused(_ situation: Situation) -> StepResult {
-        services.catalogs.forget()
-        return .stopped(.blocked, situation, lookAgainAfter: DeletionMachine.lookAgainAfter)
     }
 
     private func deleteUser(
@@ -127,61 +112,5 @@ extension DeletionRun {
               )
             """
         )
-    }
-
-    /// Whether rows of a table are looked at under the lock under which the account goes, and therefore not emptied
-    /// before; an account has few of them.
-    ///
-    /// Identities tell whether a grant that came late is the account's own, sessions whether somebody signed in since
-    /// the lock-out.
-    private static func goesWithTheAccount(_ table: TableName) -> Bool {
-        table.schema == "accountctl" || (table.schema == "auth" && ["identities", "sessions"].contains(table.name))
-    }
-
-    /// Deletes rows of tables that hold many of the account, a batch a transaction; what we have no right to delete
-    /// from is left to the cascade, which runs as the table's owner.
-    ///
-    /// A connection is held for one batch: an account may have millions of rows, and others need a connection for a
-    /// moment. A table of which the database refuses a batch is left at that: what refers to its rows may go together
-    /// with them alone, and the transaction that takes both tells whether it does not.
-    private func emptyLargeTables(of plan: DeletionPlan) async throws {
-        let batch = services.policy.batchRows
-        let large = plan.parts
-            .filter { part in part.isDeletable && part.reachedBy.contains { $0.estimatedRows > batch } }
-            .filter { !Self.goesWithTheAccount($0.table) }
-            .sorted { $0.depth > $1.depth }
-        for part in large {
-            let going = plan.rowsGoingBeforehand(of: part, user: user)
-            let deleting = going.deleting(upTo: batch)
-            var deleted = batch
-            while deleted * going.conditions.count >= batch {
-                try Task.checkCancellation()
-                do {
-                    deleted = try await deleteBatch(deleting, by: plan)
-                } catch let error as PostgresError where BlockerSearch.isRefusal(error) {
-                    services.logger(for: record.id).notice(
-                        "the database refuses a batch: the rows of this table are to go with the account",
-                        metadata: ["table": "\(part.table)", "error": "\(error)"]
-                    )
-                    break
-                }
-                try await services.probe(.between(.deleteRows))
-            }
-        }
-    }
-
-    /// Deletes and counts one batch.
-    ///
-    /// - Throws: ``PostgresError``, also of checks that wait for the end of the transaction.
-    private func deleteBatch(_ deleting: Statement, by plan: DeletionPlan) async throws -> Int {
-        try await patiently(isSlow: !plan.reachingOutside.isEmpty) { deadline in
-            try await services.pool.withTransaction { connection in
-                try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
-                try lockAndLookAgain(.deleteRows, on: connection)
-                let rows = try connection.execute(deleting, deadline: deadline)
-                if rows > 0 { try journal.add(["batched_rows": rows], to: .deleteRows, on: connection) }
-                return rows
-            }
-        }
     }
 }
