@@ -40,7 +40,7 @@ extension DeletionRun {
         if let undecided = undecidedBuckets(among: found),
             try await !services.pool.withConnection({ try accountExists(on: $0) })
         {
-            return .stopped(.blocked, undecided, lookAgainAfter: DeletionMachine.lookAgainAfter)
+            return refused(undecided)
         }
         // What nobody decided about was named since the preflight, or let go by another: it stays, as what is shared does.
         // Nobody is stopped half-way for it.
@@ -60,7 +60,7 @@ extension DeletionRun {
         // Rows that came since the preflight: Storage calls its refusal an invalid request. However many go along, they
         // keep it from nothing.
         if left > 0, let references = try await lookForReferences(to: asked, maximumRows: .max) {
-            return .stopped(.blocked, references, lookAgainAfter: DeletionMachine.lookAgainAfter)
+            return refused(references)
         }
         if let trouble { return .failed(trouble) }
         guard !deletion.last.isEmpty, left == asked.count else { return nil }

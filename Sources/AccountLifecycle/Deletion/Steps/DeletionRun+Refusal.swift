@@ -6,9 +6,12 @@ extension DeletionRun {
         return .stopped(.held, Situation(.legalHold), lookAgainAfter: DeletionMachine.lookAgainAfter)
     }
 
-    /// Where it was looked for; what is known of the catalog may be what is wrong, and is read anew.
+    /// Where it was looked for.
+    ///
+    /// What is known of the catalog may be what is wrong, and is read anew: not for what nobody decided, which may stop
+    /// very many.
     func refused(_ situation: Situation) -> StepResult {
-        services.catalogs.forget()
+        if situation.blockers != nil { services.catalogs.forget() }
         return .stopped(.blocked, situation, lookAgainAfter: DeletionMachine.lookAgainAfter)
     }
 }

@@ -10,7 +10,6 @@ import Waiting
 extension DeletionRun {
     /// Looks at everything that could stop the run half-way, before anything is touched, and collects the identifiers.
     func preflight() async throws -> StepResult {
-        let later = DeletionMachine.lookAgainAfter
         // Before anything that costs: of a hundred thousand requests at once nearly all wait here.
         if !record.isCounted,
             let stop = try await services.pool.withConnection({ try services.ceiling.stop(record.id, on: $0) })
@@ -27,11 +26,10 @@ extension DeletionRun {
         try await sealIdentifiers(database.identifiers)
         if let situation = try await lookAtStorage() {
             // Storage that is down comes back by itself; what nobody decided about does not.
-            return situation.code == .storageUnusable
-                ? .failed(situation) : .stopped(.blocked, situation, lookAgainAfter: later)
+            return situation.code == .storageUnusable ? .failed(situation) : refused(situation)
         }
         if let situation = try await lookAtApple(database.clientIDs) {
-            return .stopped(.waitingForApple, situation, lookAgainAfter: later)
+            return .stopped(.waitingForApple, situation, lookAgainAfter: DeletionMachine.lookAgainAfter)
         }
         // Last, since it locks the account's rows for a moment.
         var untried: [String]?
@@ -135,7 +133,6 @@ extension DeletionRun {
                 )
             }
         }
-        if !blockers.isEmpty { services.catalogs.forget() }
         return Situation.blocked(by: blockers)
     }
 
