@@ -40,7 +40,9 @@ extension JobQueue {
         var claim = LimitedClaim()
         // Full ones first of all: nothing is to be looked for in them.
         let open = lanes.filter { queues.left(of: $0.queue) > 0 && counts[$0.kind]?.room != 0 }
-        for lane in try byUrgency(open, request, on: connection) {
+        let ordered = try byUrgency(open, request, on: connection)
+        for group in Self.together(ordered, unless: Set(counts.keys)) {
+            let lane = group[0]
             var part = request
             part.limit = min(
                 request.limit - claim.jobs.count,
@@ -48,7 +50,7 @@ extension JobQueue {
                 counts[lane.kind]?.room ?? .max
             )
             guard part.limit > 0 else { continue }
-            part.bounds = request.bounds?.part(of: lane.name)
+            part.bounds = request.bounds?.part(of: Set(group.map(\.name)))
             // Another lane of the kind may have had its turn already.
             part.waiting = request.waiting.merging(claim.waiting) { $1 }
             let taken: [ClaimedJob]
@@ -59,7 +61,7 @@ extension JobQueue {
                 claim.waiting.merge(keyed.waiting) { $1 }
                 claim.isCut = claim.isCut || keyed.isCut
             } else {
-                taken = try claimUnkeyed(lane, part, on: connection)
+                taken = try claimUnkeyed(group, part, on: connection)
             }
             counts[lane.kind]?.took(taken)
             if queues.took(taken.count, of: lane.queue) {
@@ -69,6 +71,24 @@ extension JobQueue {
         }
         try remember(counts, on: connection)
         return claim
+    }
+
+    /// Parts lanes into those that are claimed from together, in the order of the first of each part: those of one queue
+    /// whose kinds have no limit share nothing but its tokens, which go to the best of all their jobs.
+    private static func together(_ lanes: [Lane], unless limitedKinds: Set<String>) -> [[Lane]] {
+        var parts: [[Lane]] = []
+        var places: [String: Int] = [:]
+        for lane in lanes {
+            if limitedKinds.contains(lane.kind) {
+                parts.append([lane])
+            } else if let place = places[lane.queue] {
+                parts[place].append(lane)
+            } else {
+                places[lane.queue] = parts.count
+                parts.append([lane])
+            }
+        }
+        return parts
     }
 
     private typealias Limit = (kind: String, running: Int32?, perKey: Int32?, floor: Int64)
@@ -197,9 +217,9 @@ extension JobQueue {
         return order.filter { seen.insert($0).inserted }.map { lanes[Int($0)] }
     }
 
-    /// Takes the best jobs of one lane; where fewer than wanted lie above the bounds, those below as well.
+    /// Takes the best jobs of the lanes; where fewer than wanted lie above the bounds, those below as well.
     private func claimUnkeyed(
-        _ lane: Lane,
+        _ lanes: [Lane],
         _ request: ClaimRequest,
         on connection: isolated Connection
     ) throws -> [ClaimedJob] {
@@ -207,9 +227,9 @@ extension JobQueue {
             try connection.query(
                 """
                 with picked as materialized (
-                \(picked([lane], request, onlyOpen: false))
+                \(picked(lanes, request, onlyOpen: false))
                 )
-                \(self.take("array(select id from picked)", [lane], worker: request.worker))
+                \(self.take("array(select id from picked)", lanes, worker: request.worker))
                 """,
                 as: ClaimRow.self
             )

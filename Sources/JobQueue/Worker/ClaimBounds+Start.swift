@@ -10,10 +10,10 @@ extension ClaimBounds {
 
         subscript(key: Key) -> Int64 { max(bounds[key] ?? 0, floor) }
 
-        /// Where a claim of one lane alone begins.
-        func part(of lane: Lane.Name) -> Start {
+        /// Where a claim of some lanes alone begins.
+        func part(of lanes: Set<Lane.Name>) -> Start {
             var part = self
-            part.bounds = bounds.filter { $0.key.lane == lane }
+            part.bounds = bounds.filter { lanes.contains($0.key.lane) }
             return part
         }
 

@@ -116,18 +116,26 @@ import Testing
         }
     }
 
-    /// Kinds of one queue share its tokens in the order of their jobs, not of their names.
-    @Test func tokensGoToTheOldestJobOfTheQueue() async throws {
+    /// Kinds of one queue share its tokens in the order of their jobs, not of their names, nor of the first job of each.
+    @Test(
+        arguments: [
+            ([("b", 5), ("a", 5)], ["b"]),
+            ([("a", 0), ("a", 9), ("b", 5)], ["a", "b"]),
+        ] as [([(String, Int16)], [String])]
+    )
+    func tokensGoToTheFirstJobsOfTheQueue(_ jobs: [(String, Int16)], _ begun: [String]) async throws {
         try await JobHarness.with { harness in
             let lanes = ["a", "b"].map { Lane(queue: "slow", kind: $0, timeout: .seconds(60)) }
             let claimed = try await harness.pool.withConnection { connection in
-                try harness.queue.limitRate(queue: "slow", to: (1, .seconds(3600)), on: connection)
-                try harness.queue.enqueue([NewJob(kind: "b", queue: "slow")], on: connection)
-                try harness.queue.enqueue([NewJob(kind: "a", queue: "slow")], on: connection)
+                try harness.queue.limitRate(queue: "slow", to: (begun.count, .seconds(3600)), on: connection)
+                // One by one, each in its own moment.
+                for (kind, priority) in jobs {
+                    try harness.queue.enqueue([NewJob(kind: kind, queue: "slow", priority: priority)], on: connection)
+                }
                 let worker = try harness.queue.addWorker(lanes, on: connection)
                 return try await harness.queue.claimLimited(lanes, .init(worker: worker, limit: 9), on: connection).jobs
             }
-            #expect(claimed.map(\.kind) == ["b"])
+            #expect(claimed.map(\.kind).sorted() == begun)
         }
     }
 }
