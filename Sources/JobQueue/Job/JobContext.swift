@@ -104,17 +104,15 @@ package struct JobContext: Sendable {
     /// - Throws: ``JobQueueError`` `leaseLost`, or naming `progress` when it is longer than 16 kB; `EncodingError`;
     ///   ``PostgresError``.
     package func setProgress(_ progress: some Encodable & Sendable) async throws {
-        let document = try JobDocument(encoding: progress, field: "progress", limit: JobField.progressLimit)
-        try await pool.withConnection { connection in
-            try setProgress(document, on: connection)
-        }
+        try await pool.withConnection { connection in try setProgress(progress, on: connection) }
     }
 
-    /// Stores how far the job is, in a transaction of the handler's.
+    /// Stores how far the job is in the handler's own transaction: with what it has done, or not at all.
     ///
-    /// - Throws: ``JobQueueError`` `leaseLost`; ``PostgresError``.
-    func setProgress(_ progress: JobDocument, on connection: isolated Connection) throws {
-        let isHeld = try connection.execute(queue.storing(progress, of: running.job.leased))
+    /// - Throws: As ``setProgress(_:)``; the transaction must not commit then.
+    package func setProgress(_ progress: some Encodable & Sendable, on connection: isolated Connection) throws {
+        let document = try JobDocument(encoding: progress, field: "progress", limit: JobField.progressLimit)
+        let isHeld = try connection.execute(queue.storing(document, of: running.job.leased))
         guard isHeld == 1 else { throw JobQueueError(.leaseLost, "job \(id) is no longer held") }
     }
 }

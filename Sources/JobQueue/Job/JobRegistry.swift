@@ -2,7 +2,9 @@
 package struct JobRegistry: Sendable {
     /// Runs one attempt at a job.
     ///
-    /// It is cancelled at its deadline, on demand, at shutdown, and when its lease is lost.
+    /// It is cancelled at its deadline, on demand, at shutdown, and when its lease is lost. Heartbeats share its threads,
+    /// of which there are as many as processors: what blocks for long, or reckons without an await, belongs on a thread
+    /// of its own.
     package typealias Handler<Arguments> = @Sendable (Arguments, JobContext) async throws -> JobOutcome
 
     struct Entry: Sendable {

@@ -1,7 +1,8 @@
 /// A job that is enqueued again and again by a schedule, once for each of its instants however many workers there are.
 ///
 /// When no worker ran at some of its instants, the latest of them is made up for and the others are left out. The
-/// instants before the schedule was first seen are not made up for.
+/// instants before the schedule was first seen are not made up for. With a unique key in its job no other is added while
+/// that of an earlier instant is unfinished.
 package struct PeriodicJob: Sendable {
     /// What instants belong to; keep it when the schedule changes.
     let name: String

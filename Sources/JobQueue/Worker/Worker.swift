@@ -12,7 +12,17 @@ import Synchronization
 
 /// Runs jobs: claims them, runs their handlers, writes what became of them, and keeps the tables in order.
 ///
-/// Any number of workers on any number of hosts share the tables; none leads. As a service:
+/// Any number of workers on any number of hosts share the tables; none leads.
+///
+/// ```swift
+/// let worker = try Worker(
+///     queue: JobQueue(), pool: pool, control: control, listener: JobListener(connection, logger: logger),
+///     registry: registry, configuration: WorkerConfiguration(name: "\(host) \(process)"), logger: logger
+/// )
+/// try await worker.run()
+/// ```
+///
+/// As a service:
 ///
 /// - **Graceful shutdown**: it stops claiming, lets running jobs end for ``WorkerConfiguration/shutdownGrace``, cancels
 ///   and hands back the rest without using up an attempt, says goodbye, and returns.
