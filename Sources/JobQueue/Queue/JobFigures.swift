@@ -12,7 +12,8 @@ package struct JobFigures: Sendable, Hashable {
     package let depths: [Depth]
     /// Seconds that each queue's oldest runnable job has waited.
     ///
-    /// A job that is due counts as runnable; those of a paused queue do not.
+    /// A job that is due counts as runnable, and one that was set aside for room that nobody is left to give it; those of
+    /// a paused queue do not.
     package let oldestReady: [String: Double]
     /// Jobs that must not be given up and used up their usual attempts.
     package let exhausted: Int
@@ -67,6 +68,7 @@ extension JobQueue {
                         -- Nobody may be there to make it available.
                         when state = 'scheduled' and run_at <= clock_timestamp()
                             then extract(epoch from clock_timestamp() - (\(Self.readyAt)))
+                        when \(isLeftBehind) then extract(epoch from clock_timestamp() - (\(Self.readySince)))
                     end
                 )::double precision
             from \(tables.jobs)

@@ -27,13 +27,14 @@ extension JobQueue {
                     max(
                         extract(
                             epoch from clock_timestamp()
-                                - case state when 'available' then \(Self.readySince) else \(Self.readyAt) end
+                                - case state when 'scheduled' then \(Self.readyAt) else \(Self.readySince) end
                         )
                     )::double precision as seconds
                 from \(tables.jobs)
                 where state = 'available'
                 -- Nobody may be there to make it available.
                 or (state = 'scheduled' and run_at <= clock_timestamp())
+                or \(isLeftBehind)
                 group by queue, kind
             )
             select late.queue, late.kind, late.seconds,
@@ -53,5 +54,16 @@ extension JobQueue {
             as: (String, String, Double, [String]).self
         )
         .map { LateKind(queue: $0.0, kind: $0.1, oldest: $0.2, servedQueues: $0.3) }
+    }
+
+    /// That a job waits for room under the limit of its kind, which no worker knows any more: nobody lets it go on.
+    var isLeftBehind: Statement {
+        """
+        (
+            state = 'parked'
+            and parked_for = 'limit'
+            and kind <> all(array(select unnest(w.kinds) from \(tables.workers) w where w.stopped_at is null))
+        )
+        """
     }
 }

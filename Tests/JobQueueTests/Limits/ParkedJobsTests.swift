@@ -30,6 +30,25 @@ import Testing
         try await harness.count("select count(*) from accountctl.jobs where state = 'parked'")
     }
 
+    /// The program that knew the kind is gone: its jobs wait for nobody, and are late.
+    @Test(arguments: [false, true]) func whatNobodyLetsGoOnIsLate(isKnown: Bool) async throws {
+        try await JobHarness.with { harness in
+            try await park(1, for: "limit", key: "k", harness)
+            try await harness.execute("update accountctl.jobs set run_at = now() - interval '1 hour'")
+            let lane = Lane(queue: "default", kind: isKnown ? "test.plain" : "test.other", timeout: .seconds(60))
+            let (oldest, late) = try await harness.pool.withConnection { connection in
+                _ = try harness.queue.addWorker([lane], on: connection)
+                return (
+                    try harness.queue.figures(on: connection).oldestReady["default"],
+                    try harness.queue.lateKinds(waiting: 3599, on: connection)
+                )
+            }
+            #expect((oldest ?? 0 > 3599) == !isKnown)
+            #expect(late.map(\.kind) == (isKnown ? [] : ["test.plain"]))
+            #expect(late.allSatisfy(\.servedQueues.isEmpty))
+        }
+    }
+
     @Test func oneStatementTakesSoMany() async throws {
         try await JobHarness.with { harness in
             let (queue, lanes, most) = (harness.queue, Self.lanes, JobQueue.unparkedAtOnce)
