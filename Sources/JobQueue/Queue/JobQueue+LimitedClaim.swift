@@ -91,63 +91,6 @@ extension JobQueue {
         return parts
     }
 
-    private typealias Limit = (kind: String, running: Int32?, perKey: Int32?, floor: Int64)
-
-    /// Locks the limits of the lanes' kinds.
-    private func lockLimits(of lanes: [Lane], on connection: isolated Connection) throws -> [Limit] {
-        try connection.query(
-            """
-            select kind, \(Self.running), \(Self.runningPerKey), counted_from
-            from \(tables.limits)
-            where kind = any(\(Set(lanes.map(\.kind)).sorted())::text[])
-            and \(Self.isLimited)
-            order by kind
-            for update
-            """,
-            as: (String, Int32?, Int32?, Int64).self
-        )
-    }
-
-    /// Locks the settings of the lanes' queues, and sets right those whose rate counts from an instant to come.
-    private func lockQueues(of lanes: [Lane], on connection: isolated Connection) throws -> QueueTokens {
-        let queues = try connection.query(
-            """
-            select name, paused_at is not null, floor(\(Self.tokens))::int,
-                -- Not the statement's: a claim that waited for the row finds what another wrote after it had begun.
-                rate_counted_at > clock_timestamp()
-            from \(tables.queues)
-            where name = any(\(Set(lanes.map(\.queue)).sorted())::text[])
-            order by name
-            for update
-            """,
-            as: (String, Bool, Int32?, Bool).self
-        )
-        let ahead = queues.filter { $0.3 }.map { $0.0 }
-        if !ahead.isEmpty {
-            // The clock went back: time counts from now on, or nothing would come before it is as late again.
-            try connection.execute(
-                """
-                update \(tables.queues)
-                set rate_counted_at = statement_timestamp()
-                where name = any(\(ahead)::text[])
-                """
-            )
-        }
-        return QueueTokens(queues.map { (queue: $0.0, isPaused: $0.1, tokens: $0.2) })
-    }
-
-    /// Takes claims off the rate of a queue whose row is locked.
-    private func spend(_ count: Int, of queue: String, on connection: isolated Connection) throws {
-        try connection.execute(
-            """
-            update \(tables.queues)
-            set rate_tokens = \(Self.tokens) - \(count),
-                rate_counted_at = statement_timestamp()
-            where name = \(queue)
-            """
-        )
-    }
-
     /// Counts the running jobs of kinds whose rows are locked.
     private func count(
         _ kinds: [(String, RunningCount)],
