@@ -105,6 +105,18 @@ values
         'PT403 the account is suspended; user_banned; Ask the operator of the app.'
     ),
     (
+        'a suspension without an end', token('Ed'),
+        format('update auth.users set banned_until = ''infinity'' where id = %L', id('Ed')),
+        'PT403 the account is suspended; user_banned; Ask the operator of the app.'
+    ),
+    (
+        'a soft deletion, which ends the sessions', token('Ed'),
+        format(
+            'update auth.users set deleted_at = now() where id = %1$L; delete from auth.sessions where user_id = %1$L', id('Ed')
+        ),
+        'PT403 the session of the access token has ended; session_not_found; Sign in again.'
+    ),
+    (
         'a second factor that was not used', token('Ed', '{"aal": "aal1"}'),
         format(
             'insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at) '
@@ -184,6 +196,14 @@ from (
                 'insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at) '
                 'values (%1$L, %1$L, ''totp'', ''unverified'', now(), now())', id('Ed')
             )
+        ),
+        (
+            'an anonymous account', token('Ed', '{"is_anonymous": true, "email": ""}'),
+            format('update auth.users set is_anonymous = true, email = null where id = %L', id('Ed'))
+        ),
+        (
+            'an account of a company''s sign-in', token('Ed'),
+            format('update auth.users set is_sso_user = true where id = %L', id('Ed'))
         ),
         (
             'a second factor that was used', token('Ed', '{"aal": "aal2"}'),
