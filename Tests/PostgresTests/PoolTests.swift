@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// Supavisor tells that it is full by the state of an internal error.
+    /// Supavisor tells that it is full, or has no database, by the state of an internal error.
     @Test(arguments: [
         ("(EMAXCONNSESSION) max clients reached in session mode - max clients are limited to pool_size: 15", true),
         ("(EMAXCLIENTCONN) max client connections reached, limit: 200", true),
@@ -70,8 +70,12 @@ import Testing
         ("MaxClientsInSessionMode: max clients reached - in Session mode max clients are limited to pool_size", true),
         ("Max client connections reached", true), ("(ENOTFOUND) tenant/user postgres.abc not found", false),
         ("Tenant or user not found", false),
+        ("(EDBHANDLEREXITED) connection to database closed. Check logs for more information", true),
+        ("(ECIRCUITBREAKER) Failed to retrieve database credentials", true),
+        ("(EAUTHQUERY) authentication query failed: connection to database not available", true),
+        ("(EAUTHQUERY) user not found in the database", false),
     ])
-    func aFullPoolerIsWaitedFor(message: String, mayPass: Bool) async throws {
+    func aBusyPoolerIsWaitedFor(message: String, mayPass: Bool) async throws {
         try await RefusingServer.with("XX000", message) { server in
             var connection = ConnectionConfiguration(conninfo: "host=127.0.0.1 port=\(server.port) user=a dbname=b")
             // No attempt is cut off before it is refused.

@@ -124,7 +124,7 @@ package struct PostgresError: Error, Sendable {
     /// Whether trying again later may succeed; never true of a commit in doubt.
     package var isTransient: Bool {
         if let sqlState, code == .server || code == .connectionFailed || code == .connectionLost {
-            return sqlState.isTransient || tellsOfFullPooler
+            return sqlState.isTransient || tellsOfBusyPooler
         }
         if lacksPassword { return false }
         switch code {
@@ -133,16 +133,21 @@ package struct PostgresError: Error, Sendable {
         }
     }
 
-    /// Whether Supavisor has no place left, which it tells by the state of an internal error: XX000.
+    /// Whether Supavisor has no place left, or does not reach its database, as while that restarts: it tells both by the
+    /// state of an internal error, XX000.
     ///
-    /// Its other errors of that state, such as an unknown tenant, stay. The words are those of its versions 1 and 2.
-    private var tellsOfFullPooler: Bool {
+    /// Its other errors of that state, such as an unknown tenant, stay. The words are those of its versions 1 and 2
+    /// (`lib/supavisor/errors`).
+    private var tellsOfBusyPooler: Bool {
         guard sqlState?.rawValue == "XX000", code == .connectionFailed || code == .connectionLost,
             let message = diagnostics?.message
         else { return false }
         // That of a connection that was refused has libpq's own words before it.
-        return ["(EMAX", "(ECHECKOUTTIMEOUT)", "MaxClientsInSessionMode", "Max client connections reached"]
-            .contains { message.contains($0) }
+        return [
+            "(EMAX", "(ECHECKOUTTIMEOUT)", "MaxClientsInSessionMode", "Max client connections reached",
+            "(EDBHANDLEREXITED)", "(ECIRCUITBREAKER)", "(EAUTHQUERY) authentication query failed",
+            "(EAUTHQUERY) auth_query connection failed",
+        ].contains { message.contains($0) }
     }
 
     /// This error of a connection that was lost, told as one of its COMMIT.
