@@ -164,6 +164,18 @@ import Testing
         }
     }
 
+    /// Supavisor may be set up to refuse what stays in a session, and that is what the question would leave there.
+    @Test func theSharedPoolerIsNotAskedWhetherItIsAServer() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let place = database.conninfo(port: database.cluster.port)
+            let conninfo = place + " host=aws-0-eu-west-1.pooler.supabase.com hostaddr=127.0.0.1"
+            let configuration = ConnectionConfiguration(conninfo: conninfo)
+            let route = try await Connection.with(configuration, logger: .silent) { $0.route }
+            // A server, as the answer would have told.
+            #expect(route == .sessionPooler)
+        }
+    }
+
     @Test func aSessionPoolerIsAsGoodAsNone() async throws {
         try await TestDatabase.with(.empty) { database in
             try await PgBouncer.with(.session, to: database.cluster) { bouncer in

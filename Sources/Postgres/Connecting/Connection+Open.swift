@@ -31,7 +31,7 @@ extension Connection {
 
     private func establish(_ knownRoute: Route?) async throws {
         try connect()
-        if knownRoute == nil, configuration.pooler == .detect, try applySettingsUnlessPooled() {
+        if knownRoute == nil, configuration.pooler == .detect, !isSharedPooler, try applySettingsUnlessPooled() {
             route = .direct
             return
         }

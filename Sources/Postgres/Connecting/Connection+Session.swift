@@ -14,10 +14,14 @@ extension Connection {
         // other. Source: supabase.com/docs/guides/database/connecting-to-postgres
         switch handle?.port {
         case "6543": return .transactionPooler
-        case "5432" where handle?.host.hasSuffix(".pooler.supabase.com") == true: return .sessionPooler
+        case "5432" where isSharedPooler: return .sessionPooler
         default: return nil
         }
     }
+
+    /// Whether this is Supavisor, Supabase's shared pooler, by its host: nobody has to ask whether it is a server, and
+    /// where it pools transactions it may refuse the question, which would make settings of a session.
+    var isSharedPooler: Bool { handle?.host.hasSuffix(".pooler.supabase.com") == true }
 
     /// How many probes must agree before a pooler counts as a session pooler: after a single one, a busy transaction
     /// pooler was taken for one.
