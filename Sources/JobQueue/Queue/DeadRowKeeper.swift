@@ -17,6 +17,7 @@ package struct DeadRowKeeper: Sendable, Hashable {
             case when a.backend_type is distinct from 'walsender' then a.pid end as pid,
             a.usename::text as role,
             a.application_name as application,
+            null as database,
             -- What has a process is told as its session, but for a standby's.
             concat('the standby ', a.application_name) as name,
             null as ending,
@@ -37,6 +38,7 @@ package struct DeadRowKeeper: Sendable, Hashable {
             null,
             null,
             null,
+            null,
             concat('the prepared transaction ', gid),
             format('rollback prepared %L', gid),
             prepared,
@@ -49,6 +51,7 @@ package struct DeadRowKeeper: Sendable, Hashable {
             null,
             null,
             null,
+            null,
             concat('the replication slot ', slot_name),
             format('select pg_drop_replication_slot(%L)', slot_name),
             null,
@@ -56,6 +59,37 @@ package struct DeadRowKeeper: Sendable, Hashable {
             false
         from pg_replication_slots
         where xmin is not null
+        """
+
+    /// What writes in other databases, as ``all`` has it: it keeps nothing here by itself, but a snapshot that is taken
+    /// here meanwhile is as old as it is.
+    static let elsewhere: Statement = """
+        select
+            a.pid,
+            a.usename::text as role,
+            a.application_name as application,
+            a.datname::text as database,
+            null as name,
+            null as ending,
+            a.xact_start as since,
+            age(a.backend_xid) as age,
+            true as has_written
+        from pg_stat_activity as a
+        where a.backend_xid is not null
+          and a.datname <> current_database()
+        union all
+        select
+            null,
+            null,
+            null,
+            null,
+            concat('the prepared transaction ', gid, ' in the database ', database),
+            format('rollback prepared %L', gid),
+            prepared,
+            age(transaction),
+            true
+        from pg_prepared_xacts
+        where database <> current_database()
         """
 }
 
@@ -66,16 +100,23 @@ extension JobQueue {
     package func oldestKeeper(on connection: isolated Connection) throws -> DeadRowKeeper? {
         try connection.first(
             """
-            select k.pid, k.role, k.application, k.name, k.ending
-            from (\(DeadRowKeeper.all)) as k
+            with here as (\(DeadRowKeeper.all))
+            select k.pid, k.role, k.application, k.database, coalesce(k.name, ''), k.ending
+            from (
+                select * from here
+                union all
+                select *
+                from (\(DeadRowKeeper.elsewhere)) as elsewhere
+                where age <= (select max(age) from here)
+            ) as k
             order by k.age desc, k.has_written desc, k.since
             limit 1
             """,
-            as: (Int?, String?, String?, String, String?).self
+            as: (Int?, String?, String?, String?, String, String?).self
         )
-        .map { pid, role, application, name, ending in
+        .map { pid, role, application, database, name, ending in
             guard let pid else { return DeadRowKeeper(name: name, ending: ending) }
-            let session = ServerSession(pid: pid, role: role, application: application)
+            let session = ServerSession(pid: pid, role: role, application: application, database: database)
             return DeadRowKeeper(name: session.description, ending: session.ending)
         }
     }

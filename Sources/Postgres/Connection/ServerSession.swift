@@ -4,11 +4,14 @@ package struct ServerSession: Sendable, Hashable, CustomStringConvertible {
     package let pid: Int
     private let role: String?
     private let application: String?
+    private let database: String?
 
-    package init(pid: Int, role: String?, application: String?) {
+    /// `database` where it is not that of whoever is told.
+    package init(pid: Int, role: String?, application: String?, database: String? = nil) {
         self.pid = pid
         self.role = role
         self.application = application
+        self.database = database
     }
 
     /// The statement that ends it.
@@ -18,6 +21,7 @@ package struct ServerSession: Sendable, Hashable, CustomStringConvertible {
         var text = "server process \(pid)"
         if let role { text += " of role \(role)" }
         if let application, !application.isEmpty { text += " (\(application))" }
+        if let database { text += " in the database \(database)" }
         return text
     }
 }

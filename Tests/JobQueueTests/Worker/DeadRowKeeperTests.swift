@@ -26,6 +26,31 @@ import Testing
         }
     }
 
+    /// Who ends the session that reads ends nothing: its next snapshot is as old again.
+    @Test func whatWritesElsewhereIsOneWhereSomebodyReadsHere() async throws {
+        try await JobHarness.with { harness in
+            try await TestDatabase.with(.empty) { other in
+                try await other.withConnection { writer in
+                    try await writer.transaction { writer in
+                        try writer.script(unsafeSQL: "select pg_current_xact_id()")
+                        // In a database of its own somebody may have written for longer, and ends meanwhile.
+                        try await harness.until {
+                            try await harness.database.withConnection { reader in
+                                try await reader.transaction(isolation: .repeatableRead) { reader in
+                                    try reader.script(unsafeSQL: "select 1")
+                                    let keeper = try await harness.pool.withConnection { connection in
+                                        try harness.queue.oldestKeeper(on: connection)
+                                    }
+                                    return keeper?.name.contains(" in the database ") == true
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     /// Its own snapshot is as old as the oldest transaction that writes elsewhere, and who ends the asker ends nothing.
     @Test func whoAsksIsNone() async throws {
         try await JobHarness.with { harness in
