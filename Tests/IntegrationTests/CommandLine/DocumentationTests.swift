@@ -188,4 +188,19 @@ struct DocumentationTests {
         #expect(told.subtracting(leaves).isEmpty, "not there: \(told.subtracting(leaves).sorted())")
         #expect(Set(leaves).subtracting(told).isEmpty, "not told: \(Set(leaves).subtracting(told).sorted())")
     }
+
+    @Test("the code: the words of a command lead to its file, and the first of them to its folder")
+    func files() throws {
+        let others = [
+            "config": "settings", "keys": "settings", "migrate": "database", "serve": "worker", "completion": "help",
+            "manual": "help",
+        ]
+        let files = Repository.swiftFiles(below: "Sources/accountctl").map { $0.lowercased() }
+        for command in try CommandDescription.root().all.dropFirst() {
+            let words = Array(command.path.dropFirst())
+            let folder = "/sources/accountctl/\(others[words[0]] ?? words[0])/"
+            let name = "/" + words.joined().replacing("-", with: "") + "command.swift"
+            #expect(files.contains { $0.contains(folder) && $0.hasSuffix(name) }, "\(command.path)")
+        }
+    }
 }
