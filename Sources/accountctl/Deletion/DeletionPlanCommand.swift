@@ -68,7 +68,7 @@ struct DeletionPlanCommand: AccountctlCommand {
                 on: connection
             )
         }
-        guard let preview else { throw CommandError(.notFound, "the account has just gone") }
+        guard let preview else { throw CommandError.accountGone }
         try context.output.show(DeletionPlanSheet(preview: preview).sheet)
         return preview.obstacles.isEmpty ? .ok : .blocked
     }

@@ -37,7 +37,7 @@ extension DeletionRehearsal.Beginning {
             )
         case .queuePaused(let reason):
             throw CommandError(.blocked, StandingBrakes.words(ofQueue: StandingBrakes.queueName, reason))
-        case .unknownUser: throw CommandError(.notFound, "the account has just gone")
+        case .unknownUser: throw CommandError.accountGone
         }
     }
 }

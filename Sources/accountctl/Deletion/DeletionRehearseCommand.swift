@@ -92,7 +92,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
                     try await drive(account.id, actor, lease, services, pool, context)
                 }
                 let details = try await pool.withConnection { try DeletionDetails.read(request, on: $0) }
-                guard let details else { throw CommandError(.notFound, "the request has just gone") }
+                guard let details else { throw CommandError.requestGone }
                 let sheet = DeletionSheet(details: details, naming: .typed(in: context), showsJob: false).sheet
                 try context.output.show(sheet)
                 return ExitStatus(details.summary.state)
@@ -174,7 +174,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
                 return (rehearsal.isNew, foresight, brakes)
             }
         }
-        guard let foresight else { throw CommandError(.notFound, "the request has just gone") }
+        guard let foresight else { throw CommandError.requestGone }
         let state = foresight.details.summary.state
         let naming = isNew ? .short : CommandNaming.typed(in: context)
         try context.output.show(

@@ -122,7 +122,7 @@ struct DeletionRequestCommand: AccountctlCommand {
             )
             try context.output.show(sheet("found", request: request, user: id, isHeld: account.isHeld))
         case .unknownUser, .erased:
-            throw CommandError(.notFound, "the account has just gone")
+            throw CommandError.accountGone
         }
         return .ok
     }

@@ -49,7 +49,7 @@ struct DeletionShowCommand: AccountctlCommand {
             let id = try context.request(name, hashKey: hashKey, on: connection)
             return try DeletionDetails.read(id, on: connection)
         }
-        guard let details else { throw CommandError(.notFound, "the request has just gone") }
+        guard let details else { throw CommandError.requestGone }
         if details.job == nil, details.summary.finishedAt == nil {
             context.messages.note("no job carries it out just now; a worker that is alive gives it one within a minute")
         }

@@ -82,7 +82,7 @@ struct DeletionWatch: Watch, Sendable {
 
     mutating func look(on connection: isolated Connection) throws -> ExitStatus? {
         guard let now = try DeletionDetails.read(request, on: connection) else {
-            throw CommandError(.notFound, "the request has just gone")
+            throw CommandError.requestGone
         }
         let moment = try connection.one("select clock_timestamp()", as: Date.self)
         for change in Self.changes(from: known, to: now, at: moment) { try lines.append(change) }

@@ -183,7 +183,7 @@ struct UserExportCommand: AccountctlCommand {
 
     private static func told(_ failure: AccountExport.Failure) -> CommandError {
         switch failure {
-        case .unknownUser: CommandError(.notFound, "the account has just gone")
+        case .unknownUser: CommandError.accountGone
         case .unreadable(let tables):
             CommandError(
                 .notAuthorised,

@@ -85,7 +85,7 @@ struct UserShowCommand: AccountctlCommand {
             if let actor { try AccountDesk(actor).recordReveal(match.id, reason: reason, on: connection) }
             return report
         }
-        guard let report else { throw CommandError(.notFound, "the account has just gone") }
+        guard let report else { throw CommandError.accountGone }
         let sheet = AccountSheet(report: report, now: context.now(), rewrite: context.messages.rewrite).sheet
         try reveal.output(in: context).show(sheet)
         return .ok
