@@ -45,6 +45,20 @@ import Testing
         }
     }
 
+    /// Whoever stands between could have written it: the address leads here, and its name does not say so.
+    @Test func overAPlainConnectionNoTokenIsBelievedWithoutItsKey() async throws {
+        try await LyingApple.withClients(
+            { _, _ in LyingServer.reply("200 OK", (try? Signer.jwks([.first])) ?? "") },
+            host: "0.0.0.0"
+        ) { clients, _, _ in
+            let known = try Signer.first.sign(Claims.identity())
+            #expect(try await clients.verify(identityTokenFromApple: known, for: "com.example.app").isGood)
+            let strange = try Signer.second.sign(Claims.identity())
+            let result = try await clients.verify(identityTokenFromApple: strange, for: "com.example.app")
+            #expect(result.problem == .keysUnavailable)
+        }
+    }
+
     /// Apple changed its keys and its key endpoint is down, or somebody used up the cool-down: that refuses nothing for
     /// good.
     @Test func aKeyThatCannotBeFetchedNowIsNotAForeignOne() async throws {

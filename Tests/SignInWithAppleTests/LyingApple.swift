@@ -17,6 +17,7 @@ enum LyingApple {
 
     static func withClients<Result: Sendable>(
         _ script: @escaping @Sendable (Int, LyingServer.Request) -> LyingServer.Act,
+        host: String = "127.0.0.1",
         deadline: Duration = .seconds(20),
         logger: Logger = .silent,
         _ body: (AppleClients, LyingServer, Clock) async throws -> Result
@@ -37,7 +38,7 @@ enum LyingApple {
                 }
                 let clients = try AppleClients(
                     identities,
-                    address: ServiceAddress("http://127.0.0.1:\(server.port)"),
+                    address: ServiceAddress("http://\(host):\(server.port)", allowPlainHTTP: true),
                     caller: caller,
                     deadline: deadline,
                     logger: logger,
