@@ -35,6 +35,45 @@ import Testing
         }
     }
 
+    /// A migration of the app gives the name of a key's column to another, while batches go, or before what goes ahead of
+    /// the account.
+    @Test(arguments: [(DeletionPoint.between(.deleteRows), 100), (DeletionPoint.middle(.deleteRows), 5000)])
+    func aColumnThatTookTheNameOfAKeysTellsOfNoRow(_ point: DeletionPoint, _ batchRows: Int) async throws {
+        try await Stage.with { stage in
+            for statement in [
+                """
+                create table public.letters (
+                    id int primary key,
+                    author uuid constraint letters_author references auth.users on delete cascade,
+                    answers int references public.letters
+                )
+                """,
+                "create index on public.letters (author)",
+                "create index on public.letters (answers)",
+                "grant select, delete on public.letters to postgres",
+            ] as [Statement] { try await stage.sql(statement) }
+            let person = try await stage.signUp()
+            let other = try await stage.signUp("berta")
+            try await stage.sql("insert into public.letters select g, \(person.id) from generate_series(1, 250) as g")
+            try await stage.sql("insert into public.letters select g, \(other.id) from generate_series(251, 300) as g")
+            try await stage.sql("analyze public.letters")
+            var policy = Stage.swift
+            policy.batchRows = batchRows
+            let request = try await stage.request(person)
+            let pause = try await stage.drive(request, policy, once: point) {
+                for statement in [
+                    "alter table public.letters rename author to sender",
+                    // From now on whom a letter is for.
+                    "alter table public.letters add author uuid references auth.users on delete set null",
+                    "update public.letters set author = \(person.id) where sender = \(other.id)",
+                ] as [Statement] { try await stage.sql(statement) }
+            }
+            #expect(pause == .ended(.verified))
+            #expect(try await stage.count("select from public.letters where sender = \(other.id)") == 50)
+            #expect(try await stage.count("select from public.letters") == 50)
+        }
+    }
+
     /// What refers to them goes with the account: to the first by the profile, to each by another one, around a circle.
     @Test(arguments: ["", "deferrable initially deferred"])
     func manyRowsThatNoBatchMayTakeGoWithTheAccount(_ moment: String) async throws {

@@ -4,7 +4,8 @@ import Synchronization
 /// The deletion plan, read from the catalog again when it is older than some seconds or was wrong.
 ///
 /// The catalog is the same for every account, and reading it costs more than deleting one. A plan that was overtaken by
-/// a migration does no harm: the database refuses, and the plan is read again.
+/// a migration does no harm: the database refuses, or the keys by which rows would be deleted are no longer there, and
+/// the plan is read again.
 final class CatalogCache: Sendable {
     private static let lifetime = Duration.seconds(10)
 

@@ -31,7 +31,7 @@ extension DeletionRun {
             while deleted * going.conditions.count >= batch {
                 try Task.checkCancellation()
                 do {
-                    deleted = try await deleteBatch(deleting, by: plan)
+                    deleted = try await deleteBatch(deleting, of: part.table, by: plan)
                 } catch let error as PostgresError where BlockerSearch.isRefusal(error) {
                     services.logger(for: record.id).notice(
                         "the database refuses a batch: the rows of this table are to go with the account",
@@ -46,12 +46,17 @@ extension DeletionRun {
 
     /// Deletes and counts one batch.
     ///
-    /// - Throws: ``PostgresError``, also of checks that wait for the end of the transaction.
-    private func deleteBatch(_ deleting: Statement, by plan: DeletionPlan) async throws -> Int {
+    /// - Throws: ``PostgresError``, also of checks that wait for the end of the transaction; ``PlanOvertaken``.
+    private func deleteBatch(
+        _ deleting: Statement,
+        of table: TableName,
+        by plan: DeletionPlan
+    ) async throws -> Int {
         try await patiently(isSlow: !plan.reachingOutside.isEmpty) { deadline in
             try await services.pool.withTransaction { connection in
                 try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
                 try lockAndLookAgain(.deleteRows, on: connection)
+                try plan.requireKeys(to: [table], on: connection)
                 let rows = try connection.execute(deleting, deadline: deadline)
                 if rows > 0 { try journal.add(["batched_rows": rows], to: .deleteRows, on: connection) }
                 return rows

@@ -27,6 +27,9 @@ extension DeletionRun {
                     try deleteUser(by: plan, deadline, on: connection)
                 }
             }
+        } catch is PlanOvertaken {
+            services.catalogs.forget()
+            return try await deleteRows()
         } catch let error as DeleteSwallowed {
             return refused(BlockerSearch.blocker(for: error, among: plan))
         } catch let error as PostgresError {
@@ -50,6 +53,7 @@ extension DeletionRun {
             if try isAppleOpen(on: connection) { return .back(to: .revokeApple) }
         }
         try waitForLateTokens(on: connection)
+        try plan.requireKeys(to: plan.goingBeforehand.joined().map(\.table), on: connection)
         let existed = try AccountRows.delete(user, by: plan, deadline: deadline, on: connection)
         // Together with what was deleted when the step was done before.
         let counts = try journal.counts(of: .deleteRows, on: connection)
