@@ -10,7 +10,7 @@ package struct Situation: Sendable, Hashable, Codable {
         case ceiling
         /// Rows refer to the account by a foreign key that neither cascades nor is ours to delete.
         case blockingRows = "blocking_rows"
-        /// A trigger refuses the delete.
+        /// A trigger refuses the delete, or the ban before it.
         case refusingTrigger = "refusing_trigger"
         /// A table's deletes or updates are published, and it has no replica identity.
         case unpublishable
