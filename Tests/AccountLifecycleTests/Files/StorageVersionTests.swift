@@ -55,6 +55,21 @@ import Testing
         }
     }
 
+    /// It keeps what it has, and a delete by key would hide that as before.
+    @Test func versionsOfASuspendedBucketGo() async throws {
+        try await Stage.with { stage in
+            try await stage.keepVersions()
+            let person = try await stage.signUp("anna", apple: false)
+            #expect(try await stage.upload("me.png", by: person))
+            try await hide("me.png", on: stage)
+            #expect(try await stage.upload("me.png", by: person))
+            try await stage.sql("update storage.buckets set versioning_status = 'SUSPENDED' where id = 'avatars'")
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.count("select from storage.objects") == 0)
+        }
+    }
+
     /// No call names what has no version; a delete by its key would hide what somebody else has put there since.
     @Test func aFileWithoutAVersionIsNotDeletedByItsKey() async throws {
         try await Stage.with { stage in
