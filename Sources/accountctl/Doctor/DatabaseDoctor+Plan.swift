@@ -17,6 +17,7 @@ extension DatabaseDoctor {
         findings += ontoFiles.map { key in
             Self.blocking(key, why: "An account whose files have rows there cannot be deleted: files go before rows.")
         }
+        findings += plan.unpublishable.map(Self.unpublishable)
         // Nobody but its owner may add an index: of Supabase's tables nothing is said that nobody can heed.
         let theirs = ["accountctl", "auth", "storage"]
         findings += plan.unindexed.filter { !theirs.contains($0.table.schema) }.map(Self.slow)
@@ -35,6 +36,19 @@ extension DatabaseDoctor {
             "\(key.table) refers to \(key.target) by \(key.name) without ON DELETE CASCADE, or SET NULL where it takes NULL",
             why: why,
             todo: "Decide what happens to these rows: give the key a delete rule, or delete them first."
+        )
+    }
+
+    private static func unpublishable(_ table: TableName) -> DoctorFinding {
+        let statement: Statement = """
+            alter table \(identifier: table.schema).\(identifier: table.name) replica identity full
+            """
+        return DoctorFinding(
+            .warning,
+            "deletion.unpublishable",
+            "\(table) is published, and has nothing that tells its rows apart",
+            why: "An account that has rows there cannot be deleted: the server refuses to delete or change them.",
+            todo: "Give the table a primary key, or: \(statement.text)"
         )
     }
 

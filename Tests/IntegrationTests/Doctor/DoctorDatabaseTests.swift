@@ -192,6 +192,28 @@ struct DoctorDatabaseTests {
         }
     }
 
+    @Test("published tables that have nothing to tell their rows apart by, and what mends that")
+    func unpublishable() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.database.psql(
+                """
+                create table public.posts (author uuid references auth.users on delete cascade);
+                create table public.scans (file uuid references storage.objects on delete set null);
+                create table public.likes (id int primary key, author uuid references auth.users on delete cascade);
+                create publication changes for table public.posts, public.scans, public.likes;
+                """
+            )
+            func found() async throws -> [DoctorFinding] {
+                try await deployment.examine().findings.filter { $0.code == "deletion.unpublishable" }
+            }
+            let statements = try await found().compactMap { $0.todo?.components(separatedBy: "or: ").last }
+            let all = ["posts", "scans"].map { #"alter table "public"."\#($0)" replica identity full"# }
+            #expect(statements.sorted() == all)
+            try await deployment.database.psql(statements.joined(separator: ";"))
+            #expect(try await found().isEmpty)
+        }
+    }
+
     @Test("a big table without an index: a warning where it can be heeded, and nothing where it is Supabase's own")
     func bigTables() async throws {
         try await DoctorStage.with { deployment in

@@ -27,6 +27,12 @@ extension DeletionCatalog {
         return keys.filter { !lost.contains($0.target) && lostRoots.contains(root($0.target)) }
     }
 
+    /// Whether the server certainly refuses every delete from a table, being published.
+    func refusesDeletes(from table: TableName) -> Bool { rights[table]?.published.refusesDeletes ?? false }
+
+    /// Whether the server certainly refuses every update of a table, being published.
+    func refusesUpdates(of table: TableName) -> Bool { rights[table]?.published.refusesUpdates ?? false }
+
     /// Those of some tables of which the server may refuse to change rows, being published; of a table of which it does not
     /// its partitions.
     func unidentified(among tables: [TableName]) -> [TableName] {

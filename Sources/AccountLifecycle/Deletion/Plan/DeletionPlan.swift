@@ -50,6 +50,8 @@ package struct DeletionPlan: Sendable, Hashable {
     let keepableKeys: [ForeignKey]
     /// Tables that lose or change rows, and refuse that, being published.
     let unidentified: [TableName]
+    /// Tables that certainly do, also where rows go with files.
+    package let unpublishable: [TableName]
     /// What may refuse the delete, and tells only when it is tried.
     let questions: [Question]
     /// Rights that are missing.
@@ -91,6 +93,10 @@ package struct DeletionPlan: Sendable, Hashable {
                 && catalog.mayKeepRows(onUpdateOf: key.table)
         }
         unidentified = catalog.unidentified(among: touched)
+        let refused =
+            catalog.unidentified(among: lost.sorted()).filter { catalog.refusesDeletes(from: $0) }
+            + catalog.unidentified(among: changed.sorted()).filter { catalog.refusesUpdates(of: $0) }
+        unpublishable = files.refusingDeletes.union(files.refusingUpdates).union(refused).sorted()
         // Our own tables refuse nothing.
         let checked = changed.filter { $0.schema != "accountctl" }.sorted()
         let unreached = CascadeReach.hasCycle(onward.filter(\.goesAlong)) ? refusing : []

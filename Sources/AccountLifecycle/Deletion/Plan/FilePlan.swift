@@ -35,8 +35,8 @@ package struct FilePlan: Sendable, Hashable {
         self.refusing = refusing
         self.changed = seen
         checked = seen.filter { $0.rule == .setNull && !catalog.mayKeepRows(onUpdateOf: $0.table) }
-        refusingDeletes = lost.filter { catalog.rights[$0]?.published.refusesDeletes ?? false }
-        refusingUpdates = changing.filter { catalog.rights[$0]?.published.refusesUpdates ?? false }
+        refusingDeletes = lost.filter { catalog.refusesDeletes(from: $0) }
+        refusingUpdates = changing.filter { catalog.refusesUpdates(of: $0) }
         triggers = catalog.triggersThatRun(onDeleteFrom: lost, onUpdateOf: changing)
         faults = lost.union(refusing.map(\.table)).subtracting([.files]).sorted()
             .flatMap { catalog.faults(of: $0, isRoot: false) }
