@@ -82,6 +82,15 @@ import Testing
             let cancelled = "select count(*) from accountctl.job_history where outcome = 'cancelled' and reason = 'x'"
             #expect(try await harness.count(Statement(unsafeSQL: cancelled)) == (isDone ? 0 : 1))
             #expect(try await harness.unfinished() == 0)
+            // Asked again, as by a worker that got no answer, the table tells how it ended.
+            let progress = ExchangeProgress()
+            let doubtful = FinishedJob(job: job, verdict: verdict, isInDoubt: true)
+            let open = try await harness.pool.withConnection { connection in
+                try Settlement(queue: harness.queue).unwritten(of: [doubtful], progress, on: connection)
+            }
+            #expect(open.isEmpty)
+            let end: JobQueue.Ending.Outcome = isDone ? .completed : .cancelled
+            #expect(progress.written.ended == [job.leased: end])
         }
     }
 
