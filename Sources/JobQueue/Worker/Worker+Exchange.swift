@@ -40,7 +40,7 @@ extension Worker {
         let all = lanes
         do {
             guard try await hasRescued() else {
-                await signal.wait(for: configuration.pollInterval)
+                await signal.wait(for: min(configuration.pollInterval, configuration.rescueInterval))
                 return false
             }
             let (promoted, waits) = try await control.withConnection { connection in
