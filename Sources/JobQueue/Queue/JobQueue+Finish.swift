@@ -11,6 +11,7 @@ extension JobQueue {
 
     /// How those of these jobs ended that did so under their leases.
     func ended(_ jobs: [JobLease], on connection: isolated Connection) throws -> [JobLease: Ending.Outcome] {
+        guard !jobs.isEmpty else { return [:] }
         let rows = try connection.query(
             """
             select id, lease, worker, outcome::text

@@ -149,6 +149,8 @@ struct LeaseBook: Sendable {
 
     /// A heartbeat was answered, when `lastLease` was the newest lease of all.
     ///
+    /// `held` are the jobs that nobody else can have: they are held, or ended under their leases.
+    ///
     /// Returns the handlers to stop.
     mutating func answered(
         _ beat: SentBeat,

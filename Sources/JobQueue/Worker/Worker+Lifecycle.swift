@@ -92,8 +92,11 @@ extension Worker {
         )
         let queue = self.queue
         do {
-            let answer = try await control.withConnection { connection in
-                try queue.beat(beat, on: connection)
+            let (answer, ended) = try await control.withConnection { connection in
+                let answer = try queue.beat(beat, on: connection)
+                // A handler that ends its job itself says so a moment later: its lease was not lost.
+                let unheld = answer.map { told in beat.jobs.filter { !told.held.contains($0) } } ?? []
+                return (answer, try queue.ended(unheld, on: connection))
             }
             let (stops, mayClaimMore, failedBefore) = core.withLock { core in
                 let couldClaim = core.book.mayClaim(now: .now)
@@ -106,7 +109,7 @@ extension Worker {
                 let hasChanged = core.learn(answer.restrictions)
                 let stops = core.book.answered(
                     sent,
-                    held: answer.held,
+                    held: answer.held.union(ended.keys),
                     cancelled: answer.cancelled,
                     lastLease: answer.lastLease
                 )
