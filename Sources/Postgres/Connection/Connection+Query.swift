@@ -65,6 +65,8 @@ extension Connection {
     }
 
     /// Runs a statement of one column that returns at most one row.
+    ///
+    /// - Throws: As ``first(_:as:deadline:)`` of several.
     package func first<Column: PostgresDecodable>(
         _ statement: Statement,
         as type: Column.Type,
@@ -76,6 +78,8 @@ extension Connection {
     }
 
     /// Runs a statement of one column that returns exactly one row.
+    ///
+    /// - Throws: As ``one(_:as:deadline:)`` of several.
     package func one<Column: PostgresDecodable>(
         _ statement: Statement,
         as type: Column.Type,
@@ -104,6 +108,7 @@ extension Connection {
     /// Runs a statement for its effect, which may be one that no transaction bears.
     ///
     /// - Returns: The rows affected, or returned.
+    /// - Throws: ``PostgresError``, and what the type's description tells of cancellation and deadlines.
     @discardableResult
     package func execute(_ statement: Statement, deadline: Duration? = nil) throws -> Int {
         try run(statement, binaryResult: true, deadline: deadline).affectedRows
@@ -113,6 +118,8 @@ extension Connection {
     /// otherwise.
     ///
     /// Never build the text from input.
+    ///
+    /// - Throws: As ``execute(_:deadline:)``.
     package func script(unsafeSQL sql: String, deadline: Duration? = nil) throws {
         guard !sql.utf8.contains(0) else { throw encodingError(.nul, Statement(unsafeSQL: "")) }
         try raiseServerLimit(for: deadline)
