@@ -41,6 +41,23 @@ struct DocumentationTests {
         #expect(told.sorted() == (folders.filter { !$0.hasPrefix(".") } + ["SQLFiles"]).sorted())
     }
 
+    @Test("the tests and the demo: README's figures")
+    func figures() throws {
+        let page = try #require(try Document.all().first { $0.path == "README.md" })
+        let readme = page.text.replacing("\n", with: " ")
+        let told = try #require(readme.firstMatch(of: /more than ([0-9,]+) tests/)?.1)
+        let least = try #require(Int(told.replacing(",", with: "")))
+        let tests = try Repository.swiftFiles(below: "Tests").reduce(0) { count, file in
+            let source = try String(contentsOfFile: file, encoding: .utf8)
+            return count + source.matches(of: /\n *@Test\b/).count
+        }
+        #expect(tests > least)
+        let demo = try String(contentsOfFile: Repository.path("deploy/demo"), encoding: .utf8)
+        let users = try #require(demo.firstMatch(of: /\nusers=(\d+)\n/)?.1)
+        let deletions = try #require(demo.firstMatch(of: /\ndeletions=(\d+)\n/)?.1)
+        #expect(readme.contains(" \(users) accounts") && readme.contains(" about \(deletions) of them"))
+    }
+
     @Test("exit codes")
     func exitCodes() throws {
         #expect(try rows("| code | meaning |").map { $0[0] } == ExitStatus.allCases.map { String($0.rawValue) })
