@@ -20,7 +20,7 @@ struct AuditShowCommand: AccountctlCommand {
 
             EXIT CODES
               0 shown; 3 no such line; with --user: 5 it is about another account, or about none; 7 the line was written
-              under another hash key, so nothing tells
+              under another hash key, so it cannot be checked
 
             EXAMPLES
               accountctl audit show 42

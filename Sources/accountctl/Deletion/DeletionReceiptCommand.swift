@@ -15,8 +15,8 @@ struct DeletionReceiptCommand: AccountctlCommand {
             write one.
 
             EXIT CODES
-              0 shown, and as it was written; 3 no such receipt; 5 it was changed, swapped or removed; 7 it names
-              another key than yours, so nothing tells
+              0 shown, and as it was written; 3 no such receipt; 5 it was changed, swapped or removed; 7 it names another
+              key than yours, so it cannot be checked
 
             EXAMPLES
               accountctl deletion receipt 42

@@ -23,7 +23,7 @@ struct RelayCanSendCommand: AccountctlCommand {
             the mail refused. The reason does not name these two conditions; if one is missing, the field todo does.
 
             EXIT CODES
-              0 yes; 3 there is no such stream; 8 no; 75 nothing tells
+              0 yes; 3 there is no such stream; 8 no; 75 unknown
 
             EXAMPLES
               accountctl relay can-send --stream news --user 6a4b2f0e-0000-4000-8000-000000000000

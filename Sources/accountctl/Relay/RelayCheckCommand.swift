@@ -14,7 +14,7 @@ struct RelayCheckCommand: AccountctlCommand {
 
             EXIT CODES
               0 mail gets through, and there is no advice; 7 mail gets through, but something should be fixed; 8 mail
-              does not get through; 75 nothing tells: DNS did not answer, or too little was stated (nobody should be
+              does not get through; 75 unknown: DNS did not answer, or too little was stated (nobody should be
               woken for it), or no stream is declared
 
             EXAMPLES

@@ -20,7 +20,7 @@ struct UserWatchCommand: AccountctlCommand {
 
             EXIT CODES
               0 the account was erased, and the receipt is there; 3 no such account, it went without a receipt, or,
-              without keys.hash_file, nothing tells whether it was erased
+              without keys.hash_file, it is unknown whether it was erased
 
             EXAMPLES
               accountctl user watch anna@example.com
