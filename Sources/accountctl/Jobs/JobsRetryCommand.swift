@@ -38,7 +38,7 @@ struct JobsRetryCommand: AccountctlCommand {
 
     @Argument(
         help: """
-            The ids; without any, the one job that --unique-key names, or the jobs that --state or --exhausted names, narrowed \
+            The ids of the jobs; without any, the one job that --unique-key names, or the jobs that --state or --exhausted names, narrowed \
             by the other options.
             """
     )
