@@ -6,8 +6,8 @@ struct AppleClientSecretCommand: ParsableCommand {
         commandName: "client-secret",
         abstract: "Print, push and inspect the static client secret of Supabase's web sign-in.",
         discussion: """
-            Supabase's web sign-in uses one client secret, which expires after six months at the latest. Supabase does not
-            warn you: sign-in on the web just stops working. Native sign-in needs no such secret.
+            Supabase's web sign-in uses one client secret, which expires after six months at the latest. Supabase does
+            not warn you: sign-in on the web just stops working. Native sign-in needs no such secret.
             """,
         subcommands: [
             AppleClientSecretPrintCommand.self, AppleClientSecretPushCommand.self, AppleClientSecretInspectCommand.self,

@@ -14,8 +14,8 @@ struct DeletionAcceptCommand: AccountctlCommand {
             names the columns that a request reports, and those that are accepted. The column has to be typed, or given
             with --confirm.
 
-            --withdraw reverses it, with a --reason as well. What was erased meanwhile stays as it is, and all other
-            deletions find the column again.
+            --withdraw reverses it, with a --reason as well. Finished erasures stay as they are; all other deletions
+            report the column again.
 
             EXIT CODES
               0 accepted or withdrawn; 2 declined; 3 there is no such column, or it was not accepted

@@ -15,9 +15,9 @@ struct DeletionListCommand: AccountctlCommand {
         commandName: "list",
         abstract: "List deletion requests, the nearest legal deadline first.",
         discussion: """
-            End of grace is the moment from which a deletion can become irreversible. The column paused
-            shows requests that are paused one by one, in any state. A pause of every deletion, or of the queue of
-            deletions, is reported on standard error, by deletion show and by doctor.
+            End of grace is the moment from which a deletion can become irreversible. The column paused shows requests
+            that are paused one by one, in any state. A pause of every deletion, or of the queue of deletions, is
+            reported on standard error, by deletion show and by doctor.
 
             With --all: --apple pending lists requests whose credential Apple has not revoked yet, --apple not_revoked
             those whose credential will not be revoked any more, and --apple grant_unknown those for which Apple may

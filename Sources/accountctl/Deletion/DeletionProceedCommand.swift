@@ -9,11 +9,11 @@ struct DeletionProceedCommand: ActCommand {
         commandName: "proceed",
         abstract: "Continue a deletion without Apple, or without its identifiers.",
         discussion: """
-            --without-apple: the run does not revoke the credential. The revocation is tried again apart from it, or
-            given up after some tries if no worker has its key. Refused unless Apple, or a sealing key, holds the
-            request up now. From then on, the request neither checks Apple before the lock-out nor waits for it, and
-            deletion show says without_apple. --withdraw reverses this until the account is locked out; the request then
-            waits for Apple like any other.
+            --without-apple: the run does not revoke the credential. The revocation is tried again separately, or given
+            up after some tries if no worker has its key. Refused unless Apple, or a sealing key, holds the request up
+            now. From then on, the request neither checks Apple before the lock-out nor waits for it, and deletion show
+            says without_apple. --withdraw reverses this until the account is locked out; the request then waits for
+            Apple like any other.
 
             --without-identifiers: the key that sealed the identifiers is lost, so the search covers only the user id
             and what the account shows at the next look, if it still exists; the receipt says so. Refused if
