@@ -29,39 +29,28 @@ import Testing
     }
 
     /// A job of the app's that writes a file whenever one goes, for one: the attempt ends, and a later one goes on.
-    @Test func anAttemptEndsWhereEachSearchFindsNewFiles() async throws {
-        try await Stage.with { stage in
-            let person = try await stage.signUp()
-            let request = try await stage.request(person)
-            let searches = Counter()
-            let situation = try await stage.drive(request) { point in
-                guard point == .begun(.verify) else { return }
-                searches.add()
-                try await stage.upload("\(person.text)/\(searches.value).png", by: nil)
-            }
-            .failure
-            #expect(situation.detail == "verify keeps finding new data")
-            #expect(searches.value == 6)
-            #expect(try await stage.drive(request) == .ended(.verified))
-        }
-    }
-
-    @Test func anAttemptEndsWhereFilesComeAsFastAsTheyGo() async throws {
+    @Test(
+        arguments: [
+            (.begun(.verify), "verify keeps finding new data", 6),
+            (.middle(.deleteAvatars), "objects keep appearing", 5),
+        ] as [(DeletionPoint, String, Int)]
+    )
+    func anAttemptEndsWhereFilesComeAsFastAsTheyGo(_ coming: DeletionPoint, _ told: String, _ most: Int) async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
             try await stage.upload("\(person.text)/0.png", by: nil)
             let request = try await stage.request(person)
-            let rounds = Counter()
+            let files = Counter()
             let situation = try await stage.drive(request) { point in
-                guard point == .middle(.deleteAvatars) else { return }
-                rounds.add()
-                try await stage.upload("\(person.text)/\(rounds.value).png", by: nil)
+                guard point == coming else { return }
+                files.add()
+                try await stage.upload("\(person.text)/\(files.value).png", by: nil)
             }
             .failure
-            #expect(situation.detail == "objects keep appearing")
-            #expect(rounds.value == 5)
+            #expect(situation.detail == told)
+            #expect(files.value == most)
             #expect(try await stage.drive(request) == .ended(.verified))
-            #expect(try await stage.avatarCounts(request)["objects"] == 6)
+            #expect(try await stage.avatarCounts(request)["objects"] == most + 1)
         }
     }
 
