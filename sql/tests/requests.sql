@@ -1,0 +1,201 @@
+-- A deletion request by its functions: which of several is meant, what a cancel leaves alone, and what a person is told of it.
+begin;
+set local search_path = public, tap, tests;
+select * from no_plan();
+
+select sign_up('Anna');
+select sign_up('Bert');
+select sign_up('Cleo');
+select sign_up('Dora');
+
+-- Several: who cancelled before asks again ----------------------------------------------------------------------------
+
+create temp table request (place int, id uuid);
+create function pg_temp.ask(who text) returns uuid language sql as $$
+    select act('authenticated', token(who), 'select public.request_account_deletion()');
+    -- All of this happens in one instant: the others were a while ago.
+    update accountctl.deletion_requests
+    set requested_at = requested_at - interval '1 minute'
+    where user_id = id(who) and finished_at is not null;
+    select id from accountctl.deletion_requests where user_id = id(who) and finished_at is null
+$$;
+insert into request values (1, pg_temp.ask('Anna'));
+select act('authenticated', token('Anna'), 'select public.cancel_account_deletion()');
+insert into request values (2, pg_temp.ask('Anna'));
+select is(
+    answer('authenticated', token('Anna'), 'select public.account_deletion_status() ->> ''request_id'''),
+    (select id::text from request where place = 2), 'the open one is shown'
+);
+select is(
+    answer('authenticated', token('Anna'), 'select public.cancel_account_deletion() ->> ''request_id'''),
+    (select id::text from request where place = 2), 'and cancelled'
+);
+select act('authenticated', token('Anna'), 'select public.cancel_account_deletion()');
+select is(
+    (select array_agg(state) from accountctl.deletion_requests), array['cancelled', 'cancelled'], 'so that none is open'
+);
+select is(
+    answer('authenticated', token('Anna'), 'select public.account_deletion_status() ->> ''request_id'''),
+    (select id::text from request where place = 2), 'of those that ended the last is shown'
+);
+
+-- The job of one that is cancelled --------------------------------------------------------------------------------------
+
+select pg_temp.ask('Bert');
+select pg_temp.ask('Cleo');
+update accountctl.jobs as j
+set state = 'running', worker = 1, claimed_at = now()
+from accountctl.deletion_requests as r
+where j.unique_key = 'account.delete:' || r.id and r.user_id = id('Bert');
+select act('authenticated', token(who), 'select public.cancel_account_deletion()') from unnest(array['Bert', 'Cleo']) as who;
+select is(
+    (
+        select j.state::text
+        from accountctl.jobs as j
+        join accountctl.deletion_requests as r on j.unique_key = 'account.delete:' || r.id
+        where r.user_id = id(who)
+    ),
+    state, 'the job of ' || who
+)
+from (values ('Bert', 'running'), ('Cleo', 'available')) as job (who, state);
+
+-- Who is locked out, and who is not any more -----------------------------------------------------------------------------
+
+create function pg_temp.writes(who text) returns text language sql as $$
+    select probe('authenticated', token(who), 'update public.profiles set website = ''x''')
+$$;
+select pg_temp.ask('Dora');
+update accountctl.deletion_requests set locked_out_at = now(), state = 'running' where user_id = id('Dora') and finished_at is null;
+select is(pg_temp.writes('Dora'), '42501', 'who is locked out writes nothing');
+update accountctl.deletion_requests set state = 'cancelled', finished_at = now() where user_id = id('Dora');
+select is(pg_temp.writes('Dora'), '1 rows', 'whose lock-out was taken back does');
+
+-- One session among several ----------------------------------------------------------------------------------------------
+
+insert into auth.oauth_clients (id, registration_type, redirect_uris, grant_types, token_endpoint_auth_method)
+values (md5('client')::uuid, 'dynamic', '', '', 'none');
+insert into auth.sessions (id, user_id, oauth_client_id)
+select md5(n || ' of a client')::uuid, id('Bert'), md5('client')::uuid from generate_series(1, 2) as n;
+select is(
+    probe('authenticated', token('Bert', claims), 'select public.request_account_deletion()'), expected, session
+)
+from (
+    values
+        ('{}'::jsonb, '1 rows', 'by the app, beside sessions of a client'),
+        (jsonb_build_object('session_id', md5('2 of a client')::uuid), 'PT403', 'by a client, beside the app''s session')
+) as asked (claims, expected, session);
+
+-- What is told ---------------------------------------------------------------------------------------------------------
+
+update accountctl.deletion_requests set requested_at = requested_at - interval '1 hour' where user_id = id('Dora');
+insert into request values (3, pg_temp.ask('Dora'));
+-- What is told of the last request after a change that is taken back.
+create function pg_temp.told(member text, prepare text) returns text language plpgsql as $$
+declare
+    told text;
+    request uuid := (select id from request where place = 3);
+begin
+    begin
+        execute format(replace(prepare, '{request}', '%1$L'), request);
+        told := accountctl.deletion_status_document(request) ->> member;
+        raise exception using errcode = 'TP000';
+    exception
+        when sqlstate 'TP000' then return told;
+    end;
+end
+$$;
+create function pg_temp.with_request(changes text) returns text language sql as $$
+    select format('update accountctl.deletion_requests set %s where id = {request}', changes)
+$$;
+
+select is(pg_temp.told('apple', pg_temp.with_request(changes)), expected, 'of Apple: ' || changes)
+from (
+    values
+        ('apple_outcome = ''revoked''', 'revoked'),
+        ('apple_outcome = ''not_held''', 'not_held'),
+        ('apple_outcome = ''pending''', 'pending'),
+        ('apple_outcome = ''not_revoked''', 'not_revoked'),
+        ('apple_outcome = ''grant_unknown''', 'not_revoked'),
+        ('state = ''cancelled'', finished_at = now()', 'not_revoked'),
+        ('state = ''cancelled'', finished_at = now(), apple_outcome = ''revoked''', 'revoked')
+) as apple (changes, expected);
+select is(pg_temp.told('can_cancel', pg_temp.with_request(changes)), expected, 'can be cancelled: ' || changes)
+from (
+    values
+        ('failures = 0', 'true'),
+        ('locked_out_at = now(), state = ''running''', 'false'),
+        ('state = ''cancelled'', finished_at = now()', 'false')
+) as standing (changes, expected);
+select is(
+    pg_temp.told(
+        'steps_done',
+        $$
+            insert into accountctl.deletion_steps (request_id, step, started_at, finished_at, outcome)
+            values
+                ({request}, 'delete_rows', now(), now(), 'ok'), ({request}, 'preflight', now(), now() - interval '1 hour', 'ok'),
+                ({request}, 'scrub_auth', now(), null, null)
+        $$
+    ),
+    '["preflight", "delete_rows"]', 'steps that have ended, in the order in which they did'
+);
+select is(
+    pg_temp.told('worker_seen', format('insert into accountctl.workers (name, version, slots, queues, kinds, beat_at, expires_at)
+        values (''w'', ''1'', 1, ''{}'', ''{}'', now() - %L::interval, now())', seen)),
+    expected, 'a worker that was seen ' || seen || ' ago'
+)
+from (values ('4 minutes', 'true'), ('6 minutes', 'false')) as worker (seen, expected);
+
+insert into auth.identities (provider_id, user_id, identity_data, provider)
+values ('001234.5678.0123', id('Dora'), '{"sub": "001234.5678.0123"}', 'apple');
+select is(pg_temp.told('wants_apple_code', prepare), expected, 'a code of Apple''s is wanted: ' || prepare)
+from (
+    values
+        ('select {request}', 'true'),
+        ('delete from auth.identities where provider = ''apple''', 'false'),
+        (pg_temp.with_request('locked_out_at = now(), state = ''running'''), 'false'),
+        (pg_temp.with_request('state = ''cancelled'', finished_at = now()'), 'false'),
+        (
+            'insert into accountctl.apple_credentials (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
+            select user_id, ''com.example.app'', ''s'', ''sealed'', ''key'' from accountctl.deletion_requests where id = {request}',
+            'false'
+        ),
+        (
+            'insert into accountctl.authorization_codes (user_id, code)
+            select user_id, ''c0de'' from accountctl.deletion_requests where id = {request}',
+            'false'
+        ),
+        (
+            'insert into accountctl.authorization_codes (user_id, code, expires_at)
+            select user_id, ''c0de'', now() - interval ''1 second'' from accountctl.deletion_requests where id = {request}',
+            'true'
+        )
+) as wish (prepare, expected);
+
+select is(
+    pg_temp.told(
+        'proof',
+        pg_temp.with_request(
+            'state = ''verified'', finished_at = now(), locked_out_at = now(), user_id = null, subject_hash = sha256(''x''), '
+            'subject_key_id = ''k'', reason = null, sealed_identifiers = null, sealing_key_id = null'
+        )
+        || format(
+            $$;
+                insert into accountctl.deletion_steps (request_id, step, started_at, finished_at, outcome, facts)
+                values ({request}, 'verify', now(), now() - interval '1 hour', 'ok', '{}'), ({request}, 'settle', now(), now(), %L, %L)
+            $$,
+            outcome, facts
+        )
+    ),
+    expected, format('the proof of a last search that was %s %s', outcome, facts)
+)
+from (
+    values
+        ('ok', '{"counts": {}}', 'searched'),
+        ('accepted', '{"accepted": []}', 'accepted'),
+        ('not_verifiable', '{"counts": {}}', 'user_id_only'),
+        ('not_verifiable', '{"accepted": []}', 'user_id_only_accepted')
+) as search (outcome, facts, expected);
+select is(pg_temp.told('proof', 'select {request}'), null, 'and nothing of one that has not ended');
+
+select * from finish();
+rollback;
