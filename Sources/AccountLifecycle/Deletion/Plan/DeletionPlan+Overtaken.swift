@@ -38,8 +38,7 @@ extension ForeignKey {
     fileprivate func leadsAs(_ other: ForeignKey) -> Bool {
         name == other.name && table == other.table && columns == other.columns && target == other.target
             && targetColumns == other.targetColumns
-            // The plan follows what identity providers wrote whatever its rule.
-            && (rule == other.rule || table == .provisioned)
+            && rule == other.rule
     }
 }
 
