@@ -11,9 +11,11 @@ struct DeletionSheet {
     var isForeseen = false
     /// Whether it says where the job stands; after a rehearsal that is the business of workers, as in its dry run.
     var showsJob = true
+    /// What is searched for, for whoever asked to see it.
+    var identifiers: [Identifier] = []
 
     var sheet: Sheet {
-        Sheet([facts, .blockers(details.summary.situation?.blockers ?? []), findings, accepted, steps, job])
+        Sheet([facts, .blockers(details.summary.situation?.blockers ?? []), findings, sought, accepted, steps, job])
     }
 
     /// Where it stands, and why.
@@ -63,6 +65,19 @@ struct DeletionSheet {
                     [.text($0.column), .list($0.identifiers.map { .text($0.rawValue) }), .integer($0.count)]
                 },
                 names: ["column", "identifiers", "count"]
+            )
+        )
+    }
+
+    /// What is searched for.
+    private var sought: Sheet.Section {
+        Sheet.Section(
+            "identifiers",
+            title: "Searched for",
+            .table(
+                [TableColumn("Identifier"), TableColumn("Value")],
+                rows: identifiers.map { [.text($0.kind.rawValue), .personal($0.value, .identifier)] },
+                names: ["identifier", "value"]
             )
         )
     }

@@ -15,11 +15,15 @@ struct DeletionShowCommand: AccountctlCommand {
             or user_id_only_accepted (no other identifier was known, and some are left in such columns). without_apple
             says that an operator let it continue without Apple (deletion proceed --without-apple).
 
+            In residue --reveal shows what is searched for, too, for whoever has to find the rows that hold it; that takes the file of
+            keys.sealing_file.
+
             EXIT CODES
               0 shown; 3 no such request; 5 residue; 6 blocked or held
 
             EXAMPLES
               accountctl deletion show 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F
+              accountctl deletion show 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F --reveal --reason "ticket 4711"
             """
     )
 
@@ -28,7 +32,8 @@ struct DeletionShowCommand: AccountctlCommand {
     static let outputFields = [
         "id", "user_id", "state", "situation", "subject", "detail", "since", "ended_by", "paused", "held", "origin",
         "requested_at", "run_after", "locked_out_at", "settle_after", "legal_deadline", "finished_at", "proof",
-        "apple", "without_apple", "failures", "receipt", "blockers", "findings", "accepted", "steps", "job",
+        "apple", "without_apple", "failures", "receipt", "blockers", "findings", "identifiers", "accepted", "steps",
+        "job",
     ]
 
     static let sectionFields = [
@@ -40,20 +45,36 @@ struct DeletionShowCommand: AccountctlCommand {
     var request: String
 
     @OptionGroup
+    var reveal: RevealOptions
+    @OptionGroup
+    var acting: ActingOptions
+    @OptionGroup
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let hashKey = try context.hashKey()
-        let name = request
-        let details = try await context.withConnection { connection in
+        let actor = try reveal.actor(acting, in: context)
+        let keys = try actor.map { _ in try context.keyRing() }
+        let hashKey = try actor?.hashKey ?? context.hashKey()
+        let (name, reason) = (request, acting.reason)
+        let (details, identifiers) = try await context.withConnection { connection in
             let id = try context.request(name, hashKey: hashKey, on: connection)
-            return try DeletionDetails.read(id, on: connection)
+            var identifiers: [Identifier] = []
+            // Before anything is shown: what cannot be recorded is not shown.
+            if let actor, let keys {
+                let desk = DeletionDesk(actor)
+                identifiers = try desk.revealIdentifiers(of: id, with: keys, reason: reason, on: connection)
+            }
+            return (try DeletionDetails.read(id, on: connection), identifiers)
         }
         guard let details else { throw CommandError.requestGone }
         if details.job == nil, details.summary.finishedAt == nil {
             context.messages.note("no job carries it out just now; a worker that is alive gives it one within a minute")
         }
-        try context.output.show(DeletionSheet(details: details, naming: .typed(in: context)).sheet)
+        if actor != nil, identifiers.isEmpty {
+            context.messages.note("nothing is sealed of it: no worker has begun, or it has ended")
+        }
+        let sheet = DeletionSheet(details: details, naming: .typed(in: context), identifiers: identifiers).sheet
+        try reveal.output(in: context).show(sheet)
         return ExitStatus(details.summary.state)
     }
 }

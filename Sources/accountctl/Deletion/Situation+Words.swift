@@ -57,7 +57,8 @@ extension Situation {
         case .codeUnderWay: "the answer of Apple, within seconds, or the end of the code, five minutes after it came in"
         case .otherAccount: "\(command("deletion cancel", on: request)): the account that was meant no longer exists"
         case .residue:
-            "removing what the named columns hold\(byHand), of a materialized view by refreshing it; it is looked for again within "
+            "removing what the named columns hold\(byHand), of a materialized view by refreshing it "
+                + "(\(command("deletion show --reveal", on: request)) tells what to look for); it is looked for again within "
                 + "the hour, or at once by \(retry); or \(command("deletion accept COLUMN --reason WHY"))"
         case .failing: "the next attempt; see the error with \(command("deletion show", on: request))"
         }

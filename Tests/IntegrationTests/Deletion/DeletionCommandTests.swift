@@ -117,4 +117,26 @@ struct DeletionCommandTests {
             #expect(shown.output.contains("(files through Storage: SQL would leave their bytes)"), "\(shown.output)")
         }
     }
+
+    @Test("Who has to remove what is left is shown what to look for, which is logged, and nobody else")
+    func reveal() async throws {
+        try await ErasureSite.with(accounts: 1) { site in
+            let (request, address) = (try await site.request(), "gone1@example.com")
+            let early = try await site.deletion(["show", request, "--reveal"])
+            #expect(early.status == 0 && early.errors.contains("nothing is sealed of it"), "\(early)")
+            try await site.database.psql(
+                "create table public.notes (body text); insert into public.notes values ('write to \(address)')",
+                user: "postgres"
+            )
+            try await AccountctlProcess.must(["worker", "--until-idle"], site.variables)
+            let masked = try await site.deletion(["show", request])
+            #expect(masked.status == 5 && !masked.output.contains(address), "\(masked)")
+            #expect(masked.output.contains("accountctl deletion show --reveal \(request)"), "\(masked)")
+            let log = "select string_agg(action, ' ') from accountctl.operator_log"
+            #expect(try await site.database.psql(log) == "")
+            let shown = try await site.deletion(["show", request, "--reveal", "--json", "identifiers"])
+            #expect(shown.status == 5 && shown.output.contains(address), "\(shown)")
+            #expect(try await site.database.psql(log) == "deletion.reveal")
+        }
+    }
 }

@@ -26,7 +26,7 @@ package struct Identifier: Sendable, Hashable, Codable {
 
     package let kind: Kind
     /// The value in the form that is searched for: lower case; digits only for a telephone number.
-    let value: String
+    package let value: String
 
     /// The user id.
     package init(userID: UUID) {
