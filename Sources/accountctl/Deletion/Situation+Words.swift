@@ -13,8 +13,10 @@ extension Situation {
     func endedBy(_ command: CommandNaming, of request: UUID) -> String {
         let retry = command("deletion retry", on: request)
         let thenGoesOn = "; it then goes on within five minutes, or at once by \(retry)"
+        // What fails after the lock-out is tried ever more seldom.
+        let thenRetries = "; it then goes on within the hour, or at once by \(retry)"
         let orWithoutApple =
-            "; it then goes on by itself, or at once by \(retry); or "
+            "\(thenRetries); or "
             + command("deletion proceed --without-apple", on: request)
             + "; or time: after apple.give_up it goes on by itself, once the account is locked out after some tries; "
             + "revoking is then tried apart from it"
@@ -22,7 +24,9 @@ extension Situation {
         let restarted = ", once workers are started anew with it"
         // The file is not named: people call theirs what they like.
         let ofFile =
-            subject.map { "; where that finds nothing, Storage's log tells of the account's file in \($0) it fails at" }
+            subject.map {
+                "; where doctor finds nothing, Storage's log tells of the account's file in \($0) it fails at"
+            }
             ?? ""
         let isOfFiles = findings?.contains { $0.column.hasPrefix("storage.") } ?? false
         let byHand = isOfFiles ? " (files through Storage: SQL would leave their bytes)" : ""
@@ -44,9 +48,11 @@ extension Situation {
                 + "deletion.kept_avatar_folders (the app's)\(restarted), or another avatar_url" + thenGoesOn
         case .storageUnusable:
             switch fault {
-            case .key: "a storage.service_key_file with a key that Storage takes\(restarted); see \(command("doctor"))"
-            case .settings: "correcting the settings of [storage]\(restarted); see \(command("doctor"))"
-            case nil: "Storage answering again; see \(command("doctor"))\(ofFile)"
+            case .key:
+                "a storage.service_key_file with a key that Storage takes\(restarted), see \(command("doctor"))"
+                    + thenRetries
+            case .settings: "correcting the settings of [storage]\(restarted), see \(command("doctor"))" + thenRetries
+            case nil: "Storage answering again, see \(command("doctor"))" + thenRetries + ofFile
             }
         case .sealingKeyMissing:
             "adding the named sealing key to its file again; where it is lost for good, "
