@@ -103,7 +103,8 @@ extension JobQueue {
             with here as (\(DeadRowKeeper.all))
             select k.pid, k.role, k.application, k.database, coalesce(k.name, ''), k.ending
             from (
-                select * from here
+                select *
+                from here
                 union all
                 select *
                 from (\(DeadRowKeeper.elsewhere)) as elsewhere

@@ -68,10 +68,10 @@ struct BulkRest {
     var warnings: [String] {
         var warnings: [String] = []
         if lost > 0 {
+            let accounts = lost == 1 ? "its account counts" : "their accounts count"
             warnings.append(
                 Wording.count(lost, "request of the result file is", "requests of the result file are")
-                    + " not in this database, which is a copy or was restored: "
-                    + (lost == 1 ? "its account counts" : "their accounts count") + " as not done"
+                    + " not in this database, which is a copy or was restored: \(accounts) as not done"
             )
         }
         if cancelled > 0 {

@@ -58,13 +58,13 @@ struct DeletionShowCommand: AccountctlCommand {
         let (name, reason) = (request, acting.reason)
         let (details, identifiers) = try await context.withConnection { connection in
             let id = try context.request(name, hashKey: hashKey, on: connection)
-            var identifiers: [Identifier] = []
+            var opened: [Identifier] = []
             // Before anything is shown: what cannot be recorded is not shown.
             if let actor, let keys {
                 let desk = DeletionDesk(actor)
-                identifiers = try desk.revealIdentifiers(of: id, with: keys, reason: reason, on: connection)
+                opened = try desk.revealIdentifiers(of: id, with: keys, reason: reason, on: connection)
             }
-            return (try DeletionDetails.read(id, on: connection), identifiers)
+            return (try DeletionDetails.read(id, on: connection), opened)
         }
         guard let details else { throw CommandError.requestGone }
         if details.job == nil, details.summary.finishedAt == nil {

@@ -72,11 +72,11 @@ extension DatabaseDoctor {
     private static func unreadable(_ kinds: [(kind: String, count: Int)]) -> DoctorFinding? {
         let count = kinds.reduce(0) { $0 + $1.count }
         guard count > 0 else { return nil }
+        let whose = count == 1 ? "its" : "their"
         return DoctorFinding(
             .error,
             "jobs.unreadable",
-            Wording.count(count, "job is", "jobs are") + " set aside, since no worker could read "
-                + (count == 1 ? "its" : "their") + " arguments: "
+            "\(Wording.count(count, "job is", "jobs are")) set aside, since no worker could read \(whose) arguments: "
                 + Wording.list(kinds.map { SafeText.line($0.kind) }),
             why: "They wait for a release that can, and a deletion among them stands still, whatever its deadline.",
             todo: "accountctl jobs list --state parked says what is wrong with each. Start the release that added "
