@@ -51,7 +51,7 @@ struct DeletionReceiptCommand: AccountctlCommand {
             if state == .verified { throw CommandError(.residue, "the receipt of this erasure was removed") }
             throw CommandError(
                 .notFound,
-                "there is no receipt yet",
+                state == .cancelled ? "this deletion was cancelled, and has no receipt" : "there is no receipt yet",
                 hint: "Where it stands: accountctl deletion show \(name)"
             )
         }

@@ -24,6 +24,12 @@ struct DeletionCommandTests {
             let early = try await site.deletion(["receipt", try await site.request()])
             #expect(early.status == 3)
             #expect(early.errors.contains("there is no receipt yet"))
+            let request = try await site.request()
+            try await site.database.psql(
+                "update accountctl.deletion_requests set state = 'cancelled', finished_at = now()"
+            )
+            let cancelled = try await site.deletion(["receipt", request])
+            #expect(cancelled.status == 3 && cancelled.errors.contains("was cancelled"), "\(cancelled)")
         }
     }
 
