@@ -27,7 +27,10 @@ package struct Prompter: Sendable {
     /// - Throws: ``PromptRefusal`` when the answer is no, or nobody can be asked and `--yes` was not given.
     package func confirm(_ question: String) throws {
         if assumesYes { return }
-        guard isInteractive else { throw PromptRefusal(code: .nobodyToAsk, flag: "--yes") }
+        guard isInteractive else {
+            messages.note(question)
+            throw PromptRefusal(code: .nobodyToAsk, flag: "--yes")
+        }
         messages.raw(SafeText.lines(question) + " [y/N] ")
         switch typedText()?.lowercased() {
         case "y", "yes": return
@@ -44,7 +47,11 @@ package struct Prompter: Sendable {
     /// - Throws: ``PromptRefusal`` when the text differs, or nobody can be asked and `--confirm` was not given.
     package func typed(_ expected: String, given: String?, question: String) throws {
         if let given {
-            guard given == expected else { throw PromptRefusal(code: .mismatch, flag: "--confirm=\(expected)") }
+            guard given == expected else {
+                // What to give instead is told: nobody is to paste it without seeing of what it is.
+                messages.note(question)
+                throw PromptRefusal(code: .mismatch, flag: "--confirm=\(expected)")
+            }
             return
         }
         guard isInteractive else {

@@ -37,6 +37,16 @@ struct PrompterTests {
         #expect(sink.text.hasSuffix("Type 42 to go on: \n"))
     }
 
+    @Test("Who is refused is shown what would be done, before the option that would have it done")
+    func question() {
+        let sink = MemorySink()
+        let messages = Messages(style: .plain, sink: sink)
+        let prompter = Prompter(isInteractive: false, assumesYes: false, messages: messages)
+        #expect(throws: PromptRefusal.self) { try prompter.typed("42", given: "41", question: "Erase 42 (anna)?") }
+        #expect(throws: PromptRefusal.self) { try prompter.confirm("Pause it?") }
+        #expect(sink.text == "Erase 42 (anna)?\nPause it?\n")
+    }
+
     @Test("What cannot be undone asks for the id, and --yes is not enough")
     func typing() throws {
         try prompter(answer: " 42 ").typed("42", given: nil, question: "Erase?")
