@@ -4,7 +4,7 @@ import Settings
 
 extension DatabaseDoctor {
     /// Whether this is another database than workers worked on, before one starts that pauses every deletion for it.
-    func copy(on connection: isolated Connection) throws -> [DoctorFinding] {
+    func copies(on connection: isolated Connection) throws -> [DoctorFinding] {
         let difference = try DatabaseUse.difference(
             project: settings.database.project,
             storage: settings.storage.url,
