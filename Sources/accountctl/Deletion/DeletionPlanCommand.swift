@@ -25,6 +25,16 @@ struct DeletionPlanCommand: AccountctlCommand {
             rollback reverses, if Storage fires it together with the account's files, or if rows, rights or numbers
             block the deletion: such triggers are named as not asked.
 
+            IN THE WAY
+              blocking_rows     rows that a key ties to the account, which neither goes with it nor lets it go
+              refusing_trigger  a trigger that raises an error, or keeps rows
+              unpublishable     a table whose deletes are published, without a replica identity
+              missing_right     a table that this role may not read or delete from: doctor has the statement
+              hidden_rows       row-level security that hides rows from this role: doctor has the statement
+              too_large         more rows than deletion.max_rows
+              undecided_bucket  a bucket, and undecided_file a folder, that nobody decided about, as above
+              legal_hold        user release ends it
+
             EXIT CODES
               0 nothing blocks the deletion; 3 no such account; 6 something blocks it
 
