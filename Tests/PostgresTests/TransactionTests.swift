@@ -23,6 +23,22 @@ import Testing
         }
     }
 
+    /// What is recorded before an act that nobody can undo would be forgotten with the server.
+    @Test(arguments: [("off", "on"), ("local", "local")])
+    func aCommitWaitsForTheDiskWhateverTheDatabaseSays(set: String, expected: String) async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.psql("alter database \(database.name) set synchronous_commit = \(set)")
+            for pooler in [ConnectionConfiguration.Pooler.none, .detect] {
+                var configuration = database.configuration
+                configuration.pooler = pooler
+                let found = try await Connection.with(configuration, logger: .silent) { connection in
+                    try connection.one("show synchronous_commit", as: String.self)
+                }
+                #expect(found == expected)
+            }
+        }
+    }
+
     /// Before 17 no database has such a limit.
     @Test func aTransactionMayTakeAsLongAsWhatHappensInIt() async throws {
         try await TestDatabase.with(.empty) { database in

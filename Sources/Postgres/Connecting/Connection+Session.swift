@@ -8,11 +8,10 @@ extension Connection {
     /// One round trip for the question and the settings: a short command's time is made of them.
     func applySettingsUnlessPooled() throws -> Bool {
         let process = Int(backendPID)
-        let calls = SessionSetting.calls(settings)
         let (answering, _, role) = try one(
             Statement(
                 unsafeSQL: """
-                    select pg_backend_pid(), case when pg_backend_pid() = \(process) then concat(\(calls)) end,
+                    select pg_backend_pid(), case when pg_backend_pid() = \(process) then concat(\(settingCalls)) end,
                            \(Self.replicationRole)
                     """
             ),
@@ -35,7 +34,7 @@ extension Connection {
     func applySettings() throws {
         if route.keepsSession {
             let (_, role) = try one(
-                Statement(unsafeSQL: "select concat(\(SessionSetting.calls(settings))), \(Self.replicationRole)"),
+                Statement(unsafeSQL: "select concat(\(settingCalls)), \(Self.replicationRole)"),
                 as: (String, String).self
             )
             try Self.check(replicationRole: role)
@@ -48,6 +47,15 @@ extension Connection {
                 connectionUsable: false
             )
         }
+    }
+
+    /// Calls that make the session's settings, one column each.
+    ///
+    /// A commit waits for the disk unless it says otherwise: what is recorded before an act that nobody can undo is not
+    /// to be forgotten with the server. For how many servers it waits is left to the database.
+    private var settingCalls: String {
+        SessionSetting.calls(settings) + ", "
+            + "case current_setting('synchronous_commit') when 'off' then set_config('synchronous_commit', 'on', false) end"
     }
 
     private static let replicationRole = "current_setting('session_replication_role')"
