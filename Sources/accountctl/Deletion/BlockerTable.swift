@@ -6,7 +6,7 @@ extension Sheet.Section {
     static func blockers(_ blockers: [Blocker], whenEmpty: String? = nil) -> Self {
         .init(
             "blockers",
-            title: "In the way",
+            title: "Blockers",
             .table(
                 [
                     TableColumn("Table"), TableColumn("What"), TableColumn("Name"),

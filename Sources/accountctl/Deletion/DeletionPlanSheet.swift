@@ -8,7 +8,7 @@ struct DeletionPlanSheet {
 
     var sheet: Sheet {
         Sheet([
-            facts, .blockers(preview.obstacles, whenEmpty: "nothing"), tables, objects, identifiers, triggers, untried,
+            facts, .blockers(preview.obstacles, whenEmpty: "none"), tables, objects, identifiers, triggers, untried,
             unindexed,
         ])
     }
@@ -33,7 +33,7 @@ struct DeletionPlanSheet {
     private var tables: Sheet.Section {
         Sheet.Section(
             "tables",
-            title: "Rows that go (counted up to \(BlockerSearch.countLimit))",
+            title: "Rows to delete (counted up to \(BlockerSearch.countLimit))",
             .table(
                 [TableColumn("Table"), TableColumn("Rows", alignment: .right), TableColumn("By")],
                 rows: preview.tables.map {
@@ -48,11 +48,11 @@ struct DeletionPlanSheet {
     private var objects: Sheet.Section {
         Sheet.Section(
             "objects",
-            title: "Objects",
+            title: "Files",
             .table(
                 [
-                    TableColumn("Bucket"), TableColumn("Objects", alignment: .right),
-                    TableColumn("What becomes of them"), TableColumn("Shared, stay", alignment: .right),
+                    TableColumn("Bucket"), TableColumn("Files", alignment: .right),
+                    TableColumn("What happens"), TableColumn("Shared, stay", alignment: .right),
                 ],
                 rows: preview.buckets.map {
                     [.text($0.name), .integer($0.objects), .text($0.fate.rawValue), .integer($0.shared)]
@@ -67,7 +67,7 @@ struct DeletionPlanSheet {
     private var identifiers: Sheet.Section {
         Sheet.Section(
             "identifiers",
-            title: "Searched for afterwards",
+            title: "Identifiers to search for afterwards",
             .table(
                 [TableColumn("Identifier"), TableColumn("Number", alignment: .right)],
                 rows: preview.identifiers.sorted { $0.key < $1.key }
@@ -81,7 +81,7 @@ struct DeletionPlanSheet {
     private var triggers: Sheet.Section {
         Sheet.Section(
             "triggers",
-            title: "Triggers on the way",
+            title: "Triggers that run",
             .table(
                 [TableColumn("Table"), TableColumn("Trigger")],
                 rows: preview.triggers.map { [.text($0.table.description), .text($0.name)] },
@@ -94,7 +94,7 @@ struct DeletionPlanSheet {
     private var untried: Sheet.Section {
         Sheet.Section(
             "untried",
-            title: "Not asked whether they refuse",
+            title: "Not checked whether they refuse",
             .notes(preview.untried.map(\.description), .caution)
         )
     }
