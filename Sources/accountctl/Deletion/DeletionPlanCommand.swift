@@ -15,9 +15,7 @@ struct DeletionPlanCommand: AccountctlCommand {
             that only the account's profile names, in a folder in neither deletion.avatar_folders nor
             deletion.kept_avatar_folders.
 
-            Shared files are ownerless files that the profile names and that another account names too, or that are
-            older than the account. They stay when the account is deleted, are not counted among its own files, and are
-            counted in the receipt.
+            \(DeletionPlanSheet.aboutShared) The receipt counts them.
 
             With --ask-triggers, the delete is done and rolled back, since only a trigger itself knows whether it
             refuses, and only the delete shows whether the rows that stay pass their checks. This is not done if a

@@ -4,6 +4,12 @@ import Terminal
 
 /// What the deletion of an account would do, as one screen.
 struct DeletionPlanSheet {
+    /// Which files are counted as shared, for help.
+    static let aboutShared = """
+        Shared files are ownerless files that the profile names and that another account names too, or that are older \
+        than the account. They stay when the account is deleted, and are not counted among its own files.
+        """
+
     let preview: DeletionPreview
 
     var sheet: Sheet {

@@ -21,11 +21,9 @@ struct UserShowCommand: AccountctlCommand {
             Personal data is masked. Whether an address is one of Apple's relay is known by Apple's own claim first and
             by its domain second, as in user list and relay can-send.
 
-            Shared files are ownerless files that the profile names and that another account names too, or that are
-            older than the account. They stay when the account is deleted, and are not counted among its own files. If
-            finding them would take too long, among very many profiles, the field is empty and they are counted among
-            its own; deletion plan always finds them. Ownerless files in deletion.kept_avatar_folders that the profile
-            names belong to the app and are not counted.
+            \(DeletionPlanSheet.aboutShared) If finding them would take too long, among very many profiles, the field is
+            empty and they are counted among its own; deletion plan always finds them. Ownerless files in
+            deletion.kept_avatar_folders that the profile names belong to the app and are not counted.
 
             EXIT CODES
               0 shown; 2 the term names several accounts; 3 there is no such account, or it is gone
