@@ -67,12 +67,12 @@ extension DeletionStep {
     fileprivate var whatToLookAt: String {
         switch self {
         case .preflight: "nothing was touched; the app works as before"
-        case .lockOut: "the app can no longer save anything, and is signed out when it refreshes its session"
+        case .lockOut: "the app can no longer change profile and avatar, and is signed out when it refreshes its session"
         case .revokeApple:
             "the app is gone from Settings, Apple Account, Sign in with Apple, where a credential was held; Apple may send a mail"
-        case .deleteAvatars: "the picture no longer loads once caches have let it go"
+        case .deleteAvatars: "the picture no longer loads, once caches have dropped it"
         case .deleteRows: "the profile is gone for other people; signing in with e-mail fails"
-        case .scrubAuth: "nothing to be seen"
+        case .scrubAuth: "nothing to see"
         case .verify: "everything readable was searched for what is left"
         case .settle: "no old access token and no signed upload can write any more; searched once more"
         case .receipt:
