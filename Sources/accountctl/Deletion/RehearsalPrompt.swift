@@ -67,7 +67,8 @@ extension DeletionStep {
     fileprivate var whatToLookAt: String {
         switch self {
         case .preflight: "nothing was touched; the app works as before"
-        case .lockOut: "the app can no longer change profile and avatar, and is signed out when it refreshes its session"
+        case .lockOut:
+            "the app can no longer change profile and avatar, and is signed out when it refreshes its session"
         case .revokeApple:
             "the app is gone from Settings, Apple Account, Sign in with Apple, where a credential was held; Apple may send a mail"
         case .deleteAvatars: "the picture no longer loads, once caches have dropped it"
