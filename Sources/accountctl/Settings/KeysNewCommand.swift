@@ -10,9 +10,9 @@ struct KeysNewCommand: AccountctlCommand {
         abstract: "Create a new random key, one line of a key file.",
         discussion: """
             Both files have one key a line: the id, a colon, and 32 bytes in base64. In the sealing file, the newest key
-            seals and all of them open. The hash file has exactly one key, which serves for good. With --output, the
-            line goes to a new file that only its owner can read. An existing file is never replaced, since what its
-            keys sealed could not be opened again. Without --output, the line is printed.
+            seals and all of them open. The hash file has exactly one key; another hash key goes into another file. With
+            --output, the line goes to a new file that only its owner can read. An existing file is never replaced,
+            since what its keys sealed could not be opened again. Without --output, the line is printed.
 
             EXAMPLES
               accountctl keys new 2026-11 --output /etc/accountctl/sealing.keys
