@@ -45,7 +45,7 @@ import Testing
             }
             #expect((oldest ?? 0 > 3599) == !isKnown)
             #expect(late.map(\.kind) == (isKnown ? [] : ["test.plain"]))
-            #expect(late.allSatisfy(\.servedQueues.isEmpty))
+            #expect(late.flatMap(\.servedQueues).isEmpty)
         }
     }
 
