@@ -44,7 +44,7 @@ import Testing
                 """,
             ] as [Statement] { try await stage.sql(statement) }
             let person = try await stage.fullAccount()
-            let request = try await open(person, on: stage)
+            let request = try await stage.requestByOperator(person)
             try await stage.drive(request)
             #expect(try await stage.state(request) == "blocked")
             let situation = try #require(try await stage.situation(request))
