@@ -12,11 +12,11 @@ select sign_up('Dora');
 
 create temp table request (place int, id uuid);
 create function pg_temp.ask(who text) returns uuid language sql as $$
-    select act('authenticated', token(who), 'select public.request_account_deletion()');
     -- All of this happens in one instant: the others were a while ago.
     update accountctl.deletion_requests
     set requested_at = requested_at - interval '1 minute'
     where user_id = id(who) and finished_at is not null;
+    select act('authenticated', token(who), 'select public.request_account_deletion()');
     select id from accountctl.deletion_requests where user_id = id(who) and finished_at is null
 $$;
 insert into request values (1, pg_temp.ask('Anna'));
@@ -107,6 +107,10 @@ $$;
 create function pg_temp.with_request(changes text) returns text language sql as $$
     select format('update accountctl.deletion_requests set %s where id = {request}', changes)
 $$;
+create temp table verified as
+select
+    'state = ''verified'', finished_at = now(), locked_out_at = now(), user_id = null, subject_hash = sha256(''x''), '
+    'subject_key_id = ''k'', reason = null, sealed_identifiers = null, sealing_key_id = null' as changes;
 
 select is(pg_temp.told('apple', pg_temp.with_request(changes)), expected, 'of Apple: ' || changes)
 from (
@@ -117,7 +121,8 @@ from (
         ('apple_outcome = ''not_revoked''', 'not_revoked'),
         ('apple_outcome = ''grant_unknown''', 'not_revoked'),
         ('state = ''cancelled'', finished_at = now()', 'not_revoked'),
-        ('state = ''cancelled'', finished_at = now(), apple_outcome = ''revoked''', 'revoked')
+        ('state = ''cancelled'', finished_at = now(), apple_outcome = ''revoked''', 'revoked'),
+        ((select changes from verified), 'not_held')
 ) as apple (changes, expected);
 select is(pg_temp.told('can_cancel', pg_temp.with_request(changes)), expected, 'can be cancelled: ' || changes)
 from (
@@ -174,14 +179,14 @@ from (
 select is(
     pg_temp.told(
         'proof',
-        pg_temp.with_request(
-            'state = ''verified'', finished_at = now(), locked_out_at = now(), user_id = null, subject_hash = sha256(''x''), '
-            'subject_key_id = ''k'', reason = null, sealed_identifiers = null, sealing_key_id = null'
-        )
+        pg_temp.with_request((select changes from verified))
         || format(
             $$;
                 insert into accountctl.deletion_steps (request_id, step, started_at, finished_at, outcome, facts)
-                values ({request}, 'verify', now(), now() - interval '1 hour', 'ok', '{}'), ({request}, 'settle', now(), now(), %L, %L)
+                values
+                    ({request}, 'verify', now(), now() - interval '1 hour', 'ok', '{}'),
+                    ({request}, 'settle', now(), now(), %L, %L),
+                    ({request}, 'receipt', now(), now() + interval '1 second', 'ok', '{}')
             $$,
             outcome, facts
         )
