@@ -28,7 +28,7 @@ import Testing
             let found = try await TestDatabase.with(.empty) { other in
                 try await other.withConnection(asAdministrator: true) { stranger in
                     try stranger.execute("select pg_advisory_lock(hashtextextended('accountctl.hourly_ceiling', 0))")
-                    return try await stage.pool.withConnection { connection in
+                    return try await stage.pool.withConnection { connection -> String? in
                         try LockHolder.find(behind: DeletionBrakes.counting.text, on: connection)?.lock
                     }
                 }
