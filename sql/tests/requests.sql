@@ -160,7 +160,7 @@ select is(pg_temp.told('wants_apple_code', prepare), expected, 'a code of Apple'
 from (
     values
         ('select {request}', 'true'),
-        ('delete from auth.identities where provider = ''apple''', 'false'),
+        ('update auth.identities set provider = ''google''', 'false'),
         (pg_temp.with_request('locked_out_at = now(), state = ''running'''), 'false'),
         (pg_temp.with_request('state = ''cancelled'', finished_at = now()'), 'false'),
         (
