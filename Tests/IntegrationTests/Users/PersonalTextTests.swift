@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import accountctl
+
 @Suite("What operators type into the log holds no personal data", .timeLimit(.minutes(5)))
 struct PersonalTextTests {
     private static let uuid = "6f9619ff-8b86-d011-b42d-00c04fc964ff"
@@ -28,7 +30,11 @@ struct PersonalTextTests {
                 ("key sb_secret_0123456789abcdef", "a token"), ("ghp_0123456789abcdefghijABCDEFGHIJ012345", "a token"),
                 ("key: -----BEGIN PRIVATE KEY-----", "a token"),
             ]
+            // Of each kind one is typed; the others are seen by the same look.
+            var kinds: Set<String> = []
             for (text, what) in texts {
+                #expect(PersonalText.suspicion(in: text, as: .words) == what, "\(text)")
+                guard kinds.insert(what).inserted else { continue }
                 let result = try await stage.run(["user", "sign-out", id, "--reason", text])
                 #expect(result.status == 2 && result.output.isEmpty, "\(text): \(result.errors)")
                 #expect(result.errors.contains("--reason holds what looks like \(what)"), "\(text): \(result.errors)")
@@ -40,13 +46,7 @@ struct PersonalTextTests {
                 ("https://desk.example.com/anna@example.com/4711", "an e-mail address"),
                 ("4711 (+49 151 1234567)", "a phone number"), ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2", "a token"),
             ]
-            for (text, what) in tickets {
-                let result = try await stage.run(["user", "sign-out", id, "--ticket", text])
-                #expect(
-                    result.status == 2 && result.errors.contains("--ticket holds what looks like \(what)"),
-                    "\(text)"
-                )
-            }
+            for (text, what) in tickets { #expect(PersonalText.suspicion(in: text, as: .ticket) == what, "\(text)") }
             let commands = [
                 ["user", "hold", id], ["user", "show", id, "--reveal"], ["deletion", "request", id, "--confirm=\(id)"],
                 ["deletion", "pause", "--all"], ["jobs", "pause", "deletions"],
@@ -109,19 +109,18 @@ struct PersonalTextTests {
                 "case 47110012345 closed", "invoice 2026-00012345678", "tickets 04711 04712", "01.11.-15.11.2026",
                 "tool@1.2.3", "+3 %, then +1234567", "https://medium.example.com/@desk.team/notes",
             ]
-            for reason in reasons {
-                let result = try await stage.run(["user", "sign-out", id, "--reason", reason])
-                #expect(result.status == 0, "\(reason): \(result.errors)")
-            }
-            for ticket in [
+            let tickets = [
                 "4711", "INC0012345", "1234567890", "OPS-77", "#123456789012", "0f8fad5bd9cb469fa16570867728950e",
                 "4711+4712", "pi_3MtwBwLkdIwHu7ix28a3tqPaXyZ09Qq1",
                 "https://docs.example.com/document/d/1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms/edit?usp=sharing#gid=0",
                 "https://www.notion.example.com/team/Case-4711-0f8fad5bd9cb469fa16570867728950e?pvs=4",
                 "https://desk.example.com/tickets/\(Self.uuid)/+4915112345678",
-            ] {
-                let result = try await stage.run(["user", "sign-out", id, "--ticket", ticket])
-                #expect(result.status == 0, "\(ticket): \(result.errors)")
+            ]
+            for reason in reasons { #expect(PersonalText.suspicion(in: reason, as: .words) == nil, "\(reason)") }
+            for ticket in tickets { #expect(PersonalText.suspicion(in: ticket, as: .ticket) == nil, "\(ticket)") }
+            for (reason, ticket) in zip(reasons, tickets).suffix(2) {
+                let result = try await stage.run(["user", "sign-out", id, "--reason", reason, "--ticket", ticket])
+                #expect(result.status == 0, "\(reason), \(ticket): \(result.errors)")
             }
         }
     }
