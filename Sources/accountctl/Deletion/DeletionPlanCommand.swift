@@ -27,6 +27,7 @@ struct DeletionPlanCommand: AccountctlCommand {
               blocking_rows     rows that a key ties to the account, which neither goes with it nor lets it go
               refusing_trigger  a trigger that raises an error, or keeps rows
               unpublishable     a table whose deletes are published, without a replica identity
+              idle_key          a foreign key that does not act, so that rows would stay: doctor has the statement
               missing_right     a table that this role may not read or delete from: doctor has the statement
               hidden_rows       row-level security that hides rows from this role: doctor has the statement
               too_large         more rows than deletion.max_rows

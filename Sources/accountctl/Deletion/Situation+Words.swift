@@ -39,6 +39,7 @@ extension Situation {
             "deleting the named rows, or changing the constraint: a key to ON DELETE CASCADE" + thenGoesOn
         case .refusingTrigger: "changing the trigger, or what it objects to" + thenGoesOn
         case .unpublishable: "giving the named table a primary key or another replica identity" + thenGoesOn
+        case .idleKey: "having the named key act again by what \(command("doctor")) says" + thenGoesOn
         case .missingRight: "granting the right to the worker's role by what \(command("doctor")) says" + thenGoesOn
         case .hiddenRows: "giving the worker's role BYPASSRLS by what \(command("doctor")) says" + thenGoesOn
         case .tooLarge: "a higher deletion.max_rows\(restarted), or deleting the rows beforehand" + thenGoesOn

@@ -18,6 +18,7 @@ extension DatabaseDoctor {
             Self.blocking(key, why: "An account whose files have rows there cannot be deleted: files go before rows.")
         }
         findings += plan.unpublishable.map(Self.unpublishable)
+        findings += Self.idle(plan.idle + plan.files.idle.filter { !plan.idle.contains($0) })
         // Nobody but its owner may add an index: of Supabase's tables nothing is said that nobody can heed.
         let theirs = ["accountctl", "auth", "storage"]
         findings += plan.unindexed.filter { !theirs.contains($0.table.schema) }.map(Self.slow)

@@ -214,6 +214,34 @@ struct DoctorDatabaseTests {
         }
     }
 
+    @Test("foreign keys that do not act, and what mends that")
+    func idleKeys() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.database.psql(
+                """
+                create table public."Posts" (id int primary key, author uuid references auth.users on delete cascade);
+                create table public.likes (post int constraint likes_post references public."Posts" on delete cascade);
+                create table public.notes (author uuid constraint "By" references auth.users on delete cascade);
+                alter table public."Posts" disable trigger all;
+                -- As newer servers have a key that is not enforced.
+                delete from pg_trigger as g
+                using pg_constraint as k
+                where k.oid = g.tgconstraint and k.conrelid = 'public.notes'::regclass;
+                """
+            )
+            _ = try await deployment.find("deletion.idle_key", "error")
+            func statements() async throws -> [String] {
+                try await deployment.examine().findings.filter { $0.code == "deletion.idle_key" }
+                    .compactMap { $0.todo?.components(separatedBy: ": ").last }.sorted()
+            }
+            let enforcing = #"alter table "public"."notes" alter constraint "By" enforced"#
+            let all = try await statements()
+            #expect(all == [#"alter table "public"."Posts" enable trigger all"#, enforcing])
+            try await deployment.database.psql(try #require(all.first))
+            #expect(try await statements() == [enforcing])
+        }
+    }
+
     @Test("a big table without an index: a warning where it can be heeded, and nothing where it is Supabase's own")
     func bigTables() async throws {
         try await DoctorStage.with { deployment in

@@ -21,4 +21,15 @@ package struct Blocker: Sendable, Hashable, Codable {
 
     /// A legal hold, which refers to the account: where it refuses the delete, no row of the app's does.
     static let hold = Blocker(table: TableName.holds.description, name: nil, rows: nil, code: .legalHold)
+
+    /// A key that does not act, whoever has rows by it.
+    static func idle(_ key: ForeignKey) -> Blocker {
+        Blocker(
+            table: key.table.description,
+            name: key.name,
+            rows: nil,
+            code: .idleKey,
+            detail: key.action == .unenforced ? "it is not enforced" : "its triggers on \(key.target) are disabled"
+        )
+    }
 }

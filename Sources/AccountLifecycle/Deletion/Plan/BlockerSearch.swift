@@ -19,7 +19,8 @@ package struct BlockerSearch: Sendable {
         self.user = user
     }
 
-    /// What can be found without touching anything: missing rights, rows behind keys that do not cascade.
+    /// What can be found without touching anything: missing rights, keys that do not act, rows behind keys that do not
+    /// cascade.
     ///
     /// Each statement has `deadline`.
     func run(
@@ -29,7 +30,9 @@ package struct BlockerSearch: Sendable {
     ) throws -> [Blocker] {
         // With rights missing, nothing that follows could be believed.
         guard plan.faults.isEmpty else { return plan.faults }
-        return try refusingRows(deadline, on: connection) + tooManyRows(maximumRows, deadline, on: connection)
+        return try plan.idle.map(Blocker.idle)
+            + refusingRows(deadline, on: connection)
+            + tooManyRows(maximumRows, deadline, on: connection)
     }
 
     /// What came of a trial.

@@ -21,6 +21,8 @@ extension DeletionCatalog {
         let estimatedRows: Int
         let isPartitioned: Bool
         let isTargetPartitioned: Bool
+        /// nil where no trigger is there to act.
+        let acts: Bool?
 
         var key: ForeignKey? {
             ForeignKey.DeleteRule(rawValue: rule).map { rule in
@@ -35,14 +37,40 @@ extension DeletionCatalog {
                     isIndexed: isIndexed,
                     estimatedRows: estimatedRows,
                     isPartitioned: isPartitioned,
-                    isTargetPartitioned: isTargetPartitioned
+                    isTargetPartitioned: isTargetPartitioned,
+                    action: action
                 )
             }
+        }
+
+        private var action: ForeignKey.Action {
+            guard let acts else { return .unenforced }
+            return acts ? .taken : .disabled
         }
     }
 
     /// Constraints that partitions have of their parent are left out: the parent's stands for them.
+    ///
+    /// The server acts by triggers on DELETE (`tgtype` bit 3) of the table that is referred to, and of each of its
+    /// partitions.
     private static let foreignKeys: Statement = """
+        with recursive parts as (
+            select k.oid as key, k.oid as part
+            from pg_catalog.pg_constraint as k
+            where k.contype = 'f'
+              and k.conparentid = 0
+            union all
+            select p.key, k.oid
+            from parts as p
+            join pg_catalog.pg_constraint as k on k.conparentid = p.part
+        ),
+        actions as (
+            select p.key, bool_and(g.tgenabled in ('O', 'A')) as act
+            from parts as p
+            join pg_catalog.pg_trigger as g on g.tgconstraint = p.part
+            where g.tgtype & 8 <> 0
+            group by p.key
+        )
         select
             k.conname::text,
             n.nspname::text,
@@ -85,12 +113,14 @@ extension DeletionCatalog {
                 where c.relkind = 'p' and p.isleaf
             )::bigint + greatest(c.reltuples, 0)::bigint,
             c.relkind = 'p',
-            t.relkind = 'p'
+            t.relkind = 'p',
+            s.act
         from pg_catalog.pg_constraint as k
         join pg_catalog.pg_class as c on c.oid = k.conrelid
         join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
         join pg_catalog.pg_class as t on t.oid = k.confrelid
         join pg_catalog.pg_namespace as tn on tn.oid = t.relnamespace
+        left join actions as s on s.key = k.oid
         where k.contype = 'f'
           and k.conparentid = 0
         order by n.nspname, c.relname, k.conname

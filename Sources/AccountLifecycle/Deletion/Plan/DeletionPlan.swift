@@ -33,6 +33,8 @@ package struct DeletionPlan: Sendable, Hashable {
     /// Those onto sessions, and onto rows that go with them: the lock-out ends these before any other row goes, also one
     /// that would go with the account.
     package let keepingSessions: [ForeignKey]
+    /// Keys onto the tables that lose rows which do not act: the rows that refer by them would stay.
+    package let idle: [ForeignKey]
     /// Those of the tables whose rows go along, and refer to others that do by a key that does not let these go; and what
     /// the server would leave.
     ///
@@ -101,6 +103,7 @@ package struct DeletionPlan: Sendable, Hashable {
         let checked = changed.filter { $0.schema != "accountctl" }.sorted()
         let unreached = CascadeReach.hasCycle(onward.filter(\.goesAlong)) ? refusing : []
         let ontoPartitions = catalog.keys(keys, ontoOtherPartitionsOf: lost)
+        idle = (onward + ontoPartitions).filter { $0.action != .taken }
         let within = refusing.filter { lost.contains($0.table) }
         let beforehand = parts.filter { part in
             part.isDeletable && (part.isLeftByTheServer || within.contains { $0.table == part.table })

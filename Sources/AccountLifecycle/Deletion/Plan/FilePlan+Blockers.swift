@@ -2,8 +2,8 @@ import Postgres
 
 extension FilePlan {
     /// What would keep some files from being deleted: rows that refer to them, or to rows that go with them, by a key
-    /// that does not let these go; rows that the server would not let go, or stay without their file; more rows of one table
-    /// than a run may take along; and that no call names them.
+    /// that does not let these go; a key that does not act; rows that the server would not let go, or stay without their
+    /// file; more rows of one table than a run may take along; and that no call names them.
     ///
     /// Files go before any row, also before rows that would go with the account or with another file: how many of them
     /// Storage deletes in one statement is its own affair.
@@ -16,7 +16,7 @@ extension FilePlan {
         guard !objects.isEmpty else { return [] }
         guard faults.isEmpty else { return faults }
         let ways = ways(of: objects)
-        var blockers = Self.namedByNoCall(objects)
+        var blockers = Self.namedByNoCall(objects) + idle.map(Blocker.idle)
         for key in refusing {
             let rows = try connection.one(
                 """

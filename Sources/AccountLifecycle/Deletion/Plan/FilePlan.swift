@@ -9,6 +9,8 @@ package struct FilePlan: Sendable, Hashable {
     let going: CascadeReach
     /// Keys onto files, and onto rows that go with them, which do not let these go.
     package let refusing: [ForeignKey]
+    /// Keys onto files, and onto rows that go with them, which do not act: the rows that refer by them would stay.
+    package let idle: [ForeignKey]
     /// Keys onto files, and onto rows that go with them, which are set to NULL or a default then; of tables that we see.
     let changed: [ForeignKey]
     /// Those that are set to NULL, of tables where no trigger may make a row meet the checks all the same.
@@ -33,6 +35,7 @@ package struct FilePlan: Sendable, Hashable {
         let seen = changed.filter { catalog.faults(of: $0.table, isRoot: false).isEmpty }
         self.going = going
         self.refusing = refusing
+        idle = onward.filter { $0.action != .taken }
         self.changed = seen
         checked = seen.filter { $0.rule == .setNull && !catalog.mayKeepRows(onUpdateOf: $0.table) }
         refusingDeletes = lost.filter { catalog.refusesDeletes(from: $0) }
@@ -44,7 +47,8 @@ package struct FilePlan: Sendable, Hashable {
 
     /// Whether anything may keep some files, or go with them: by a key of any table of the app, or themselves.
     func isAbout(_ objects: [StoredObject]) -> Bool {
-        !refusing.isEmpty || !changed.isEmpty || going.tables.count > 1 || objects.contains { $0.version == .missing }
+        !refusing.isEmpty || !idle.isEmpty || !changed.isEmpty || going.tables.count > 1
+            || objects.contains { $0.version == .missing }
     }
 
     /// The rows that go with some files, by the keys that cascade.

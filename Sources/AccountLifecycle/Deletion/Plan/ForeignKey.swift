@@ -47,6 +47,15 @@ package struct ForeignKey: Sendable, Hashable {
         case setDefault = "d"
     }
 
+    /// Whether the server follows the rule at all.
+    package enum Action: Sendable, Hashable {
+        case taken
+        /// It does nothing, and refuses nothing: the triggers by which it would are disabled, as for loading data.
+        case disabled
+        /// Nor where there are no such triggers, since the key is not enforced.
+        case unenforced
+    }
+
     package let name: String
     /// The table that refers.
     package let table: TableName
@@ -67,6 +76,8 @@ package struct ForeignKey: Sendable, Hashable {
     let isPartitioned: Bool
     /// Whether the table that is referred to has.
     let isTargetPartitioned: Bool
+    /// Whether the server follows the rule.
+    package let action: Action
 
     init(
         name: String,
@@ -79,7 +90,8 @@ package struct ForeignKey: Sendable, Hashable {
         isIndexed: Bool = true,
         estimatedRows: Int = 0,
         isPartitioned: Bool = false,
-        isTargetPartitioned: Bool = false
+        isTargetPartitioned: Bool = false,
+        action: Action = .taken
     ) {
         self.name = name
         self.table = table
@@ -93,5 +105,6 @@ package struct ForeignKey: Sendable, Hashable {
         self.estimatedRows = estimatedRows
         self.isPartitioned = isPartitioned
         self.isTargetPartitioned = isTargetPartitioned
+        self.action = action
     }
 }

@@ -13,8 +13,8 @@ extension Situation.Code {
     fileprivate var isOfFailure: Bool {
         switch self {
         case .storageUnusable, .sealingKeyMissing, .appleMisconfigured, .appleUnreachable, .failing: true
-        case .paused, .legalHold, .ceiling, .blockingRows, .refusingTrigger, .unpublishable, .missingRight, .hiddenRows,
-            .tooLarge, .undecidedBucket, .undecidedFile, .codeUnderWay, .otherAccount, .residue:
+        case .paused, .legalHold, .ceiling, .blockingRows, .refusingTrigger, .unpublishable, .idleKey, .missingRight,
+            .hiddenRows, .tooLarge, .undecidedBucket, .undecidedFile, .codeUnderWay, .otherAccount, .residue:
             false
         }
     }

@@ -14,6 +14,8 @@ package struct Situation: Sendable, Hashable, Codable {
         case refusingTrigger = "refusing_trigger"
         /// A table's deletes or updates are published, and it has no replica identity.
         case unpublishable
+        /// A foreign key does not act, so that a delete would leave the rows that refer by it.
+        case idleKey = "idle_key"
         /// A right is missing on a table that must be read or deleted from.
         case missingRight = "missing_right"
         /// Row-level security hides rows from our role, so that nothing it says can be believed.

@@ -1,0 +1,42 @@
+import AccountLifecycle
+import Postgres
+
+extension DatabaseDoctor {
+    /// The keys that do not act, with the statements that have them act again.
+    static func idle(_ keys: [ForeignKey]) -> [DoctorFinding] {
+        let byTarget = Dictionary(grouping: keys.filter { $0.action == .disabled }, by: \.target)
+        return byTarget.sorted { $0.key < $1.key }.map { target, keys in disabled(keys, onto: target) }
+            + keys.filter { $0.action == .unenforced }.map(unenforced)
+    }
+
+    private static func disabled(_ keys: [ForeignKey], onto target: TableName) -> DoctorFinding {
+        let names = keys.map { "\($0.name) of \($0.table)" }.joined(separator: ", ")
+        let statement: Statement = """
+            alter table \(identifier: target.schema).\(identifier: target.name) enable trigger all
+            """
+        return DoctorFinding(
+            .error,
+            "deletion.idle_key",
+            "foreign keys onto \(target) do not act, since its triggers are disabled: \(names)",
+            why: leavingRows,
+            todo: "As a superuser, which enables its other triggers, too: \(statement.text)"
+        )
+    }
+
+    private static func unenforced(_ key: ForeignKey) -> DoctorFinding {
+        let statement: Statement = """
+            alter table \(identifier: key.table.schema).\(identifier: key.table.name) \
+            alter constraint \(identifier: key.name) enforced
+            """
+        return DoctorFinding(
+            .error,
+            "deletion.idle_key",
+            "the foreign key \(key.name) of \(key.table) onto \(key.target) is not enforced",
+            why: leavingRows,
+            todo: "Drop the key, or: \(statement.text)"
+        )
+    }
+
+    private static let leavingRows =
+        "No account can be deleted: the server would leave the rows that refer by such a key."
+}
