@@ -1,9 +1,13 @@
 import Postgres
 
 extension DeletionCatalog {
-    /// Reads the foreign keys alone.
-    static func readForeignKeys(on connection: isolated Connection) throws -> [ForeignKey] {
-        try connection.query(foreignKeys, into: ForeignKeyRow.init).compactMap(\.key)
+    /// Reads the foreign keys alone; where names are given, those that have one of them.
+    static func readForeignKeys(
+        named names: [String]? = nil,
+        on connection: isolated Connection
+    ) throws -> [ForeignKey] {
+        let condition: Statement = if let names { "k.conname = any(\(names))" } else { "true" }
+        return try connection.query(foreignKeys(where: condition), into: ForeignKeyRow.init).compactMap(\.key)
     }
 
     /// A row of ``foreignKeys``.
@@ -53,12 +57,14 @@ extension DeletionCatalog {
     ///
     /// The server acts by triggers on DELETE (`tgtype` bit 3) of the table that is referred to, and of each of its
     /// partitions.
-    private static let foreignKeys: Statement = """
+    private static func foreignKeys(where condition: Statement) -> Statement {
+        """
         with recursive parts as (
             select k.oid as key, k.oid as part
             from pg_catalog.pg_constraint as k
             where k.contype = 'f'
               and k.conparentid = 0
+              and \(condition)
             union all
             select p.key, k.oid
             from parts as p
@@ -123,6 +129,8 @@ extension DeletionCatalog {
         left join actions as s on s.key = k.oid
         where k.contype = 'f'
           and k.conparentid = 0
+          and \(condition)
         order by n.nspname, c.relname, k.conname
         """
+    }
 }
