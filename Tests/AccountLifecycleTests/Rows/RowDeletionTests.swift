@@ -74,6 +74,26 @@ import Testing
         }
     }
 
+    /// As that of any key: the profile goes by it, and nothing else need go ahead of the account.
+    @Test func aColumnThatTookTheNameOfAProfilesKeyTellsOfNoProfile() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let other = try await stage.signUp("berta")
+            let request = try await stage.request(person)
+            let pause = try await stage.drive(request, once: .middle(.deleteRows)) {
+                for statement in [
+                    "alter table public.profiles rename id to account",
+                    // From now on who has invited somebody.
+                    "alter table public.profiles add id uuid references auth.users on delete set null",
+                    "update public.profiles set id = \(person.id) where account = \(other.id)",
+                ] as [Statement] { try await stage.sql(statement) }
+            }
+            #expect(pause == .ended(.verified))
+            #expect(try await stage.count("select from public.profiles where account = \(other.id)") == 1)
+            #expect(try await stage.count("select from public.profiles") == 1)
+        }
+    }
+
     /// What refers to them goes with the account: to the first by the profile, to each by another one, around a circle.
     @Test(arguments: ["", "deferrable initially deferred"])
     func manyRowsThatNoBatchMayTakeGoWithTheAccount(_ moment: String) async throws {

@@ -1,8 +1,8 @@
 import Postgres
 
 extension DeletionPlan {
-    /// Sees to it that the rows of some tables are found by the same keys as when the plan was made, until the transaction
-    /// ends.
+    /// Sees to it that the account's own profile and the rows of some tables are found by the same keys as when the plan
+    /// was made, until the transaction ends.
     ///
     /// A migration of the app may have given a column's name to another: the rows of which a condition of the plan holds
     /// would be other people's, and the server would let them be deleted. The tables are locked before the catalog is
@@ -10,7 +10,7 @@ extension DeletionPlan {
     ///
     /// - Throws: ``PlanOvertaken``; `PostgresError`.
     func requireKeys(to tables: [TableName], on connection: isolated Connection) throws {
-        let keys = keys(to: tables)
+        let keys = keys(to: tables).union([ownKey].compactMap(\.self))
         let passed = Set(keys.flatMap { [$0.table, $0.target] }).sorted().map { $0.rows(isPartitioned: false) }
         guard let first = passed.first else { return }
         try connection.execute(

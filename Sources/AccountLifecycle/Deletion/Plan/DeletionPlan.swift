@@ -59,6 +59,8 @@ package struct DeletionPlan: Sendable, Hashable {
     /// Rights that are missing.
     package let faults: [Blocker]
     let profiles: DeletionCatalog.Profiles?
+    /// The key by which a profile is its account's own.
+    let ownKey: ForeignKey?
 
     /// The triggers and rules that may do what no rollback takes back.
     package var reachingOutside: [DeletionCatalog.Trigger] { triggers.filter(\.reachesOutside) }
@@ -72,6 +74,7 @@ package struct DeletionPlan: Sendable, Hashable {
         let onward = keys.filter { lost.contains($0.target) }
         let changed = Set(onward.filter(\.mayChange).map(\.table))
         profiles = catalog.profiles
+        ownKey = catalog.foreignKeys.first { catalog.profiles?.isOwn($0) ?? false }
         parts = reach.tables.map { table in
             Part(
                 table: table,
