@@ -73,11 +73,11 @@ extension DeletionRun {
     private func stillOwned(_ objects: [StoredObject]) async throws -> [StorageTarget] {
         let own = try await services.pool.withConnection { connection in
             try lookAgain(.deleteAvatars, on: connection)
-            let profiles = try services.catalogs.plan(on: connection).profiles
             return try AccountObjects.stillOwned(
                 objects,
                 by: user,
-                profiles: profiles,
+                // Read anew: a migration of the app may have given the name of its key to another column.
+                profiles: DeletionCatalog.readProfiles(on: connection),
                 folders: services.policy.avatarFolders,
                 on: connection
             )
