@@ -56,6 +56,17 @@ import Testing
         }
     }
 
+    /// Of triggers there is always our own, which runs where a name comes.
+    @Test func aBanThatNoTriggerRefusesIsAFailure() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let request = try await stage.requestByOperator(person)
+            try await stage.sql("alter table auth.users add constraint unbanned check (banned_until is null)")
+            try await stage.drive(request)
+            #expect(try await stage.situation(request)?.code == .failing)
+        }
+    }
+
     @Test func anOldTokenIsAcceptedALittleLongerThanItLives() {
         #expect(DeletionPolicy().tokenLife == .seconds(3660))
         #expect(DeletionPolicy.acceptance(ofTokensLiving: .seconds(900)) == .seconds(960))

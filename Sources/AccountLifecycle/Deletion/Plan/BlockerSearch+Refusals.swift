@@ -14,7 +14,7 @@ extension BlockerSearch {
     }
 
     /// The names of triggers one of which refused; nil where there is none.
-    static func names(of triggers: [DeletionCatalog.Trigger]) -> String? {
+    private static func names(of triggers: [DeletionCatalog.Trigger]) -> String? {
         triggers.isEmpty ? nil : triggers.map(\.name).joined(separator: ", ")
     }
 

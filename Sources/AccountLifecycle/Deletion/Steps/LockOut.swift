@@ -29,19 +29,39 @@ extension DeletionRun {
 
     /// How the step ends that a trigger on accounts refuses; any other refusal is a failure.
     private func refused(_ ban: BanRefused) async throws -> StepResult {
-        let triggers = try await services.pool.withConnection { try DeletionCatalog.readTriggers(on: $0) }
-            .filter { $0.table == .users && $0.runsOnUpdate }
-        guard let names = BlockerSearch.names(of: triggers), let state = ban.cause.sqlState else { throw ban.cause }
+        let triggers = try await services.pool.withConnection { try $0.query(Self.triggersOfBans, as: String.self) }
+        guard !triggers.isEmpty, let state = ban.cause.sqlState else { throw ban.cause }
         return refused(
             Blocker(
                 table: TableName.users.description,
-                name: names,
+                name: triggers.joined(separator: ", "),
                 rows: nil,
                 code: .refusingTrigger,
                 detail: "SQLSTATE \(state), when the account is banned"
             )
         )
     }
+
+    /// The triggers on accounts that run when one is banned: not those of other columns alone, such as our own of names.
+    private static let triggersOfBans: Statement = """
+        select g.tgname::text
+        from pg_catalog.pg_trigger as g
+        where g.tgrelid = 'auth.users'::regclass
+          and not g.tgisinternal
+          and g.tgenabled in ('O', 'A')
+          and g.tgtype & 16 <> 0
+          and (
+              cardinality(g.tgattr::int2[]) = 0
+              or exists (
+                  select
+                  from pg_catalog.pg_attribute as a
+                  where a.attrelid = g.tgrelid
+                    and a.attname = 'banned_until'
+                    and a.attnum = any(g.tgattr::int2[])
+              )
+          )
+        order by g.tgname
+        """
 
     private func lockOut(on connection: isolated Connection) async throws -> StepResult {
         // Nobody waits for the disk under the ceiling's lock, where every lock-out passes: before anybody outside is
