@@ -10,7 +10,11 @@ extension JobQueue {
     }
 
     /// How those of these jobs ended that did so under their leases.
-    func ended(_ jobs: [JobLease], on connection: isolated Connection) throws -> [JobLease: Ending.Outcome] {
+    func ended(
+        _ jobs: [JobLease],
+        deadline: Duration? = nil,
+        on connection: isolated Connection
+    ) throws -> [JobLease: Ending.Outcome] {
         guard !jobs.isEmpty else { return [:] }
         let rows = try connection.query(
             """
@@ -18,7 +22,8 @@ extension JobQueue {
             from \(tables.history)
             where \(JobTables.isUnderItsLease(jobs, of: "worker"))
             """,
-            as: (Int64, Int64, Int64, Ending.Outcome).self
+            as: (Int64, Int64, Int64, Ending.Outcome).self,
+            deadline: deadline
         )
         // A job that a hand put there twice is one.
         return Dictionary(rows.map { (JobLease(id: $0.0, lease: $0.1, worker: $0.2), $0.3) }) { $1 }

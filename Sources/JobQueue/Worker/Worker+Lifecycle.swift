@@ -94,9 +94,8 @@ extension Worker {
         do {
             let (answer, ended) = try await control.withConnection { connection in
                 let answer = try queue.beat(beat, on: connection)
-                // A handler that ends its job itself says so a moment later: its lease was not lost.
                 let unheld = answer.map { told in beat.jobs.filter { !told.held.contains($0) } } ?? []
-                return (answer, try queue.ended(unheld, on: connection))
+                return (answer, try self.endedByHandlers(unheld, on: connection))
             }
             let (stops, mayClaimMore, failedBefore) = core.withLock { core in
                 let couldClaim = core.book.mayClaim(now: .now)
@@ -109,7 +108,7 @@ extension Worker {
                 let hasChanged = core.learn(answer.restrictions)
                 let stops = core.book.answered(
                     sent,
-                    held: answer.held.union(ended.keys),
+                    held: answer.held.union(ended),
                     cancelled: answer.cancelled,
                     lastLease: answer.lastLease
                 )
@@ -141,6 +140,20 @@ extension Worker {
                 logger.warning("a heartbeat failed", metadata: ["error": "\(Verdict.describe(error))"])
             }
             return false
+        }
+    }
+
+    /// Which of these jobs, held no longer, their handlers ended themselves: each says so a moment later, and its lease
+    /// was not lost.
+    ///
+    /// Whoever has the history locked must not keep a heartbeat from counting, which was written: they are none then.
+    private func endedByHandlers(_ unheld: [JobLease], on connection: isolated Connection) throws -> Set<JobLease> {
+        // Those whose outcomes are being written leave the table, too, and nobody is told to stop for them.
+        let running = core.withLock { core in unheld.filter { core.book.entries[$0]?.isRunning == true } }
+        do {
+            return Set(try queue.ended(running, deadline: JobQueue.patience, on: connection).keys)
+        } catch is PostgresError {
+            return []
         }
     }
 

@@ -66,6 +66,31 @@ import Testing
         }
     }
 
+    /// It counts, too, where the history cannot be asked what became of a job, for as long as that may be.
+    @Test func aHeartbeatDoesNotWaitForTheHistory() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(Self.kind) { _, context in
+                try await context.pool.withTransaction { try context.complete(on: $0) }
+                // Until its lease counts as lost.
+                try await Task.sleep(for: .seconds(300))
+                return .completedInTransaction
+            }
+            let worker = try harness.worker(registry) { $0.leaseLifetime = .seconds(600) }
+            try await harness.enqueue([Self.kind.job(Note())])
+            try await run(worker, harness) {
+                try await harness.until { try await harness.finished("completed") == 1 }
+                let isAnswered = try await harness.database.withConnection(asAdministrator: true) { other in
+                    try await other.transaction { other in
+                        try other.execute("lock table accountctl.job_history in access exclusive mode")
+                        return await worker.beat()
+                    }
+                }
+                #expect(isAnswered)
+            }
+        }
+    }
+
     /// What came while the leases were about to end is claimed once the answer is there, and not at the next poll.
     @Test func aLateAnswerLetsClaimsGoOn() async throws {
         try await JobHarness.with { harness in
