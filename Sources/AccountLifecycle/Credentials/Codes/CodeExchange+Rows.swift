@@ -75,7 +75,7 @@ extension CodeExchange {
         return .settled(state)
     }
 
-    /// Takes back that Apple may have been asked: nothing was sent.
+    /// Takes back that Apple may have taken the code: nothing was sent, or Apple refused it.
     func giveBack(_ id: Int64, _ fence: JobFence?) async throws {
         _ = try await write(fence) { connection in
             try connection.execute(
