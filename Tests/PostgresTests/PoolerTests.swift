@@ -133,6 +133,28 @@ import Testing
         }
     }
 
+    /// There is no session to be refused, and whoever had the server process before may have left the setting.
+    @Test(arguments: [("origin", false), ("replica", true)])
+    func aTransactionWithoutTriggersIsRefusedWhereItAsks(role: String, isRefused: Bool) async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.psql("alter database \(database.name) set session_replication_role = \(role)")
+            try await PgBouncer.with(.transaction, to: database.cluster) { bouncer in
+                var configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
+                configuration.pooler = .transaction
+                let error = try await Connection.with(configuration, logger: .silent) { connection -> PostgresError? in
+                    do {
+                        try await connection.transaction { try $0.requireTriggers() }
+                        return nil
+                    } catch let error as PostgresError {
+                        return error
+                    }
+                }
+                let expected: PostgresError.Code? = isRefused ? .configuration : nil
+                #expect(error?.code == expected)
+            }
+        }
+    }
+
     @Test func aPoolerWithOneServerProcessIsFoundOutToo() async throws {
         try await TestDatabase.with(.empty) { database in
             try await PgBouncer.with(.transaction, poolSize: 1, to: database.cluster) { bouncer in

@@ -60,6 +60,17 @@ extension Connection {
 
     private static let replicationRole = "current_setting('session_replication_role')"
 
+    /// Refuses to go on in a transaction in which no trigger runs.
+    ///
+    /// Behind a transaction pooler it has the server process of somebody who may have left that setting. Sessions of our
+    /// own were asked when they were made.
+    ///
+    /// - Throws: ``PostgresError`` `configuration`.
+    package func requireTriggers() throws {
+        guard !route.keepsSession else { return }
+        try Self.check(replicationRole: one(Statement(unsafeSQL: "select \(Self.replicationRole)"), as: String.self))
+    }
+
     /// Refuses a session in which no trigger runs, those of foreign keys included, as copies of databases are read in: a
     /// delete would leave behind what should go with it.
     ///

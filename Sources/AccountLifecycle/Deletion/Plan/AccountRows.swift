@@ -36,6 +36,7 @@ enum AccountRows {
         deadline: Duration? = nil,
         on connection: isolated Connection
     ) throws -> Bool {
+        try connection.requireTriggers()
         // The others go with their sessions.
         try connection.execute(AccountSessions.deletingOldTokens(of: [user]))
         for statement in plan.deletingBeforehand(user) {
