@@ -3,16 +3,16 @@ import Postgres
 /// Which jobs a claim takes.
 extension JobQueue {
     /// The common table expressions of a claim: `picked` locks the best jobs of the lanes, of several lanes as many as
-    /// `chosen` says.
+    /// `chosen` says, leaving out lanes that are not open where `onlyOpen`.
     ///
     /// With several lanes, jobs are chosen without locks first: locking every candidate of every lane would hide the
     /// surplus from other claims until this one commits. The locking scan begins at the first chosen row, so that dead
     /// rows before it are read once only.
-    func choosing(_ lanes: [Lane], _ request: ClaimRequest) -> Statement {
+    func choosing(_ lanes: [Lane], _ request: ClaimRequest, onlyOpen: Bool = true) -> Statement {
         guard lanes.count > 1 else {
             return """
                 picked as materialized (
-                \(picked(lanes, request))
+                \(picked(lanes, request, onlyOpen: onlyOpen))
                 )
                 """
         }
@@ -37,7 +37,7 @@ extension JobQueue {
                 from (
                     select lane.queue, lane.kind, best.priority, best.run_at
                     from (
-                    \(probes(lanes, request, onlyOpen: true))
+                    \(probes(lanes, request, onlyOpen: onlyOpen))
                     ) as lane,
                     lateral (
                     \(best(request, limit: "\(request.limit)", from: bound(request)))
@@ -58,7 +58,7 @@ extension JobQueue {
             """
     }
 
-    /// How many jobs ``choosing(_:_:)`` chose; of one lane, where nothing is chosen, 0.
+    /// How many jobs ``choosing(_:_:onlyOpen:)`` chose; of one lane, where nothing is chosen, 0.
     func chosenCount(_ lanes: [Lane]) -> Statement {
         lanes.count > 1 ? "(select coalesce(sum(share), 0)::bigint from chosen)" : "0::bigint"
     }

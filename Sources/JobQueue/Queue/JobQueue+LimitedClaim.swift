@@ -169,9 +169,7 @@ extension JobQueue {
         func take(_ request: ClaimRequest) throws -> [ClaimedJob] {
             try connection.query(
                 """
-                with picked as materialized (
-                \(picked(lanes, request, onlyOpen: false))
-                )
+                with \(choosing(lanes, request, onlyOpen: false))
                 \(self.take("array(select id from picked)", lanes, worker: request.worker))
                 """,
                 as: ClaimRow.self
