@@ -15,9 +15,9 @@ struct DeletionListCommand: AccountctlCommand {
         commandName: "list",
         abstract: "List deletion requests, the nearest legal deadline first.",
         discussion: """
-            End of grace is the moment from which a deletion can become irreversible. The column paused shows requests
-            that are paused one by one, in any state. A pause of every deletion, or of the queue of deletions, is
-            reported on standard error, by deletion show and by doctor.
+            End of grace period is the moment from which a deletion can become irreversible. The column paused shows
+            requests that are paused one by one, in any state. A pause of every deletion, or of the queue of deletions,
+            is reported on standard error, by deletion show and by doctor.
 
             With --all: --apple pending lists requests whose credential Apple has not revoked yet, --apple not_revoked
             those whose credential will not be revoked any more, and --apple grant_unknown those for which Apple may
@@ -48,7 +48,7 @@ struct DeletionListCommand: AccountctlCommand {
             Field("proof", withProof ? "Proof" : nil, emphasis: { $0.proof?.emphasis ?? .none }) {
                 .text($0.proof?.rawValue)
             },
-            Field("run_after", "End of grace") { .date($0.runAfter) },
+            Field("run_after", "End of grace period") { .date($0.runAfter) },
             Field("legal_deadline", "Deadline") { .date($0.legalDeadline) },
             Field("situation", "Why") { .text($0.situation?.code.rawValue) },
             Field("held", withBrakes ? "Held" : nil, emphasis: { $0.isHeld ? .caution : .none }) { .bool($0.isHeld) },

@@ -55,7 +55,7 @@ extension DeletionRehearsal.Foresight {
         }
         return switch request.state {
         case .grace:
-            "would wait: the open request of the account \(account) has grace until \(Wording.moment(request.runAfter))"
+            "would wait: the grace period of the account \(account) ends at \(Wording.moment(request.runAfter))"
         case .settling: "would wait for the last search of the account \(account)"
         case .requested, .held, .blocked, .waitingForApple, .running, .residue, .verified, .cancelled:
             isBegun

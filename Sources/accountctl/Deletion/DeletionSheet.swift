@@ -35,7 +35,7 @@ struct DeletionSheet {
                 .init("held", "Legal hold", .bool(request.isHeld), request.isHeld ? .caution : .none),
                 .init("origin", "Asked by", .text(request.origin)),
                 .init("requested_at", "Requested", .date(request.requestedAt)),
-                .init("run_after", "End of grace", .date(request.runAfter)),
+                .init("run_after", "End of grace period", .date(request.runAfter)),
                 .init("locked_out_at", "Locked out", .date(request.lockedOutAt)),
                 .init("settle_after", "Last search after", .date(request.settleAfter)),
                 .init("legal_deadline", "Legal deadline", .date(request.legalDeadline)),

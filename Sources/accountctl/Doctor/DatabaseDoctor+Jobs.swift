@@ -32,7 +32,7 @@ extension DatabaseDoctor {
             isWithinPatience ? .warning : .error,
             "workers.alive",
             "no worker is alive; \(last)",
-            why: "Requests wait, and Apple's codes expire after five minutes.",
+            why: "Requests wait, and Apple's authorization codes expire after five minutes.",
             todo: isPatienceStated
                 ? "See why nothing starts one: accountctl worker --until-idle"
                 : "Start one: accountctl worker. Where cron runs it, say how often: --expect-worker-within 30m"
@@ -49,8 +49,8 @@ extension DatabaseDoctor {
             "jobs.paused",
             "the queue \(SafeText.line(setting.name)) is paused since \(Wording.moment(since))\(reason)",
             why: hasCodes
-                ? "Apple's codes expire after five minutes: accounts that sign up now cannot be revoked at Apple until they "
-                    + "sign in with Apple anew."
+                ? "Apple's authorization codes expire after five minutes: accounts that sign up now cannot be revoked at "
+                    + "Apple until they sign in with Apple anew."
                 : "None of its jobs start until the queue is resumed.",
             todo: "Go on with: accountctl jobs resume \(SafeText.line(setting.name))"
         )

@@ -97,7 +97,7 @@ import Testing
             #expect(try await stage.proof(request) == "accepted")
             let document = try await stage.receipt(of: request)
             #expect(document.proof == .accepted)
-            #expect(document.outOfScope.contains { $0.contains("files without an owner") && $0.contains("1 stayed") })
+            #expect(document.outOfScope.contains { $0.contains("ownerless files") && $0.contains("1 stayed") })
         }
     }
 
@@ -161,7 +161,7 @@ import Testing
                 #expect(try await stage.proof(request) == "accepted")
                 let document = try await stage.receipt(of: request)
                 #expect(
-                    document.outOfScope.contains { $0.contains("files without an owner") && $0.contains("1 stayed") }
+                    document.outOfScope.contains { $0.contains("ownerless files") && $0.contains("1 stayed") }
                 )
             }
             #expect(stage.sandbox.storage.files(bucket: "avatars").count == 1)

@@ -35,7 +35,7 @@ struct ForeseenRehearsalTests {
             )
             let before = try await site.everything()
             let cases: [(account: String, status: Int32, state: String, situation: String?, said: String)] = [
-                (waits, 0, "grace", nil, "has grace until"),
+                (waits, 0, "grace", nil, "would wait: the grace period of"),
                 (keyed, 6, "blocked", "blocking_rows", "stop before its first step"),
                 (kept, 6, "blocked", "refusing_trigger", "stop before its first step"),
                 (filed, 6, "blocked", "undecided_bucket", "stop before its first step"),

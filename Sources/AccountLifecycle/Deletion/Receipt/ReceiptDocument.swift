@@ -63,12 +63,12 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         return ["names of files that other accounts own: in \(count) places they name this one"]
     }
 
-    /// How many files of nobody stayed that the account's profile named.
+    /// How many ownerless files stayed that the account's profile named.
     private static func shared(by steps: [Step]) -> [String] {
         guard let count = steps.last(where: { $0.step == DeletionStep.deleteAvatars.rawValue })?.facts.counts?["shared"]
         else { return [] }
         return [
-            "files without an owner that the account's profile named: \(count) stayed, which other accounts name, too, "
+            "ownerless files that the account's profile named: \(count) stayed, which other accounts name, too, "
                 + "which were there before it, or of which nobody said whose they are"
         ]
     }
