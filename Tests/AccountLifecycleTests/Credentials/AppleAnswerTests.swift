@@ -91,18 +91,20 @@ import Testing
         }
     }
 
-    /// Apple says the same of a code at fault and of a client at fault.
-    @Test(arguments: [true, false])
-    func aCodeAtFaultIsToldFromTheClientByATest(_ isClientGood: Bool) async throws {
+    /// Apple says the same of a code at fault and of a client at fault; a test that is not answered tells neither.
+    @Test(arguments: [nil, .appleMisconfigured, .appleUnreachable] as [Situation.Code?])
+    func aCodeAtFaultIsToldFromTheClientByATest(_ found: Situation.Code?) async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
-            stage.sandbox.faults.set(.appleError("invalid_client").times(isClientGood ? 1 : 2), for: .appleToken)
+            let refusals = found == .appleMisconfigured ? 2 : 1
+            stage.sandbox.faults.set(.appleError("invalid_client").times(refusals), for: .appleToken)
+            if found == .appleUnreachable { stage.sandbox.faults.set(.html(status: 200), for: .appleToken) }
             switch try await stage.exchange("made-up", of: person) {
-            case .settled(let state): #expect(isClientGood && state == .refused)
-            case .again(_, let situation): #expect(!isClientGood && situation.code == .appleMisconfigured)
+            case .settled(let state): #expect(found == nil && state == .refused)
+            case .again(_, let situation): #expect(situation.code == found)
             case .handedOver, .unknown: Issue.record("neither refused nor put off")
             }
-            #expect(stage.apple.isPaused(Stage.clientID) == !isClientGood)
+            #expect(stage.apple.isPaused(Stage.clientID) == (found == .appleMisconfigured))
         }
     }
 
