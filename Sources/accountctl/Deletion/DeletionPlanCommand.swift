@@ -21,9 +21,9 @@ struct DeletionPlanCommand: AccountctlCommand {
             refuses, and only the delete shows whether the rows that stay pass their checks. This is not done if a
             trigger may reach outside the database (by http, dblink, a foreign table or an untrusted language), which no
             rollback reverses, if Storage fires it together with the account's files, or if rows, rights or numbers
-            block the deletion: such triggers are named as not asked.
+            block the deletion: such triggers are listed as not checked.
 
-            IN THE WAY
+            BLOCKERS
               blocking_rows     rows that a key ties to the account, which neither goes with it nor lets it go
               refusing_trigger  a trigger that raises an error, or keeps rows
               unpublishable     a table whose deletes are published, without a replica identity
@@ -31,7 +31,8 @@ struct DeletionPlanCommand: AccountctlCommand {
               missing_right     a table that this role may not read or delete from: doctor has the statement
               hidden_rows       row-level security that hides rows from this role: doctor has the statement
               too_large         more rows than deletion.max_rows
-              undecided_bucket  a bucket, and undecided_file a folder, that nobody decided about, as above
+              undecided_bucket  files of the account in a bucket that no setting names, as above
+              undecided_file    an ownerless file in a folder that no setting names, as above
               legal_hold        user release ends it
 
             EXIT CODES
