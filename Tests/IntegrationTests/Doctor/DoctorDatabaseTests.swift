@@ -9,17 +9,23 @@ import Testing
 /// Who asks it, what lies between, how it is laid out, and what became of the schema.
 @Suite("The doctor finds, of the database:", .timeLimit(.minutes(5)))
 struct DoctorDatabaseTests {
+    /// Makes a role that may read what deletions look at, and nothing else.
+    private func reader(_ name: String, in database: TestDatabase) async throws -> String {
+        let role = "\(name)_\(UUID().uuidString.prefix(8).lowercased())"
+        try await database.psql(
+            """
+            create role \(role) login;
+            grant usage on schema auth, storage, accountctl to \(role);
+            grant select on all tables in schema auth, storage, accountctl to \(role);
+            """
+        )
+        return role
+    }
+
     @Test("a role that row-level security binds, which would see nothing and call it clean")
     func blindRole() async throws {
         try await DoctorStage.with { deployment in
-            let role = "blind_\(UUID().uuidString.prefix(8).lowercased())"
-            try await deployment.database.psql(
-                """
-                create role \(role) login;
-                grant usage on schema auth, storage, accountctl to \(role);
-                grant select on all tables in schema auth, storage, accountctl to \(role);
-                """
-            )
+            let role = try await reader("blind", in: deployment.database)
             let what = try await deployment.find("database.role", "error", ["PGUSER": role])
             #expect(what.contains(role))
             try await deployment.database.psql("drop owned by \(role); create role \(role)_2 login")
@@ -32,12 +38,9 @@ struct DoctorDatabaseTests {
     @Test("rights that a deletion lacks, each with the statement that gives it")
     func rights() async throws {
         try await DoctorStage.with { deployment in
-            let role = "clerk_\(UUID().uuidString.prefix(8).lowercased())"
+            let role = try await reader("clerk", in: deployment.database)
             try await deployment.database.psql(
                 """
-                create role \(role) login;
-                grant usage on schema auth, storage, accountctl to \(role);
-                grant select on all tables in schema auth, storage, accountctl to \(role);
                 create schema "Shop";
                 create table "Shop"."Orders" (buyer uuid references auth.users on delete cascade);
                 """
