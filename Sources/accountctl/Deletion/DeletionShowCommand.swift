@@ -15,8 +15,8 @@ struct DeletionShowCommand: AccountctlCommand {
             or user_id_only_accepted (no other identifier was known, and some are left in such columns). without_apple
             says that an operator let it continue without Apple (deletion proceed --without-apple).
 
-            In residue --reveal shows what is searched for, too, for whoever has to find the rows that hold it; that takes the file of
-            keys.sealing_file.
+            In the state residue, --reveal also shows the identifiers that are searched for, so that you can find the
+            rows that contain them. It needs the key in keys.sealing_file.
 
             EXIT CODES
               0 shown; 3 no such request; 5 residue; 6 blocked or held
