@@ -19,7 +19,7 @@ extension Situation {
             "\(thenRetries); or "
             + command("deletion proceed --without-apple", on: request)
             + "; or time: after apple.give_up it goes on by itself, once the account is locked out after some tries; "
-            + "revoking is then tried apart from it"
+            + "the revocation is then tried again separately"
         // They read them when they start, and what is corrected looks as if it did not help until then.
         let restarted = ", once workers are started anew with it"
         // The file is not named: people call theirs what they like.

@@ -29,7 +29,7 @@ extension DatabaseDoctor {
         ]
     }
 
-    /// Those that Apple has not taken for long.
+    /// Those that Apple has not revoked for long.
     private static func waiting(_ part: LateRevocations.Part) -> DoctorFinding? {
         guard part.longest > LateRevocations.patience else { return nil }
         let (verb, end) = (part.count == 1 ? "waits" : "wait", Wording.length(max(part.left, .zero)))

@@ -199,7 +199,7 @@ import Testing
                 break
             }
             #expect(try await stage.revocation(of: request) == "waiting 0 t pending")
-            let handedOver = warnings("revoking is tried apart from it")
+            let handedOver = warnings("the revocation is tried again separately")
             #expect(handedOver.count == 1, "\(lines.all)")
             #expect(handedOver.allSatisfy { $0.contains("client_id=\(Stage.clientID)") })
             #expect(handedOver.allSatisfy { $0.contains("Apple knows no such grant under this client id") })

@@ -112,12 +112,12 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         }
     }
 
-    /// What this program itself keeps of the person: credentials that Apple has not taken yet.
+    /// What this program itself keeps of the person: credentials that Apple has not revoked yet.
     private static func kept(credentials count: Int, until day: String?) -> [String] {
         guard let day else { return [] }
         return [
-            "credentials that Apple has not taken yet: \(count), kept sealed, each with the sealed id that Apple has for the "
-                + "person, until Apple takes them; tried until \(day), and for longer where deletions are paused then"
+            "credentials that Apple has not revoked yet: \(count), kept sealed, each with the sealed id that Apple has for the "
+                + "person, until Apple revokes them; tried until \(day), and for longer where deletions are paused then"
         ]
     }
 

@@ -63,7 +63,7 @@ extension DeletionRun {
         }
         guard isHandedOver else { return }
         services.logger(for: record.id).warning(
-            "Apple does not take a credential: its deletion goes on, and revoking is tried apart from it",
+            "Apple does not revoke a credential: its deletion goes on, and the revocation is tried again separately",
             metadata: [
                 "client_id": "\(credential.clientID)", "situation": "\(situation.code.rawValue)",
                 "reason": "\(situation.detail ?? "")",
