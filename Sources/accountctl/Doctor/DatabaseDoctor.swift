@@ -37,7 +37,7 @@ struct DatabaseDoctor {
         findings += try await look("the catalog") { try deletionPlan(on: connection) }
         guard isInstalled else { return findings }
         findings += try await look("the job tables") { try jobs(on: connection) }
-        findings += try await look("what it was worked on with") { try copies(on: connection) }
+        findings += try await look("what the database was last used with") { try copies(on: connection) }
         findings += try await look("the requests") { try requests(on: connection) }
         findings += try await look("the keys") { try keys(on: connection) }
         findings += try await look("the rejections by Apple") { try rejections(on: connection) }
