@@ -52,7 +52,8 @@ extension Connection {
     /// Calls that make the session's settings, one column each.
     ///
     /// A commit waits for the disk unless it says otherwise: what is recorded before an act that nobody can undo is not
-    /// to be forgotten with the server. For how many servers it waits is left to the database.
+    /// to be forgotten with the server. For how many servers it waits is left to the database, as is all of it behind a
+    /// transaction pooler.
     private var settingCalls: String {
         SessionSetting.calls(settings) + ", "
             + "case current_setting('synchronous_commit') when 'off' then set_config('synchronous_commit', 'on', false) end"
