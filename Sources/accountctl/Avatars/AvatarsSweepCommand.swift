@@ -128,7 +128,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
         if swept.stayed > 0 {
             throw CommandError(
                 .failure,
-                "Storage left \(Wording.count(swept.stayed, "object")) in place",
+                "Storage left \(Wording.count(swept.stayed, "file")) in place",
                 hint: "The same command tries again."
             )
         }
@@ -156,7 +156,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
                 title: "The oldest",
                 .table(
                     [
-                        TableColumn("Account"), TableColumn("Object"), TableColumn("Size", alignment: .right),
+                        TableColumn("Account"), TableColumn("File"), TableColumn("Size", alignment: .right),
                         TableColumn("Since"),
                     ],
                     rows: swept != nil
