@@ -28,7 +28,7 @@ struct LockedTableTests {
     func toldBehindAPooler() async throws {
         try await OperatorStage.with { stage in
             let database = stage.database
-            try await database.psql("alter database \(database.name) set statement_timeout = '500ms'")
+            try await database.psql("alter database \(database.name) set statement_timeout = '2s'")
             try await PgBouncer.with(.transaction, to: database.cluster) { bouncer in
                 let variables = stage.variables.merging([
                     "PGHOST": "127.0.0.1", "PGPORT": "\(bouncer.port)", "ACCOUNTCTL_DATABASE_POOLER": "transaction",
