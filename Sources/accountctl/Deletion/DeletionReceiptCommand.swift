@@ -15,8 +15,8 @@ struct DeletionReceiptCommand: AccountctlCommand {
             write one.
 
             EXIT CODES
-              0 shown, and as it was written; 3 no such receipt; 5 it was changed, swapped or removed; 7 it names another
-              key than yours, so it cannot be checked
+              0 shown, and as it was written; 3 no such receipt; 5 it was changed, swapped or removed; 7 it names
+              another key than yours, so it cannot be checked
 
             EXAMPLES
               accountctl deletion receipt 42
@@ -64,6 +64,9 @@ struct DeletionReceiptCommand: AccountctlCommand {
             // Which key it names is for whoever writes to the database to say, also of one that they made up.
             let why = other.map { "keys.hash_file: \($0)" } ?? Self.lacking(found, hashKey)
             context.messages.warning("the seal cannot be checked: \(why)")
+            if other == nil, let others = OtherHashKeys([found.document.subjectKey]) {
+                context.messages.note(others.hint)
+            }
             return .advice
         }
     }

@@ -78,7 +78,7 @@ struct KeysNewCommand: AccountctlCommand {
         throw CommandError(
             .usage,
             "--output: \(path) is the file of keys.hash_file, which holds exactly one key",
-            hint: "Name the file of keys.sealing_file, which takes several; the hash key stays for ever."
+            hint: "Name the file of keys.sealing_file, which takes several; another hash key takes a file of its own."
         )
     }
 }

@@ -75,6 +75,7 @@ struct RehearsalTests {
             let unchecked = try await site.deletion(["receipt", number])
             #expect(unchecked.status == 7 && unchecked.output.contains("unchecked"), "\(unchecked)")
             #expect(unchecked.errors.contains(#"names the hash key "hash-0", and keys.hash_file holds "hash""#))
+            #expect(unchecked.errors.contains("Name the file of that key in keys.hash_file"), "\(unchecked)")
             try await site.database.psql("delete from accountctl.deletion_receipts")
             let removed = try await site.deletion(["receipt", account])
             #expect(removed.status == 5)
