@@ -20,8 +20,8 @@ struct AvatarsSweepCommand: AccountctlCommand {
             bucket avatars that belong to an account (by owner, or, without an owner, by a folder of that id), are older
             than --older-than, and are named by no account: neither in any text or JSON column of public.profiles,
             whether avatar_url or your own, nor in auth.users.raw_user_meta_data. It does not know what other tables
-            name: do not sweep if your app names pictures there. Ownerless files stay, and so do files of accounts under
-            a legal hold or with an open deletion request.
+            name: do not sweep if your app names pictures there. Other ownerless files stay, and so do files of accounts
+            under a legal hold or with an open deletion request.
 
             Without --confirm it only shows what it would delete. The number to confirm is the number of files, and no
             more than that are deleted.
