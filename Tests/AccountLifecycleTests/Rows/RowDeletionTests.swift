@@ -94,6 +94,26 @@ import Testing
         }
     }
 
+    @Test func aTableThatWasDroppedMeanwhileIsNotInTheWay() async throws {
+        try await Stage.with { stage in
+            for statement in [
+                """
+                create table public.letters (
+                    id int primary key,
+                    author uuid references auth.users on delete cascade,
+                    answers int references public.letters
+                )
+                """,
+                "grant select, delete on public.letters to postgres",
+            ] as [Statement] { try await stage.sql(statement) }
+            let request = try await stage.request(try await stage.signUp())
+            let pause = try await stage.drive(request, once: .middle(.deleteRows)) {
+                try await stage.sql("drop table public.letters")
+            }
+            #expect(pause == .ended(.verified))
+        }
+    }
+
     /// What refers to them goes with the account: to the first by the profile, to each by another one, around a circle.
     @Test(arguments: ["", "deferrable initially deferred"])
     func manyRowsThatNoBatchMayTakeGoWithTheAccount(_ moment: String) async throws {

@@ -13,9 +13,12 @@ extension DeletionPlan {
         let keys = keys(to: tables).union([ownKey].compactMap(\.self))
         let passed = Set(keys.flatMap { [$0.table, $0.target] }).sorted().map { $0.rows(isPartitioned: false) }
         guard let first = passed.first else { return }
-        try connection.execute(
-            "lock table \(passed.dropFirst().reduce(first) { $0 + ", " + $1 }) in access share mode"
-        )
+        do {
+            let all = passed.dropFirst().reduce(first) { $0 + ", " + $1 }
+            try connection.execute("lock table \(all) in access share mode")
+        } catch SQLState.undefinedTable {
+            throw PlanOvertaken()
+        }
         // By name: to read all of many takes the server longer than a batch of rows.
         let named = try DeletionCatalog.readForeignKeys(named: Set(keys.map(\.name)).sorted(), on: connection)
         let present = Dictionary(grouping: named, by: \.table)
