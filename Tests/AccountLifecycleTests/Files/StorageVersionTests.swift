@@ -62,7 +62,6 @@ import Testing
             let person = try await stage.signUp("anna", apple: false)
             #expect(try await stage.upload("me.png", by: person))
             try await hide("me.png", on: stage)
-            #expect(try await stage.upload("me.png", by: person))
             try await stage.sql("update storage.buckets set versioning_status = 'SUSPENDED' where id = 'avatars'")
             let request = try await stage.request(person)
             #expect(try await stage.drive(request) == .ended(.verified))
