@@ -12,12 +12,22 @@ struct GlobalOptions: ParsableArguments {
     )
     var databaseURL: String?
 
-    @Option(name: .long, help: ArgumentHelp("The settings file.", valueName: "file"), completion: .file())
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The settings file. Default: ACCOUNTCTL_CONFIG, or those that accountctl config --help names.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
     var config: String?
 
     @Option(
         name: .long,
-        help: ArgumentHelp("The environment of the settings file to use, such as staging.", valueName: "name")
+        help: ArgumentHelp(
+            "The environment of the settings file, such as staging. Default: ACCOUNTCTL_ENVIRONMENT, or the file's.",
+            valueName: "name"
+        )
     )
     var environment: String?
 
@@ -63,7 +73,10 @@ struct GlobalOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The lowest level logged to standard error: trace, debug, info, notice, warning, error, critical.",
+            """
+            The lowest level logged to standard error: trace, debug, info, notice, warning, error, critical. Default: \
+            the setting log.level.
+            """,
             valueName: "level"
         )
     )

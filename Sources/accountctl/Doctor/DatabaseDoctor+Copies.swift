@@ -17,7 +17,7 @@ extension DatabaseDoctor {
                 "deletion.copy",
                 "a clone or a restored backup, unless somebody moved it: \(difference)",
                 why:
-                    "It has open deletions of real people, those that were cancelled since among them. A worker that starts "
+                    "Its open deletions are those of real people, who may have cancelled since. A worker that starts "
                     + "here pauses every deletion first.",
                 todo: "After a restore repeat the list of erasures before one starts: accountctl deletion replay FILE. "
                     + "A clone needs settings of its own: another Storage, and none of Apple's."

@@ -30,7 +30,7 @@ struct ConfirmOptions: ConsentOptions {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("The full id, instead of typing it.", valueName: "id")
+        help: ArgumentHelp("The id, name or count that would have to be typed.", valueName: "id")
     )
     var confirm: String?
 
