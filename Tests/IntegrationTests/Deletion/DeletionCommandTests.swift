@@ -89,7 +89,7 @@ struct DeletionCommandTests {
         try await ErasureSite.with(accounts: 1) { site in
             let request = try await site.request()
             let cases: [(state: String, situation: String?, status: Int32, words: String)] = [
-                ("requested", nil, 0, "a worker"), ("grace", nil, 0, "the end of the grace period"),
+                ("requested", nil, 0, "a worker"), ("grace", nil, 0, "the grace period is over"),
                 ("held", "paused", 6, "deletion resume --all"), ("held", "legal_hold", 6, "releasing the hold"),
                 ("held", "ceiling", 6, "as the hour passes"), ("blocked", "blocking_rows", 6, "deletion retry"),
                 ("blocked", "undecided_bucket", 6, "deletion.kept_buckets"),
