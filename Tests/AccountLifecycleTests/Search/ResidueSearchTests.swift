@@ -137,6 +137,35 @@ import Testing
         }
     }
 
+    /// What has the name by then holds nothing: what had it before is searched as well, and so are new tables.
+    @Test func whatLosesItsNameDuringAPassIsSearchedStill() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            for table in ["notes_b", "notes_c", "notes_d", "notes_e"] {
+                try await stage.sql("create table public.\(identifier: table) (note text, other text)")
+                if table == "notes_b" { continue }
+                try await stage.sql("insert into public.\(identifier: table) (note) values (\(person.email))")
+            }
+            try await stage.sql("update public.notes_d set other = note")
+            let target = SearchTarget(person)
+            let pass = try await stage.admin.withTransaction { connection in
+                try connection.execute("lock table public.notes_b in access exclusive mode")
+                let pass = Task { try await SearchPass.run([target], keptBuckets: [], pool: stage.pool)[0].findings }
+                try await connection.waitUntilSomebodyIsBlocked()
+                for statement in [
+                    "alter table public.notes_c rename to notes_a",
+                    "create table public.notes_c (note text, other text)",
+                    "alter table public.notes_d rename note to former", "alter table public.notes_d add note text",
+                    "create table public.notes_f as table public.notes_e", "drop table public.notes_e",
+                ] as [Statement] { try connection.execute(statement) }
+                return pass
+            }
+            let found = try await pass.value.filter { $0.column.hasPrefix("public.notes") }
+            let columns = ["notes_a.note", "notes_d.former", "notes_d.other", "notes_f.note"].map { "public." + $0 }
+            #expect(found.map(\.column) == columns)
+        }
+    }
+
     @Test func manyAccountsAreSearchedForTogether() async throws {
         try await Stage.with { stage in
             try await stage.sql("create table public.kept (note text, longer text)")

@@ -15,6 +15,11 @@ package struct SearchCatalog: Sendable, Hashable {
         /// What is known of a table of Storage whose rows somebody owns; nil for all other tables.
         var files: Files? { schema == "storage" ? Files(rawValue: name) : nil }
 
+        /// Whether it has the same names as this table in another reading, and its columns have.
+        func hasNames(of other: Table) -> Bool {
+            schema == other.schema && name == other.name && columns == other.columns
+        }
+
         /// This table without its columns of numbers; nil when nothing is left.
         var withoutNumbers: Table? {
             let others = columns.filter { !$0.form.isOfNumbers }

@@ -16,25 +16,56 @@ package enum SearchPass {
         pool: Pool,
         connections: Int = 2
     ) async throws -> [Answer] {
-        let catalog = try await pool.withConnection { try await SearchCatalog.readApart(on: $0) }
         let holders = try await IdentifierHolders.find(targets, in: pool)
-        let search = { holders in
-            let search = IdentifierSearch(targets, holders: holders, keptBuckets: keptBuckets)
-            guard connections > 1, catalog.bytes >= parallelFrom else {
-                return try await pool.withConnection { try await search.run(catalog.tables, on: $0) }
-            }
-            let (left, right) = catalog.halves
-            async let first = pool.withConnection { try await search.run(left, on: $0) }
-            async let second = pool.withConnection { try await search.run(right, on: $0) }
-            return try await first.merging(second)
-        }
-        var report: SearchReport = try await search(holders)
+        var report = try await searchAll(
+            IdentifierSearch(targets, holders: holders, keptBuckets: keptBuckets),
+            over: connections,
+            in: pool
+        )
         // The tables may have taken an hour, and whoever signed up again meanwhile is nobody's residue.
         if report.findings.values.joined().contains(where: { $0.identifiers != [.userID] }) {
             let present = try await IdentifierHolders.find(targets, in: pool)
-            if present != holders { report = try await search(present) }
+            if present != holders {
+                report = try await searchAll(
+                    IdentifierSearch(targets, holders: present, keptBuckets: keptBuckets),
+                    over: connections,
+                    in: pool
+                )
+            }
         }
-        report.unreadable = catalog.unreadable.sorted()
         return targets.map { (report.findings[$0.request] ?? [], report) }
+    }
+
+    /// Searches until each table was searched by the names that it still has.
+    ///
+    /// A migration of the app may make a table meanwhile, or give the name of one, or of a column, to another: what was
+    /// searched by that name is not what stood in the catalog.
+    private static func searchAll(
+        _ search: IdentifierSearch,
+        over connections: Int,
+        in pool: Pool
+    ) async throws -> SearchReport {
+        var report = SearchReport()
+        var searched: [Int64: SearchCatalog.Table] = [:]
+        while true {
+            let catalog = try await pool.withConnection { try await SearchCatalog.readApart(on: $0) }
+            report.unreadable = catalog.unreadable.sorted()
+            let new = SearchCatalog(
+                tables: catalog.tables.filter { !(searched[$0.oid]?.hasNames(of: $0) ?? false) },
+                unreadable: []
+            )
+            guard !new.tables.isEmpty else { return report }
+            for table in new.tables { searched[table.oid] = table }
+            let found: SearchReport
+            if connections > 1, new.bytes >= parallelFrom {
+                let (left, right) = new.halves
+                async let first = pool.withConnection { try await search.run(left, on: $0) }
+                async let second = pool.withConnection { try await search.run(right, on: $0) }
+                found = try await first.merging(second)
+            } else {
+                found = try await pool.withConnection { try await search.run(new.tables, on: $0) }
+            }
+            report = report.merging(found)
+        }
     }
 }

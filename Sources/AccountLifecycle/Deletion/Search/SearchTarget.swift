@@ -26,7 +26,7 @@ package struct SearchReport: Sendable, Hashable {
     var findings: [UUID: [Situation.Finding]]
     /// How many times files of other accounts name the account, by request; they are theirs, and no findings.
     var othersFiles: [UUID: Int]
-    /// How many tables and columns were searched.
+    /// How many tables and columns were searched; what changed meanwhile counts each time.
     var tables: Int
     var columns: Int
     /// What was not searched.
@@ -46,10 +46,13 @@ package struct SearchReport: Sendable, Hashable {
         self.unreadable = unreadable
     }
 
-    /// Both reports as one, of searches in different tables.
+    /// Both reports as one; what the other one says of a column takes the place of what this one does.
     func merging(_ other: SearchReport) -> SearchReport {
         SearchReport(
-            findings: findings.merging(other.findings) { ($0 + $1).sorted() },
+            findings: findings.merging(other.findings) { mine, others in
+                let columns = Set(others.map(\.column))
+                return (mine.filter { !columns.contains($0.column) } + others).sorted()
+            },
             othersFiles: othersFiles.merging(other.othersFiles, uniquingKeysWith: +),
             tables: tables + other.tables,
             columns: columns + other.columns,
