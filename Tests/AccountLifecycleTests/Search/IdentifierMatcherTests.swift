@@ -18,7 +18,7 @@ import Testing
         "users/3f2504e0-4f89-41d3-9a0c-0305e82c3301/me.jpeg",
         "seen by user3f2504e0-4f89-41d3-9a0c-0305e82c3301, twice",
         "3F2504E04F8941D39A0C0305E82C3301",
-        "3F2504e0-4f89-41d3-9a0c-0305E82C3301",
+        "3F2504e0-4f89-41d3-9a0c-0305E82C3301", "people.3f2504e0_4f89_41d3_9a0c_0305e82c3301.letters",
     ])
     func findsAUserIDInEveryForm(text: String) {
         #expect(kinds(text, [Identifier(userID: Self.user)]) == [.userID])

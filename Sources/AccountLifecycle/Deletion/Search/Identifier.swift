@@ -12,7 +12,7 @@ import Postgres
 package struct Identifier: Sendable, Hashable, Codable {
     /// What sort of identifier it is.
     package enum Kind: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
-        /// The user id, with or without dashes, in any case.
+        /// The user id, with dashes, underscores or neither, in any case.
         case userID = "user_id"
         /// An e-mail address, relay addresses among them.
         case email

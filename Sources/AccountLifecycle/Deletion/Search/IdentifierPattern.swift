@@ -22,9 +22,12 @@ struct IdentifierPattern: Sendable, Hashable {
         let value = Array(identifier.value.utf8)
         switch identifier.kind {
         case .userID:
+            let dash = UInt8(ascii: "-")
             return [
                 IdentifierPattern(bytes: value, boundary: .none),
-                IdentifierPattern(bytes: value.filter { $0 != UInt8(ascii: "-") }, boundary: .none),
+                IdentifierPattern(bytes: value.filter { $0 != dash }, boundary: .none),
+                // As in a path of ltree, whose labels have dashes from PostgreSQL 16 on only.
+                IdentifierPattern(bytes: value.map { $0 == dash ? UInt8(ascii: "_") : $0 }, boundary: .none),
             ]
         case .email:
             return spellings(of: identifier.value).map { IdentifierPattern(bytes: $0, boundary: .email) }
