@@ -33,17 +33,22 @@ package struct AppleCredential: Sendable {
 
     /// Whether another account has the identity that the token of a credential `c` speaks for.
     private static let isAnothers = isAnothers(
-        anyOf: """
-            c.apple_sub || array(
-                select t.new_sub
-                from accountctl.apple_transfers as t
-                where t.user_id = c.user_id
-                  and t.client_id = c.client_id
-                  and t.new_sub is not null
-            )
-            """,
+        anyOf: subs("c.apple_sub", of: "c.user_id", at: "c.client_id"),
         than: "c.user_id"
     )
+
+    /// Whom a token speaks for, by the name of before a team transfer and by those of after it.
+    private static func subs(_ subject: Statement, of user: Statement, at clientID: Statement) -> Statement {
+        """
+        \(subject) || array(
+            select t.new_sub
+            from accountctl.apple_transfers as t
+            where t.user_id = \(user)
+              and t.client_id = \(clientID)
+              and t.new_sub is not null
+        )
+        """
+    }
 
     /// Whether another account has one of these Apple subs by now, as an expression.
     static func isAnothers(anyOf subs: Statement, than user: Statement) -> Statement {
@@ -58,12 +63,11 @@ package struct AppleCredential: Sendable {
         """
     }
 
-    /// Whether another account has the identity by now; not once the credential is gone.
+    /// Whether another account has the identity by now that this token speaks for: what is held may be gone with the
+    /// account, whose person has come back, or be another's since.
     func isAnothers(on connection: isolated Connection) throws -> Bool {
-        try connection.first(
-            "select \(Self.isAnothers) from accountctl.apple_credentials as c where c.id = \(id)",
-            as: Bool.self
-        ) ?? false
+        let subs = Self.subs("\(subject)::text", of: "\(user)", at: "\(clientID)")
+        return try connection.one("select \(Self.isAnothers(anyOf: subs, than: "\(user)"))", as: Bool.self)
     }
 
     /// Every credential of an account.

@@ -1,9 +1,10 @@
-import AccountLifecycle
 import Foundation
 import Postgres
 import Sandbox
 import TestSupport
 import Testing
+
+@testable import AccountLifecycle
 
 /// Attempts at a revocation that meet an account: one that is there still, or again.
 @Suite(.timeLimit(.minutes(5))) struct RevocationMeetsAccountTests {
@@ -25,6 +26,20 @@ import Testing
                 as: String.self
             )
             #expect(left == "person_returned true")
+        }
+    }
+
+    /// Between the look at what is held and Apple's turn the account was deleted by another hand.
+    @Test func whoComesBackWhileTheLineIsLongIsKnownByTheToken() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            let held = try await stage.pool.withConnection { try AppleCredential.all(of: person.id, on: $0) }
+            let credential = try #require(held.first)
+            try await stage.sql("delete from auth.users where id = \(person.id)")
+            let gone = try await stage.pool.withConnection { try credential.isAnothers(on: $0) }
+            _ = try await stage.signUp(sub: person.sub)
+            let back = try await stage.pool.withConnection { try credential.isAnothers(on: $0) }
+            #expect([gone, back] == [false, true])
         }
     }
 
