@@ -1,9 +1,10 @@
-import AccountLifecycle
 import Foundation
 import Postgres
 import Sandbox
 import TestSupport
 import Testing
+
+@testable import AccountLifecycle
 
 /// Keys of `public.profiles` besides the one by which a profile is the account's own.
 @Suite(.timeLimit(.minutes(5))) struct ProfileKeyTests {
@@ -119,6 +120,23 @@ import Testing
             try await stage.sql("update public.posts set author_id = null")
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.count("select from public.posts") == 0)
+        }
+    }
+
+    /// By the one of a moment ago nothing is found, and nothing names the file once the profile is gone.
+    @Test func whatAProfileNamesIsFoundByTheKeyThatItHasNow() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let picture = "\(UUID().text).png"
+            guard try await stage.upload(picture, by: nil) else { throw Unexpected("upload refused") }
+            try await stage.sql("update public.profiles set avatar_url = \(picture) where id = \(person.id)")
+            let services = stage.services()
+            let before = try await services.objects.answer(for: person.id).objects
+            try await stage.sql("alter table public.profiles rename id to account")
+            try await stage.sql("alter table public.profiles add id uuid references auth.users on delete set null")
+            let after = try await services.objects.answer(for: person.id).objects
+            #expect(before.map(\.key) == [picture])
+            #expect(after == before)
         }
     }
 

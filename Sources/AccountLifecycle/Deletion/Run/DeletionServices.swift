@@ -61,16 +61,15 @@ package struct DeletionServices: Sendable {
         log = logger
         self.probe = probe
         ceiling = HourlyCeiling(configured: policy.hourlyCeiling)
-        let catalogs = self.catalogs
         let passes = Permits(poolOf: pool.maximumConnections)
         self.passes = passes
         objects = Coalescer(limit: Self.passLimit) { users in
             try await passes.with { _ in
                 try await pool.withConnection { connection in
-                    let profiles = try catalogs.plan(on: connection).profiles
                     let found = try AccountObjects.find(
                         of: users,
-                        profiles: profiles,
+                        // Not by a plan some seconds old: what a profile names by another column would stay for ever.
+                        profiles: DeletionCatalog.readProfiles(on: connection),
                         folders: policy.avatarFolders,
                         on: connection
                     )
