@@ -130,6 +130,7 @@ import Testing
                 values ('583231', \(person.id), '{"sub": "583231"}', 'github')
                 """
             )
+            try await stage.sql(Statement(unsafeSQL: "comment on table public.profiles is 'ask \(person.email)'"))
             let request = try await stage.request(person)
             #expect(try await stage.drive(request) == .ended(.verified))
             let receipt = try await stage.value(
@@ -139,7 +140,7 @@ import Testing
             #expect(receipt.contains(#""unsearchable": 1"#), "\(receipt)")
             let limits = [
                 "fewer than eight characters", "in caches", "code of their country", "columns of ranges",
-                "a name alone",
+                "a name alone", "comments", "while the last search",
             ]
             for limit in limits {
                 #expect(receipt.contains(limit))

@@ -44,6 +44,8 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         "the planner's statistics, which keep some values of each column, addresses among them, until the next analyze",
         "copies of deleted files in caches in front of Storage and in browsers, until these let them go",
         "large objects (pg_largeobject)",
+        "what defines the database itself: comments, functions, views, policies, default values",
+        "what was written, or moved from one table to another, while the last search was under way or after it",
         "addresses, numbers and provider ids that the account gave up before its deletion was asked for, or between two looks",
         "telephone numbers and provider ids of fewer than eight characters, which are like other words and numbers",
         "telephone numbers that are written with blanks or dashes between their digits, or without the code of their country",
