@@ -10,10 +10,15 @@ import Testing
 /// Who lives on without the Apple Account, when that is deleted.
 @Suite(.timeLimit(.minutes(5))) struct OtherWayInTests {
     /// Takes what Apple tells, and does what follows, as a worker does.
-    private func hearThatAppleDeleted(_ person: CredentialStage.Person, _ stage: CredentialStage) async throws {
+    private func hearThatAppleDeleted(
+        _ person: CredentialStage.Person,
+        _ stage: CredentialStage,
+        meanwhile: Statement? = nil
+    ) async throws {
         let services = stage.services()
         let told = try stage.told(.accountDeleted, about: person.sub)
         #expect(try await NotificationIntake(services).take(told) == .stored(events: 1))
+        if let meanwhile { try await stage.sql(meanwhile) }
         var registry = JobRegistry()
         try CredentialJobs.register(in: &registry, services: services)
         try await registry.work(in: stage.pool)
@@ -40,6 +45,21 @@ import Testing
                     == .init(sessions: 0, refreshTokens: 0, credentials: 0, mark: "account_deleted", deletions: 0)
             )
             #expect(try await stage.outcomes() == ["account-deleted other_sign_in"])
+        }
+    }
+
+    /// What is held is of an Apple Account that lives, as is the other identity.
+    @Test(arguments: [false, true])
+    func whoUnlinksTheAppleAccountBeforeItIsHeardLivesOnWithAnother(_ isHeld: Bool) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp(credential: isHeld)
+            let other = "002.of-the-same-person"
+            try await stage.link(other, to: anna)
+            try await stage.sql("update accountctl.apple_credentials set apple_sub = \(other)")
+            let unlinking: Statement = "delete from auth.identities where provider_id = \(anna.sub)"
+            try await hearThatAppleDeleted(anna, stage, meanwhile: unlinking)
+            #expect(try await stage.traces(of: anna) == .init(credentials: isHeld ? 1 : 0))
+            #expect(try await stage.outcomes() == ["account-deleted done"])
         }
     }
 

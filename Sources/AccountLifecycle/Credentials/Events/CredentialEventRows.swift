@@ -52,8 +52,22 @@ enum CredentialEventRows {
                     (
                         select c.apple_sub
                         from accountctl.apple_credentials as c
-                        where c.user_id = e.user_id and c.client_id = e.client_id
-                    )
+                        where c.user_id = e.user_id
+                          and c.client_id = e.client_id
+                          -- It was unlinked since: what is held may be that of another one.
+                          and (
+                              e.identity_id is null
+                              or not exists (
+                                  select
+                                  from auth.identities as i
+                                  where i.user_id = e.user_id
+                                    and i.provider = 'apple'
+                                    and i.provider_id = c.apple_sub
+                              )
+                          )
+                    ),
+                    -- None that the account has.
+                    case when e.identity_id is not null then '' end
                 )
             from accountctl.credential_events as e
             where e.id = \(id)
