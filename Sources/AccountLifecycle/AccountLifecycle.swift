@@ -1,21 +1,20 @@
 package import JobQueue
 package import Postgres
 
-/// The life of accounts: what a worker needs to know to run all of it.
+/// The account lifecycle: what a worker needs to know to run all of its jobs.
 package enum AccountLifecycle {
-    /// The queue of each kind of jobs that a worker carries out.
+    /// The queue of each kind of job that a worker carries out.
     package static let queues = kinds.mapValues(\.queue)
 
-    /// The newest form of arguments that is known of each of these kinds.
+    /// The newest argument version that this release knows for each of these kinds.
     package static let versions = kinds.mapValues(\.version)
 
-    /// Why no worker of this release could read the arguments of a job; nil where one can, or where the kind is none of
-    /// ours.
+    /// Why no worker of this release could read a job's arguments; nil if one can, or if the kind is not one of ours.
     package static func problem(withArgumentsOf job: NewJob) -> JobQueueError? {
         kinds[job.kind]?.problem(job)
     }
 
-    /// What is asked about a kind whose arguments have any form.
+    /// What callers ask about a kind, with its argument type erased.
     private struct KindFacts: Sendable {
         let queue: String
         let version: Int16
@@ -36,32 +35,32 @@ package enum AccountLifecycle {
         return (kind.name, facts)
     }
 
-    /// The jobs that workers add again and again; some only where what they look after is set.
+    /// The jobs that workers add periodically; some need settings that a project may not have.
     package static func periodic() throws -> [PeriodicJob] {
         let single = [try WebSecretReminder.periodic(), try MailCheckJob.periodic()]
         return try DeletionJobs.periodic() + CredentialJobs.periodic() + single
     }
 
-    /// The queue in which authorization codes are exchanged, which live for five minutes.
+    /// The queue in which authorization codes are exchanged; a code lives for five minutes.
     package static let queueOfCodes = DeletionJobs.exchange.queue
 
-    /// That the product's own tables are there, as an expression.
+    /// An SQL expression: whether the product's own tables exist.
     static let isThere: Statement = "to_regclass('accountctl.deletion_requests') is not null"
 
-    /// Whether the product's own tables are there.
+    /// Whether the product's own tables exist.
     ///
     /// - Throws: `PostgresError`.
     package static func isInstalled(on connection: isolated Connection) throws -> Bool {
         try connection.one("select \(isThere)", as: Bool.self)
     }
 
-    /// Registers the handlers and periodic jobs of every kind in ``queues``, but for what is not configured.
+    /// Registers the handlers and periodic jobs of every kind in ``queues``, except those that are not configured.
     ///
     /// - Parameters:
-    ///   - registry: where.
+    ///   - registry: the registry to add them to.
     ///   - deletions: what deletions use.
-    ///   - credentials: what following Apple's credentials uses; nil without Sign in with Apple.
-    ///   - webSecret: the copy of the secret to remind of; nil where there is none.
+    ///   - credentials: what the jobs that follow Apple's credentials use; nil without Sign in with Apple.
+    ///   - webSecret: the copy of the client secret whose expiry is to be announced; nil if there is none.
     ///   - mail: the checks of mail streams.
     /// - Throws: ``JobQueueError`` when one of the kinds is registered already.
     package static func registerJobs(

@@ -1,14 +1,14 @@
 import Postgres
 
-/// Casts to JSON that owners of types made.
+/// Casts to JSON that the owners of types created.
 ///
-/// `to_json` looks for one for every value it meets, within arrays and rows too, and its function would run as whoever
-/// asks.
+/// `to_json` looks for such a cast for every value it meets, also inside arrays and rows, and the cast's function would
+/// run with the rights of whoever runs the query.
 enum CastsToJSON {
-    /// A query of the types whose values hold one that has such a cast.
+    /// A query of the types that have such a cast, or that contain a type with one.
     ///
-    /// Less those of extensions such as hstore, whose functions only a superuser can have made: they are in C, and take
-    /// that very type.
+    /// Types of extensions such as hstore are excluded: their functions are in C and take exactly the type that is
+    /// cast, so only a superuser can have created them.
     static let types: Statement = """
         with recursive written as (
             select c.castsource as type
@@ -16,7 +16,7 @@ enum CastsToJSON {
             join pg_catalog.pg_proc as p on p.oid = c.castfunc
             join pg_catalog.pg_language as l on l.oid = p.prolang
             where c.casttarget in ('pg_catalog.json'::regtype, 'pg_catalog.jsonb'::regtype)
-              -- Those of the server itself have lower numbers.
+              -- The server's own casts have lower oids.
               and c.oid >= 16384
               and (l.lanpltrusted or p.proargtypes[0] <> c.castsource)
             union
@@ -40,7 +40,7 @@ enum CastsToJSON {
         from written
         """
 
-    /// What to write of a column in the place of such a value: its text, as the type itself writes it.
+    /// What to select of a column of such a type instead: its text, as the type's output function writes it.
     static func text(of column: Statement) -> Statement {
         "case when pg_catalog.num_nulls(\(column)) = 0 then pg_catalog.concat(\(column)) end"
     }

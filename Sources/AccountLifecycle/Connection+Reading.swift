@@ -3,9 +3,10 @@ import Postgres
 extension Connection {
     /// Runs a body that reads tables of other owners, in a transaction that leaves nothing behind.
     ///
-    /// Who owns a table can have code run as whoever reads it: the planner evaluates what an index's condition calls.
-    /// Read-only, so that it writes nothing and passes on no right; rolled back, since settings of the session are none
-    /// of what read-only forbids, and the next statement would have its names looked up by them.
+    /// The owner of a table can have code run as whoever reads it: the planner evaluates the functions that an index's
+    /// condition calls. The transaction is read-only, so such code can neither write nor grant anything. It is rolled
+    /// back because a read-only transaction may still change session settings, and the next statement would resolve its
+    /// names by them.
     ///
     /// - Throws: What `body` throws; ``PostgresError``.
     func reading<Result: Sendable>(
@@ -22,8 +23,10 @@ extension Connection {
         }
     }
 
-    /// Has the rest of a transaction look names without a schema up in `pg_catalog` alone: a function or an operator in
-    /// `public` whose arguments fit better would come before the server's own.
+    /// Resolves unqualified names in `pg_catalog` alone for the rest of the transaction.
+    ///
+    /// Otherwise a function or an operator in `public` whose argument types fit better would take precedence over the
+    /// server's own.
     func lookUpInCatalogAlone() throws {
         try execute("set local search_path to pg_catalog, pg_temp")
     }
@@ -41,7 +44,7 @@ extension Pool {
     }
 }
 
-/// Ends a transaction that has read what was wanted.
+/// Ends a transaction that has read its result, so that it is rolled back.
 private struct Read<Result: Sendable>: Error {
     let result: Result
 }

@@ -1,4 +1,4 @@
 extension Duration {
-    /// The whole seconds of it, as intervals in SQL are made of.
+    /// The whole seconds, from which intervals in SQL are built.
     var wholeSeconds: Int64 { components.seconds }
 }

@@ -1,10 +1,10 @@
 import Postgres
 
-/// JSON as it was written, which the server takes in a column of `json` and may refuse to read.
+/// JSON text as it was written: a `json` column accepts it, but the server may refuse to read it.
 enum WrittenJSON {
-    /// JSON less the zeros and the halves of characters in its texts that the server would refuse to read.
+    /// JSON without the escapes that the server would refuse to read: NUL characters and unpaired surrogates.
     ///
-    /// Once backslashes that stand for themselves are written in another way, each that is left begins an escape.
+    /// Escaped backslashes are rewritten first; then every remaining backslash begins an escape.
     static func readable(_ text: Statement) -> Statement {
         [#"\\u0000"#, highHalf + "(?!" + lowHalf + ")", "(?<!" + highHalf + ")" + lowHalf].reduce(
             "replace(" + text + #", '\\', '\u005c')"#

@@ -6,29 +6,29 @@ package import Postgres
     package import Foundation
 #endif
 
-/// What operators do with accounts, each act with its line in the operators' log, in one transaction.
+/// What operators do with accounts: each act and its entry in the operators' log are one transaction.
 ///
-/// Every act may be repeated. None touches an account that is being erased: its lock-out belongs to the deletion.
+/// Every act may be repeated. No act touches an account that is being erased: its lock-out belongs to the deletion.
 package struct AccountDesk: Sendable {
-    /// What came of an act.
+    /// The result of an act.
     package enum Outcome: Sendable, Equatable {
-        /// Done; so many sessions were ended.
+        /// Done; this many sessions were ended.
         case done(sessions: Int)
-        /// It may not sign in; so many sessions were ended, and this ban, where there was one, gave way.
+        /// The account may not sign in; this many sessions were ended, and this ban, if any, was replaced.
         case suspended(sessions: Int, instead: AccountBan?)
-        /// It may sign in again, and this ban is lifted.
+        /// The account may sign in again; this ban was lifted.
         case restored(AccountBan)
-        /// It was so already.
+        /// The account was in that state already.
         case unchanged
         case unknownUser
-        /// It is banned for longer.
+        /// The account is already banned for longer.
         case suspendedLonger(AccountBan)
         /// A deletion is under way in this state.
         case beingErased(state: DeletionState)
     }
 
     private let actor: Operator
-    /// Whether Supabase's tables are written; otherwise an act only tells what would come of it.
+    /// Whether Supabase's tables are written; otherwise an act only reports what it would do.
     private let writes: Bool
 
     package init(_ actor: Operator, writes: Bool = true) {
@@ -36,9 +36,9 @@ package struct AccountDesk: Sendable {
         self.writes = writes
     }
 
-    /// Ends every session; access tokens that were given out live on until they expire, at most an hour by default.
+    /// Ends every session; access tokens already issued stay valid until they expire, at most an hour by default.
     ///
-    /// That it was asked for is on record also where there is none.
+    /// The request is logged even if there is no session.
     package func signOut(_ user: UUID, reason: String?, on connection: isolated Connection) async throws -> Outcome {
         try await connection.atomically { connection in
             if let refusal = try refusal(user, on: connection) { return refusal }
@@ -48,8 +48,9 @@ package struct AccountDesk: Sendable {
         }
     }
 
-    /// Forbids signing in until then, and ends every session; a suspension that ends later stands, unless it may be
-    /// shortened.
+    /// Forbids signing in until a date, and ends every session.
+    ///
+    /// A suspension that ends later is kept, unless it may be shortened.
     package func suspend(
         _ user: UUID,
         until: Date,
@@ -107,7 +108,7 @@ package struct AccountDesk: Sendable {
             ? AccountSessions.end(of: user, on: connection) : AccountSessions.count(of: user, on: connection)
     }
 
-    /// The ban that holds now.
+    /// The ban in force now.
     private func ban(of user: UUID, on connection: isolated Connection) throws -> AccountBan? {
         let until = try connection.first(
             "select case when banned_until > now() then banned_until end from auth.users where id = \(user)",
@@ -116,7 +117,7 @@ package struct AccountDesk: Sendable {
         return AccountBan(until: until ?? nil)
     }
 
-    /// Locks the account, so that a deletion cannot lock it out in between.
+    /// Locks the account's row, so that no deletion can lock the account out concurrently.
     private func refusal(_ user: UUID, on connection: isolated Connection) throws -> Outcome? {
         guard try connection.first("select true from auth.users where id = \(user) for update", as: Bool.self) != nil
         else {

@@ -8,15 +8,15 @@ package import Postgres
 
 /// The sessions of accounts and the refresh tokens that keep them alive: the one place that ends them.
 ///
-/// Every statement goes by an index that Supabase's own schema has. On a busy project the tokens are the largest table
-/// there is, and to walk over it under somebody's lock would hold up every sign-in.
+/// Every statement uses an index that Supabase's own schema has. On a busy project the refresh tokens are the largest
+/// table, and scanning it while holding a lock would hold up every sign-in.
 package enum AccountSessions {
-    /// How many keep an account signed in.
+    /// How many sessions and sessionless tokens keep an account signed in.
     typealias Count = (sessions: Int, oldTokens: Int)
 
     /// Ends every session of an account.
     ///
-    /// - Returns: How many there were, and how many tokens without a session.
+    /// - Returns: How many sessions there were, and how many tokens without a session.
     /// - Throws: ``PostgresError``.
     @discardableResult
     static func end(of user: UUID, on connection: isolated Connection) throws -> Count {
@@ -35,14 +35,15 @@ package enum AccountSessions {
         )
     }
 
-    /// Deletes an account's sessions; their refresh tokens go with them.
+    /// Deletes an account's sessions; the foreign key deletes their refresh tokens.
     package static func endingSessions(of user: UUID) -> Statement {
         "delete from auth.sessions where user_id = \(user)"
     }
 
-    /// Deletes the refresh tokens that have no session to go with: very old ones.
+    /// Deletes the refresh tokens that belong to no session: very old ones.
     ///
-    /// They are found by that, since no index begins with the user id, which is text here and no key.
+    /// The missing session is the search condition, since no index begins with the user id, which here is text and no
+    /// foreign key.
     package static func deletingOldTokens(of users: [UUID]) -> Statement {
         "delete from auth.refresh_tokens where \(isOldToken(of: users))"
     }

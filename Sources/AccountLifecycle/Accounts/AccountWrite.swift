@@ -1,14 +1,15 @@
 package import Postgres
 
-/// What an operator's act writes of Supabase's own tables, where an app may have triggers.
+/// What an operator's act writes in Supabase's own tables, on which an app may have triggers.
 package enum AccountWrite: Sendable, Hashable {
     /// A row of `auth.users` is updated.
     case user
-    /// Sessions are deleted, with what goes along.
+    /// Sessions are deleted, with the rows that their foreign keys delete.
     case sessions
 
-    /// The triggers that some writes would fire and that may do what no rollback takes back: where there is one, a dry
-    /// run is not to write and undo.
+    /// The triggers that these writes would fire and whose effects a rollback may not undo.
+    ///
+    /// If there is one, a dry run must not write and roll back.
     ///
     /// - Throws: `PostgresError`.
     package static func triggersOutside(
@@ -22,7 +23,7 @@ package enum AccountWrite: Sendable, Hashable {
         }
     }
 
-    /// Where rows go with a session.
+    /// The tables whose rows are deleted along with a session.
     private static let goingWithSessions = Set(
         ["sessions", "refresh_tokens", "mfa_amr_claims"].map { TableName("auth", $0) }
     )

@@ -10,13 +10,13 @@ import SignInWithApple
 
 /// The copy of the client secret that Supabase keeps for the web flow.
 ///
-/// Read anew whenever it is asked: who renews the secret writes the copy anew, and no worker is started again for it.
+/// It is read again on each use, so workers need no restart when somebody renews the secret and rewrites the copy.
 package struct WebSecretCopy: Sendable {
-    /// What is known of a secret that ends.
+    /// What is known of a secret that expires.
     struct Facts {
         let clientID: String?
         let end: Date
-        /// Whole days, less than none after the end.
+        /// Whole days; negative after the end.
         let daysLeft: Int
     }
 
@@ -27,9 +27,9 @@ package struct WebSecretCopy: Sendable {
         self.read = read
     }
 
-    /// What the copy says now; nil when it is no client secret, or has no end, which the doctor tells.
+    /// What the copy says now; nil if it is no client secret or has no expiry, which the doctor reports.
     ///
-    /// - Throws: What reading it throws.
+    /// - Throws: What the read throws.
     func facts(at now: Date) throws -> Facts? {
         guard case .clientSecret(let secret) = StaticClientSecret.inspect(try read(), now: now),
             let end = secret.expiresAt, let days = secret.daysLeft(at: now)
@@ -37,9 +37,9 @@ package struct WebSecretCopy: Sendable {
         return Facts(clientID: secret.clientID, end: end, daysLeft: days)
     }
 
-    /// Tells monitoring when the secret ends.
+    /// Publishes the time at which the secret expires as a metric.
     ///
-    /// - Throws: What reading it throws; what was told before stands then.
+    /// - Throws: What the read throws; the metric then keeps its last value.
     package func publish(factory: any MetricsFactory = MetricsSystem.factory) throws {
         guard let facts = try facts(at: Date()) else { return }
         Gauge(label: "apple_web_client_secret_expiry_timestamp_seconds", factory: factory)

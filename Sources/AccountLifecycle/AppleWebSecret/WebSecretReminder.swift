@@ -8,9 +8,10 @@ import SignInWithApple
     package import Foundation
 #endif
 
-/// Warns once a day, from thirty days before, that the client secret of Supabase's web flow ends.
+/// Warns once a day that the client secret of Supabase's web flow expires, from thirty days before its end.
 ///
-/// A job of its own: once a day for all workers together, and for one that cron starts every few minutes too.
+/// A job of its own, so that the warning comes once a day for all workers together, and also for a worker that cron
+/// starts every few minutes.
 package struct WebSecretReminder: Sendable {
     static let kind = JobKind<NoArguments>(
         "apple.remind_web_secret",
@@ -43,7 +44,7 @@ package struct WebSecretReminder: Sendable {
         try PeriodicJob(name: kind.name, schedule: "0 6 * * *", job: kind.job(NoArguments(), uniqueKey: kind.name))
     }
 
-    /// Writes the line if it is time for it.
+    /// Logs the warning if it is due.
     package func remind(_ logger: Logger) {
         let now = now()
         let known: WebSecretCopy.Facts?

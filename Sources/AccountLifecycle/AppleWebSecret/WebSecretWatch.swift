@@ -1,9 +1,10 @@
 package import Logging
 package import Metrics
 
-/// Tells monitoring when the client secret of the web flow ends, and the log that its copy cannot be read.
+/// Publishes the expiry of the web flow's client secret as a metric, and logs when its copy cannot be read.
 ///
-/// Looked at every half minute: the log hears of it once, and again when it can be read.
+/// The copy is read every half minute; only a change is logged: that it became unreadable, and that it can be read
+/// again.
 package struct WebSecretWatch: Sendable {
     private let copy: WebSecretCopy
     private var isReadable = true
@@ -13,7 +14,7 @@ package struct WebSecretWatch: Sendable {
         self.copy = copy
     }
 
-    /// Looks once; what was told before stands when the copy cannot be read.
+    /// Reads the copy once; if that fails, the metric keeps its last value.
     package mutating func look(_ logger: Logger, factory: any MetricsFactory = MetricsSystem.factory) {
         do {
             try copy.publish(factory: factory)
