@@ -6,29 +6,29 @@ package import Postgres
     package import Foundation
 #endif
 
-/// Accounts one after the other, newest last, a page at a time by key: a million of them need the memory of one page.
+/// A list of accounts by ascending id, read in pages by key, so that a million of them need the memory of one page.
 package struct AccountListing: Sendable {
     /// Which accounts are wanted.
     package struct Filter: Sendable {
         package var createdAfter: Date?
         package var createdBefore: Date?
-        /// Signed in last then or later.
+        /// Last signed in at this time or later.
         package var signedInAfter: Date?
-        /// Signed in last before then; accounts that never signed in do not count.
+        /// Last signed in before this time; accounts that never signed in are left out.
         package var signedInBefore: Date?
-        /// Not signed in since then; accounts that never signed in count.
+        /// Not signed in since this time; accounts that never signed in are included.
         package var idleSince: Date?
         package var provider: String?
         package var isBanned: Bool?
         package var isAnonymous: Bool?
         package var isSoftDeleted: Bool?
-        /// Whether the address is one of Apple's relay.
+        /// Whether the address is one of Apple's relay addresses.
         package var isRelay: Bool?
         /// Whether a legal hold forbids erasing it.
         package var isHeld: Bool?
         /// Whether a deletion request is open.
         package var isBeingDeleted: Bool?
-        /// Whose open deletion request is in one of these states; empty for any.
+        /// The states that an open deletion request may be in; empty for any.
         package var deletionStates: Set<DeletionState> = []
 
         package init() {}
@@ -40,20 +40,20 @@ package struct AccountListing: Sendable {
         package let email: String?
         package let createdAt: Date?
         package let lastSignInAt: Date?
-        /// When the ban ends that holds now.
+        /// The end of the ban in force now.
         let bannedUntil: Date?
         package let deletedAt: Date?
         package let isAnonymous: Bool
         package let providers: [String]
-        /// Where its open deletion request stands; nil where none is open.
+        /// The state of its open deletion request; nil if none is open.
         let deletionState: DeletionState?
         /// Whether a legal hold forbids erasing it.
         package let isHeld: Bool
 
-        /// The ban that holds now.
+        /// The ban in force now.
         package var ban: AccountBan? { AccountBan(until: bannedUntil) }
 
-        /// The state, as a lookup tells it.
+        /// The state, in the terms of a lookup.
         package var state: AccountState {
             if let deletionState { return .deletion(deletionState) }
             if deletedAt != nil { return .softDeleted }
@@ -68,7 +68,7 @@ package struct AccountListing: Sendable {
         self.filter = filter
     }
 
-    /// Counts what would be listed; reads the table.
+    /// Counts the accounts that would be listed; scans the table.
     ///
     /// - Throws: ``HiddenAccounts`` for a role that row-level security binds; `PostgresError`.
     package func count(on connection: isolated Connection) throws -> Int {
@@ -76,16 +76,16 @@ package struct AccountListing: Sendable {
         return try connection.one("select count(*) from auth.users as u where " + condition, as: Int.self)
     }
 
-    /// Gives each account to `body`, by ascending id, until the limit is reached.
+    /// Calls `body` with each account, by ascending id, until the limit is reached.
     ///
-    /// The order is that of the primary key: no other is served by an index that every project has.
+    /// The order is that of the primary key, the only one for which every project has an index.
     ///
     /// - Parameters:
     ///   - limit: the most accounts; nil for all.
-    ///   - after: the last id of an earlier listing, to go on behind it.
-    ///   - connection: a role that row-level security does not bind.
+    ///   - after: the last id of an earlier listing, after which to continue.
+    ///   - connection: of a role that is exempt from row-level security.
     ///   - body: takes an account.
-    /// - Throws: ``HiddenAccounts`` for a role that is bound; `PostgresError`, and what `body` throws.
+    /// - Throws: ``HiddenAccounts`` for a role that is not exempt; `PostgresError`, and what `body` throws.
     package func forEach(
         limit: Int? = nil,
         after: UUID? = nil,
@@ -145,7 +145,7 @@ package struct AccountListing: Sendable {
         if let flag = filter.isAnonymous { parts.append("u.is_anonymous = \(flag)") }
         if let flag = filter.isSoftDeleted { parts.append("(u.deleted_at is not null) = \(flag)") }
         if let flag = filter.isRelay {
-            // A value, not `exists`: of that the server would look all accounts over, for each page.
+            // A scalar subquery, not `exists`: with that, the server would examine all accounts for each page.
             parts.append(
                 """
                 ((select r.known_by from accountctl.relay_accounts as r where r.user_id = u.id) is not null) = \(flag)

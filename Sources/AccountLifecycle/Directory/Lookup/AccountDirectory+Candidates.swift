@@ -1,12 +1,12 @@
 package import Postgres
 
 extension AccountDirectory {
-    /// What GoTrue writes for each account; the index on addresses in any case begins with it.
+    /// What GoTrue writes for each account; the index on lower-case addresses has this column first.
     private static let instance: Statement = "instance_id = '00000000-0000-0000-0000-000000000000'"
 
-    /// The ids that a term may name, each with the kind that matched; nil when it can be none.
+    /// A query of the ids that a term may name, each with the kind that matched; nil if the term fits no kind.
     ///
-    /// One branch for each thing that the term may be; each costs one look into its index.
+    /// It has one branch for each kind that the term fits; each branch costs one index lookup.
     package func candidates(_ term: LookupTerm, in schema: DirectorySchema) -> Statement? {
         let branches =
             switch term.comparison {
@@ -30,8 +30,9 @@ extension AccountDirectory {
             }
         }
         if let email = term.email {
-            // Two indexes, neither of which serves the other's form; identities know the address that a provider gave.
-            // Qualified, since the column is varchar: `public.lower(varchar)` would fit better than the server's own.
+            // Two indexes, neither of which serves the other's form; identities hold the address that a provider gave.
+            // Qualified, since the column is varchar: `public.lower(varchar)` would fit better than the server's own
+            // function.
             branches.append("select id, 'email' from auth.users where email = \(email) and is_sso_user = false")
             branches.append(
                 "select id, 'email' from auth.users where \(instance) and pg_catalog.lower(email) = \(email)"
@@ -117,20 +118,20 @@ extension AccountDirectory {
 
     private static let providerKind: Statement = "case when provider = 'apple' then 'apple-sub' else 'provider-id' end"
 
-    /// Of Apple only, of others only, or of all.
+    /// Identities of Apple only, of other providers only, or of all.
     private static func providers(of term: LookupTerm) -> Statement {
         let (takesApple, takesOthers) = (term.kind != .providerID, term.kind != .appleSub)
         return "case when provider = 'apple' then \(takesApple) else \(takesOthers) end"
     }
 
-    /// A range of the column's index, in whatever order its collation has; what that lets through besides is taken out
-    /// again.
+    /// A range of the column's index, whatever its collation; other values that the collation puts in the range are
+    /// filtered out.
     private static func starts(_ column: Statement, _ start: String) -> Statement {
         column + " >= \(start) and " + column + " < \(start + "\u{10FFFF}") and pg_catalog.starts_with(" + column
             + ", \(start))"
     }
 
-    /// The text with the characters that `like` gives a meaning taken at their word, whatever accents are on them.
+    /// The text with the wildcards of `like` escaped, even where an accent combines with one into another `Character`.
     private static func pattern(_ text: String) -> String {
         text.unicodeScalars.reduce(into: "") { result, scalar in
             if scalar == "\\" || scalar == "%" || scalar == "_" { result.append("\\") }

@@ -7,7 +7,7 @@ import Sealing
     import Foundation
 #endif
 
-/// Accounts without a row.
+/// Lookups of accounts that have no row any more.
 extension AccountDirectory {
     /// What is known of accounts that are gone.
     struct Gone {
@@ -15,10 +15,10 @@ extension AccountDirectory {
         var leaving: [LeavingAccount] = []
     }
 
-    /// What is known of an account that is gone: by its user id, which has become a keyed hash with the receipt, by its
-    /// request, by its receipt.
+    /// What is known of a deleted account, found by its user id, by its request or by its receipt.
     ///
-    /// As of one moment, so that none is missed while it goes from the one to the other.
+    /// The receipt replaces the user id by a keyed hash. One statement reads both states from one snapshot, so that an
+    /// account that moves from one to the other is not missed.
     func gone(_ term: LookupTerm, on connection: isolated Connection) throws -> Gone {
         guard term.ids != nil || term.receipt != nil else { return Gone() }
         let account = term.kind == .request ? nil : term.userID
@@ -32,10 +32,10 @@ extension AccountDirectory {
         return Gone(erased: rows.compactMap(\.erased), leaving: rows.compactMap(\.leaving))
     }
 
-    /// The requests that a term may name by their ids.
+    /// The range of request ids that a term may name.
     private func requests(_ term: LookupTerm) -> ClosedRange<UUID>? { term.kind == .userID ? nil : term.ids }
 
-    /// Requests that were carried out; they know their account by its hash.
+    /// Requests that were carried out; they know their account by its keyed hash.
     private func erased(_ term: LookupTerm, _ hash: [UInt8]?) -> Statement {
         let requests = requests(term)
         return """
@@ -53,7 +53,7 @@ extension AccountDirectory {
             """
     }
 
-    /// Requests that are under way, and whose account has gone already.
+    /// Requests under way whose account's row is deleted already.
     private func leaving(_ term: LookupTerm) -> Statement {
         let accounts = term.kind == .request ? nil : term.ids
         let requests = requests(term)
@@ -73,7 +73,7 @@ extension AccountDirectory {
     }
 }
 
-/// A request whose account is gone: with the moment of its erasure, or with the account that it knows still.
+/// A request whose account is gone: with the time of the erasure, or with the user id while the request still has it.
 private struct GoneRow {
     let request: UUID
     let requestedAt: Date

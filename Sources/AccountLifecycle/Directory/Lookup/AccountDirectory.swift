@@ -7,15 +7,16 @@ package import Sealing
     import Foundation
 #endif
 
-/// Looks accounts up by whatever somebody was told.
+/// Looks accounts up by any identifier that somebody was given.
 ///
-/// Each branch of the lookup is written for an index that Supabase's own schema has: nobody but its owner can add one.
+/// Each branch of the lookup is written for an index that Supabase's own schema has: only the schema's owner can add
+/// one.
 package struct AccountDirectory: Sendable {
-    /// The most rows one lookup shows.
+    /// The most rows that one lookup returns.
     package var limit = 50
     let hashKey: HashKey?
 
-    /// - Parameter hashKey: the key of keyed hashes, by which an erased account is found again; nil when there is none.
+    /// - Parameter hashKey: the key of the keyed hashes by which an erased account is found; nil if there is none.
     package init(hashKey: HashKey?) {
         self.hashKey = hashKey
     }
@@ -24,9 +25,10 @@ package struct AccountDirectory: Sendable {
     ///
     /// - Parameters:
     ///   - term: what to look for, and how it is compared.
-    ///   - connection: a role that row-level security does not bind; another one would find nothing and believe it.
+    ///   - connection: of a role that is exempt from row-level security; any other would take hidden accounts for
+    ///     absent.
     /// - Returns: the accounts, or what is known of an erased one.
-    /// - Throws: ``HiddenAccounts`` for a role that is bound; `PostgresError`.
+    /// - Throws: ``HiddenAccounts`` for a role that is not exempt; `PostgresError`.
     package func find(_ term: LookupTerm, on connection: isolated Connection) throws -> LookupAnswer {
         try find(term, in: .read(for: [term], on: connection), on: connection)
     }
@@ -48,8 +50,8 @@ package struct AccountDirectory: Sendable {
         if let candidates = candidates(term, in: schema) {
             hits = try matches(candidates, isInstalled: schema.isInstalled, on: connection)
         }
-        // A receipt's number may be a phone number or a username as well, and the id of one that is gone an id at
-        // somebody's provider: then both are told.
+        // A receipt's number may also be a phone number or a username, and the id of an erased account may also be an
+        // id at some provider: then the answer has both.
         let isAnothers = term.userID != nil && !hits.contains(where: \.isNamedByID)
         let isGoneSought = schema.isInstalled && (hits.isEmpty || term.receipt != nil || isAnothers)
         let gone = isGoneSought ? try gone(term, on: connection) : Gone()

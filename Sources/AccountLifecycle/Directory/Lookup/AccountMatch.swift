@@ -7,7 +7,7 @@
 /// An account that a lookup found.
 package struct AccountMatch: Sendable, Equatable {
     package let id: UUID
-    /// What of the term matched.
+    /// The kinds by which the term matched.
     package let matched: [LookupKind]
     package let email: String?
     package let phone: String?
@@ -18,6 +18,6 @@ package struct AccountMatch: Sendable, Equatable {
     /// Whether a legal hold forbids erasing it.
     package let isHeld: Bool
 
-    /// Whether the term names it, or its deletion, by an id of ours.
+    /// Whether the term is the user id, or the id of its deletion request.
     var isNamedByID: Bool { matched.contains { $0 == .userID || $0 == .request } }
 }

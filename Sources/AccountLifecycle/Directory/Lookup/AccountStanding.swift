@@ -4,7 +4,7 @@
     package import Foundation
 #endif
 
-/// In what state an account is, and what is known of that.
+/// The state of an account, with the facts behind it.
 package enum AccountStanding: Sendable, Equatable {
     /// Usable.
     case active
@@ -12,7 +12,7 @@ package enum AccountStanding: Sendable, Equatable {
     case banned(AccountBan)
     /// Deleted by GoTrue's soft delete: the row, the profile and the app's data are still there.
     case softDeleted(at: Date)
-    /// Somebody asked for it to be erased.
+    /// Somebody requested its erasure.
     case deletion(DeletionInBrief)
 
     /// The state alone.

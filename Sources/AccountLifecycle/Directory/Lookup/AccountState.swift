@@ -1,4 +1,4 @@
-/// In what state an account is, in a word: the same in each list and on each screen.
+/// The state of an account in one word, the same in every list and on every screen.
 package enum AccountState: Sendable, Hashable {
     /// Usable.
     case active
@@ -6,7 +6,7 @@ package enum AccountState: Sendable, Hashable {
     case banned
     /// Deleted by GoTrue's soft delete.
     case softDeleted
-    /// Somebody asked for it to be erased: where that stands.
+    /// Somebody requested its erasure, which is in this state.
     case deletion(DeletionState)
 
     /// The state as a stable word.

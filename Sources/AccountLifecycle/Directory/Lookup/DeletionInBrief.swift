@@ -8,7 +8,7 @@
 package struct DeletionInBrief: Sendable, Equatable {
     package let request: UUID
     package let state: DeletionState
-    /// The step that was begun last.
+    /// The step that was started last.
     package let step: DeletionStep?
     let requestedAt: Date
     package let legalDeadline: Date

@@ -1,8 +1,8 @@
 import Postgres
 
-/// What a lookup depends on of what the database holds: read once, however many terms are looked up.
+/// The facts about the database's schema on which a lookup depends: read once, however many terms are looked up.
 package struct DirectorySchema: Sendable, Equatable {
-    /// Whether the product's own tables are there.
+    /// Whether the product's own tables exist.
     let isInstalled: Bool
     let usernames: Usernames
 
@@ -11,11 +11,11 @@ package struct DirectorySchema: Sendable, Equatable {
         self.usernames = usernames
     }
 
-    /// Looks into the catalog, in one statement: a new session has to load every table of it that it names.
+    /// Reads the catalog in one statement: a new session has to load every catalog table that it names.
     ///
     /// - Throws: ``HiddenAccounts`` for a role that row-level security binds; `PostgresError`.
     static func read(for terms: [LookupTerm], on connection: isolated Connection) throws -> DirectorySchema {
-        // Of usernames is asked only what decides: each answer takes a new session half a millisecond or more.
+        // Asks about usernames only what the terms need: each answer costs a new session half a millisecond or more.
         let needsUsernames = terms.contains { $0.username != nil }
         let needsIndex = terms.contains { $0.username != nil && $0.comparison == .prefix }
         let (hidden, isInstalled, areThere, areIndexed) = try connection.one(

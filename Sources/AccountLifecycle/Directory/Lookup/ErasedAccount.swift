@@ -4,7 +4,7 @@
     package import Foundation
 #endif
 
-/// What a term that no account matches tells of one that is gone.
+/// What is known of an erased account that a term names.
 package struct ErasedAccount: Sendable, Equatable {
     package let request: UUID
     let requestedAt: Date

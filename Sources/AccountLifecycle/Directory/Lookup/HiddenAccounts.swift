@@ -1,6 +1,6 @@
 import Postgres
 
-/// Row-level security keeps accounts from the role that asks: what it does not find may be there all the same.
+/// Row-level security hides accounts from the current role: an account that it does not find may exist all the same.
 package struct HiddenAccounts: Error, Sendable, Equatable, CustomStringConvertible {
     /// The tables whose rows are hidden.
     let tables: [String]
@@ -9,7 +9,7 @@ package struct HiddenAccounts: Error, Sendable, Equatable, CustomStringConvertib
         "row-level security hides rows of \(tables.joined(separator: ", ")) from this role: what it does not find may be there"
     }
 
-    /// The tables whose rows are hidden from the role that asks.
+    /// A query of the tables whose rows are hidden from the current role.
     static let statement: Statement = """
         select name
         from unnest(array[
@@ -19,7 +19,7 @@ package struct HiddenAccounts: Error, Sendable, Equatable, CustomStringConvertib
         where to_regclass(name) is not null and row_security_active(to_regclass(name))
         """
 
-    /// Refuses to look for accounts as a role that would find nothing and believe it.
+    /// Refuses a role from which rows are hidden, since it would take hidden accounts for absent.
     ///
     /// - Throws: `HiddenAccounts`; `PostgresError`.
     static func refuse(on connection: isolated Connection) throws {

@@ -4,7 +4,7 @@
     package import Foundation
 #endif
 
-/// An account that is gone and whose erasure is not finished: what is left of it is searched for, or waits for
+/// A deleted account whose erasure is not finished: its remaining data is searched for, or the deletion waits for
 /// somebody.
 package struct LeavingAccount: Sendable, Equatable {
     package let id: UUID

@@ -7,52 +7,52 @@
 /// The answer to a lookup.
 package struct LookupAnswer: Sendable, Equatable {
     package let term: LookupTerm
-    /// The accounts that match, never more than the limit.
+    /// The accounts that match, at most as many as the limit.
     package let matches: [AccountMatch]
-    /// Whether there are more than are shown.
+    /// Whether there are more than the answer holds.
     package let isCut: Bool
     package let erased: [ErasedAccount]
-    /// Known by user id and by request only: all else of them is sealed.
+    /// Known by user id and by request only: everything else about them is sealed.
     package let leaving: [LeavingAccount]
-    /// Whether our own tables are there.
+    /// Whether our own tables exist.
     package let isInstalled: Bool
-    /// Why nothing could tell whether there was such an account; nil where one is told, or it is certain that there was
-    /// none.
+    /// Why the lookup cannot tell whether there was such an account; nil if the answer has one, or it is certain that
+    /// there was none.
     package let doubt: LookupDoubt?
     /// Whether usernames could be compared.
     let usernames: Usernames
 
-    /// Whether nothing is known of an account: there is none, none was erased and none is on its way.
+    /// Whether no account is known: none exists, none was erased and none is being erased.
     package var isAbsent: Bool { matches.isEmpty && erased.isEmpty && leaving.isEmpty }
 
-    /// The user id that was typed, where that account is gone: one that is there may have it as an id at a provider.
+    /// The user id that was typed, if that account is gone; an existing account may have the same id at a provider.
     package var goneUserID: UUID? {
         guard let id = term.userID, !matches.contains(where: \.isNamedByID) else { return nil }
         let isGone = leaving.contains { $0.id == id } || erased.contains { $0.request != id }
         return isGone ? id : nil
     }
 
-    /// Why the start of a term was not compared with a kind.
+    /// Why the start of a term was not compared with values of a kind.
     package enum NotCompared: Sendable, Hashable {
-        /// Accounts that were erased are known by whole ids alone.
+        /// Erased accounts are found only by their whole id.
         case wholeErasedIDs
-        /// It has fewer hexadecimal digits than that.
+        /// The term has fewer hexadecimal digits than this.
         case hexadecimalDigits(Int)
-        /// It has fewer digits than that.
+        /// The term has fewer digits than this.
         case digits(Int)
-        /// It has blanks, and no address has any.
+        /// The term contains spaces, and no address does.
         case blanks
-        /// The kind has to be named.
+        /// The kind has to be given explicitly.
         case unlessNamed
         /// There are no profiles with usernames.
         case noUsernames
-        /// The usernames have no index that serves.
+        /// No index serves a search for the start of a username.
         case noIndex
-        /// It is not a whole number.
+        /// The term is not a whole number.
         case wholeNumbers
     }
 
-    /// The kinds that the start of a term was not compared with, and why; empty for other comparisons.
+    /// The kinds with which the start of a term was not compared, and why; empty for other comparisons.
     package var notCompared: [(kind: LookupKind, why: NotCompared)] {
         guard term.comparison == .prefix else { return [] }
         return LookupKind.allCases.filter { term.kind == nil || term.kind == $0 }.compactMap { kind in

@@ -1,9 +1,9 @@
-/// How a term that somebody looks an account up by is compared.
+/// How a lookup compares its term with stored values.
 package enum LookupComparison: Sendable, Hashable {
     /// The whole value.
     case exact
-    /// The start of the value, by index; never by reading a table.
+    /// The start of the value, by index; never by a table scan.
     case prefix
-    /// Anywhere in e-mail addresses and usernames, by reading the whole table.
+    /// Anywhere in email addresses and usernames, by scanning the whole table.
     case contains
 }

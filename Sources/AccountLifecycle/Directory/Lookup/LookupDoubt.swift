@@ -1,27 +1,26 @@
-/// Why nothing could tell whether there was an account.
+/// Why a lookup cannot tell whether there was an account.
 package enum LookupDoubt: Sendable, Hashable {
-    /// Our own tables, which alone know of accounts that are gone, are not there.
+    /// Our own tables do not exist, and they alone know of accounts that are gone.
     case notInstalled
-    /// Ids of erased accounts are kept as keyed hashes, and there is no key.
+    /// The ids of erased accounts are kept as keyed hashes, and there is no key.
     case noHashKey
-    /// Accounts were erased under other keys, by name, which the one at hand does not find.
+    /// Accounts were erased under other keys, listed by name; the current key does not find them.
     case otherHashKeys([String])
-    /// The start of an id is given, and hashes have no starts.
+    /// The term is the start of an id, and a hash cannot be searched by its start.
     case startOfID
 }
 
 extension LookupTerm {
-    /// What an answer without any account leaves open.
+    /// Why an answer without any account is uncertain.
     ///
     /// - Parameters:
-    ///   - schema: what could be asked.
-    ///   - otherKeys: the hash keys beside the one at hand that were used here, by name; nil where there is none at
-    ///     hand.
-    /// - Returns: Why it is not certain; nil where it is.
+    ///   - schema: what could be queried.
+    ///   - otherKeys: the names of the other hash keys that were used here; nil if there is no current key.
+    /// - Returns: Why the answer is uncertain; nil if it is certain.
     /// - Throws: What `otherKeys` throws.
     func doubt(in schema: DirectorySchema, otherKeys: () throws -> [String]?) rethrows -> LookupDoubt? {
         guard schema.isInstalled else { return mayNameErased ? .notInstalled : nil }
-        // Requests are found by their ids themselves.
+        // Requests keep their own ids in the clear.
         guard kind != .request else { return nil }
         guard userID != nil else { return isStartOfUserID ? .startOfID : nil }
         guard let others = try otherKeys() else { return .noHashKey }

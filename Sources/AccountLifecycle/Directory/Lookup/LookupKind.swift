@@ -1,4 +1,4 @@
-/// What a term that somebody looks an account up by may be.
+/// The kinds of identifiers that a lookup's term may be.
 package enum LookupKind: String, Sendable, CaseIterable, Codable {
     case userID = "id"
     case email

@@ -4,47 +4,48 @@
     package import Foundation
 #endif
 
-/// A term that somebody looks an account up by, in the forms that the database stores; or the start, or a part, of one.
+/// A lookup's term, or the start or a part of one, in the forms that the database stores.
 ///
-/// A term may be several things at once: digits are a phone number as well as a receipt's. All that fit are looked up,
-/// and the answer says which of them matched.
+/// A term may fit several kinds: digits may be a phone number as well as a receipt's number. All kinds that fit are
+/// looked up, and the answer says which of them matched.
 package struct LookupTerm: Sendable, Hashable {
-    /// What was typed, without blanks around it.
+    /// What was typed, without surrounding whitespace.
     package let text: String
     package let userID: UUID?
     /// In lower case, as GoTrue stores it.
     package let email: String?
     /// Digits only, as GoTrue stores it.
     package let phone: String?
-    /// An id at Apple or at any other provider, as it is.
+    /// An id at Apple or at any other provider, as typed.
     package let providerID: String?
     package let username: String?
-    /// A number is compared as a whole, whatever the comparison.
+    /// The number of a receipt, always compared as a whole, whatever the comparison.
     package let receipt: Int64?
-    /// The ids of accounts and requests that start so; of one that was typed whole that one.
+    /// The range of account and request ids that start with the term; a single id if the term is a whole one.
     let ids: ClosedRange<UUID>?
-    /// What it is, when somebody said so.
+    /// The kind, if it was given explicitly.
     package let kind: LookupKind?
     /// How it is compared.
     let comparison: LookupComparison
 
-    /// The fewest digits that the start of an id or of a phone number has, unless somebody said that it is one: fewer
-    /// fit by chance.
+    /// The fewest digits that the start of an id or of a phone number needs, unless its kind is given: fewer would
+    /// match by chance.
     static let fewestDigits = (ofID: 6, ofPhone: 3)
 
-    /// Whether it may be the start of a user id, and no whole one: those of erased accounts are kept as hashes, which
-    /// have no starts.
+    /// Whether the term may be the start of a user id but not a whole one.
+    ///
+    /// The ids of erased accounts are kept as hashes, which cannot be searched by a start.
     var isStartOfUserID: Bool { comparison == .prefix && kind != .request && ids != nil && userID == nil }
 
     /// Whether it may name an account that is gone.
     var mayNameErased: Bool { userID != nil || receipt != nil || isStartOfUserID }
 
-    /// Recognises a term; nil when it is empty or cannot be of that kind.
+    /// Recognizes a term; nil if it is empty or cannot be of the given kind.
     ///
     /// - Parameters:
     ///   - text: what was typed.
-    ///   - kind: what it is, when somebody said so; nil for all that it may be.
-    ///   - comparison: how it is compared, which decides what is a part of a value already.
+    ///   - kind: the kind, if it was given explicitly; nil for every kind that the text fits.
+    ///   - comparison: how it is compared, which decides how short a part of a value may be.
     package init?(_ text: String, as kind: LookupKind? = nil, compared comparison: LookupComparison = .exact) {
         let trimmed = Self.trimmed(text)
         guard !trimmed.isEmpty, !trimmed.unicodeScalars.contains("\u{0}") else { return nil }
@@ -72,7 +73,7 @@ package struct LookupTerm: Sendable, Hashable {
         if isWhole {
             email = fits(.email) && isAddress ? Self.address(trimmed) : nil
         } else {
-            // An address may begin like a number that is written with its country, but nobody means one.
+            // An email address may start like an international phone number, but nobody means one by such a term.
             let isNumber = kind == nil && phone != nil && trimmed.hasPrefix("+")
             let isStart = fits(.email) && !isNumber && !trimmed.contains(where: \.isWhitespace)
             email = isStart ? trimmed.lowercased() : nil
@@ -80,13 +81,13 @@ package struct LookupTerm: Sendable, Hashable {
         receipt = fits(.receipt) ? Self.number(trimmed) : nil
         let isWord = !isAddress && userID == nil
         let hasPlusOrBlank = trimmed.hasPrefix("+") || trimmed.contains(" ")
-        // An id in any spelling of a UUID may also be a provider's own, such as one of an enterprise directory.
+        // A UUID in any spelling may also be a provider's own id, such as one of an enterprise directory.
         providerID = fits(.appleSub, .providerID) && !(kind == nil && (isAddress || hasPlusOrBlank)) ? trimmed : nil
         username = (kind == .username || (kind == nil && isWord && !hasPlusOrBlank)) ? trimmed : nil
         if ids == nil, email == nil, phone == nil, receipt == nil, providerID == nil, username == nil { return nil }
     }
 
-    /// Whether it has the form of Apple's ids: `001234.0123456789abcdef0123456789abcdef.0123`.
+    /// Whether the text has the form of Apple's ids: `001234.0123456789abcdef0123456789abcdef.0123`.
     package static func isAppleSub(_ text: String) -> Bool {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 3 && parts[0].count == 6 && parts[1].count == 32 && parts[2].count == 4
@@ -94,7 +95,7 @@ package struct LookupTerm: Sendable, Hashable {
             && parts[1].allSatisfy { $0.isASCII && $0.isHexDigit && !$0.isUppercase }
     }
 
-    /// Any usual spelling: upper or lower case, with or without dashes, in braces, as a URN.
+    /// A UUID in any usual spelling: upper or lower case, with or without dashes, in braces, or as a URN.
     private static func uuid(_ text: String) -> UUID? {
         var rest = Substring(text.lowercased())
         if rest.hasPrefix("urn:uuid:") { rest = rest.dropFirst("urn:uuid:".count) }
@@ -103,7 +104,7 @@ package struct LookupTerm: Sendable, Hashable {
         return digits.count == 32 ? uuid(digits: digits) : nil
     }
 
-    /// All ids that start with these digits.
+    /// The range of all ids that start with these digits.
     private static func ids(startingWith text: String, isSaid: Bool) -> ClosedRange<UUID>? {
         let digits = text.lowercased().filter { $0 != "-" }
         guard ((isSaid ? 1 : fewestDigits.ofID)...32).contains(digits.count) else { return nil }
@@ -139,7 +140,8 @@ package struct LookupTerm: Sendable, Hashable {
         return address
     }
 
-    /// `+49 (151) 123-456`, `+49 (0)151 123456`, `0049151123456` and `49151123456` are one number.
+    /// A phone number's digits: `+49 (151) 123-456`, `+49 (0)151 123456`, `0049151123456` and `49151123456` are the
+    /// same.
     private static func digits(_ text: String, atLeast fewest: Int) -> String? {
         var spelled = ""
         for scalar in text.unicodeScalars {
@@ -147,7 +149,7 @@ package struct LookupTerm: Sendable, Hashable {
             case .dashPunctuation, .spaceSeparator,
                 .mathSymbol where scalar == "\u{2212}":
                 continue
-            // Telephones and mail programs put marks around numbers that have them read from left to right.
+            // Phones and mail programs put invisible marks around numbers to have them displayed from left to right.
             case .format: continue
             default:
                 guard "0123456789+()./".unicodeScalars.contains(scalar) else { return nil }
@@ -155,7 +157,7 @@ package struct LookupTerm: Sendable, Hashable {
             }
         }
         let isInternational = spelled.hasPrefix("+") || spelled.hasPrefix("00")
-        // Dialled within the country only, but for those where it is a part of the number.
+        // The zero is dialed only within the country, except in countries where it is part of the number.
         if isInternational, let zero = spelled.firstRange(of: "(0)") {
             let country = spelled[..<zero.lowerBound].filter(\.isNumber).drop { $0 == "0" }
             if !["39", "378", "379"].contains(country) { spelled.removeSubrange(zero) }
@@ -171,7 +173,7 @@ package struct LookupTerm: Sendable, Hashable {
         return Int64(rest).flatMap { $0 > 0 ? $0 : nil }
     }
 
-    /// A mark of the byte order, which files from other machines begin with, is a blank as well.
+    /// Trims whitespace, and also a byte order mark, with which files from other machines begin.
     private static func trimmed(_ text: String) -> String {
         func isBlank(_ character: Character) -> Bool { character.isWhitespace || character == "\u{FEFF}" }
         guard let first = text.firstIndex(where: { !isBlank($0) }),

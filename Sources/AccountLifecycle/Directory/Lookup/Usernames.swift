@@ -1,16 +1,17 @@
 import Postgres
 
-/// Whether accounts can be looked up by a username; an app may have no such table, or one of its own.
+/// Whether accounts can be looked up by username; an app may have no profiles table, or one of another form.
 package enum Usernames: Sendable, Hashable {
-    /// There is no `public.profiles` with the account's id as `id` and a text as `username`, or nobody asked.
+    /// There is no `public.profiles` with the account's id as `id` and a text as `username`, or no term needs
+    /// usernames.
     case none
-    /// No index leads to the start of one, or nobody asked: whoever looks a start up reads the table.
+    /// No index serves a search for the start of a username, which would scan the table; or no term needs one.
     case unindexed
     case indexed
 
-    /// Whether there are any, as an expression.
+    /// An SQL expression: whether there are usernames.
     ///
-    /// One look at a time: a join of the two tables takes a new session longer to plan.
+    /// Scalar subqueries, since a new session takes longer to plan a join of the two catalog tables.
     static let areThere: Statement = """
         coalesce(
             (
@@ -27,7 +28,7 @@ package enum Usernames: Sendable, Hashable {
         )
         """
 
-    /// Whether an index leads to the start of one, as an expression; here as well one look at a time.
+    /// An SQL expression: whether an index serves the start of a username; scalar subqueries, as in ``areThere``.
     static let areIndexed: Statement = """
         exists (
             select

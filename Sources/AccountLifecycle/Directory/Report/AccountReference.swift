@@ -11,22 +11,22 @@ struct AccountReference {
     let schema: String
     let table: String
     let column: String
-    /// What deleting the account does to the rows.
+    /// What the deletion of an account does to its rows.
     let onDelete: String
-    /// Whether an index leads to an account's rows, or the table is small.
+    /// Whether an index serves the search for an account's rows, or the table is small.
     let isCheap: Bool
-    /// Whether our role sees all of its rows.
+    /// Whether our role may read all of the table's rows.
     let isReadable: Bool
 
     /// Whether an account's rows are counted at all.
     var isCountable: Bool { isCheap && isReadable }
 
-    /// A query for how many rows an account has.
+    /// A query that counts an account's rows.
     func counting(_ id: UUID) -> Statement {
         "select count(*) from \(identifier: schema).\(identifier: table) where \(identifier: column) = \(id)"
     }
 
-    /// What is told of it, with what was counted; nil where nothing was.
+    /// The report's entry for this column, with the rows counted; nil if they were not counted.
     func dependent(counted rows: Int?) -> AccountReport.Dependent {
         AccountReport.Dependent(
             table: schema + "." + table,
@@ -37,7 +37,7 @@ struct AccountReference {
         )
     }
 
-    /// All of them, in order.
+    /// All such columns, sorted by schema, table and column.
     static func all(on connection: isolated Connection) throws -> [AccountReference] {
         try connection.query(
             """
@@ -58,7 +58,7 @@ struct AccountReference {
         )
     }
 
-    /// What the foreign key `k` says of deletes.
+    /// An SQL expression: the `on delete` action of the foreign key `k`.
     private static let deleteRule: Statement = """
         case k.confdeltype
             when 'c' then 'cascade' when 'n' then 'set null' when 'd' then 'set default'
@@ -66,7 +66,7 @@ struct AccountReference {
         end
         """
 
-    /// That the table `c` is small, or an index of it begins with the column `a`.
+    /// An SQL expression: whether the table `c` is small, or one of its indexes has the column `a` first.
     private static let leadsCheaply: Statement = """
         (
             \(AccountReport.size(of: "c.oid")) < 8388608
@@ -77,7 +77,8 @@ struct AccountReference {
         )
         """
 
-    /// That our role may read the column `a` of the table `c` in the schema `n`, and sees every row.
+    /// An SQL expression: whether our role may read the column `a` of the table `c` in the schema `n`, and sees every
+    /// row.
     private static let showsAllRows: Statement = """
         (
             has_schema_privilege(n.oid, 'USAGE')
@@ -86,7 +87,8 @@ struct AccountReference {
         )
         """
 
-    /// That the foreign key `k` leads to an account, or to a profile by the key that leads from there to its account.
+    /// An SQL expression: whether the foreign key `k` refers to accounts, or to profiles by the key that refers to
+    /// accounts.
     private static let leadsToAccounts: Statement = """
         (
             k.confrelid = 'auth.users'::regclass

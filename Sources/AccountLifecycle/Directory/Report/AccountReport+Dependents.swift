@@ -9,8 +9,8 @@ import Postgres
 extension AccountReport {
     /// Tables of the app that refer to the account, or to its profile by the key that is the user id.
     ///
-    /// Rows are counted where an index leads to them or the table is small, our role sees them, and it takes no time:
-    /// no table of an app is a reason to tell nothing of the account.
+    /// Rows are counted only if an index serves the count or the table is small, our role sees all of them, and the
+    /// deadlines hold: no table of an app may keep the rest of the report from being shown.
     static func dependents(
         _ id: UUID,
         counting: (all: Duration, one: Duration),
@@ -24,8 +24,9 @@ extension AccountReport {
         }
     }
 
-    /// What each statement counts, nil for one that takes long: all at once, and where that fails each by itself as
-    /// long as there is time.
+    /// The count of each statement, nil for one that passes its deadline.
+    ///
+    /// All are tried in one statement first; if that fails, each runs by itself for as long as time is left.
     private static func counts(
         _ statements: [Statement],
         within counting: (all: Duration, one: Duration),

@@ -7,10 +7,10 @@ import Postgres
 #endif
 
 extension AccountReport {
-    /// How long it may take to tell which files are shared.
+    /// The time limit for finding out which files are shared.
     private static let patience = Duration.seconds(1)
 
-    /// The bytes of a table, or of its partitions: a table that has some has no bytes of its own.
+    /// The size of a table in bytes, or of its partitions: a partitioned table has no bytes of its own.
     static func size(of table: Statement) -> Statement {
         """
         coalesce(
@@ -20,14 +20,16 @@ extension AccountReport {
         """
     }
 
-    /// Whether a table is read in no time, as far as its size tells.
+    /// Whether a table is small enough to be scanned quickly.
     static func isSmall(_ table: TableName, on connection: isolated Connection) throws -> Bool {
         let name: Statement = "format('%I.%I', \(table.schema)::text, \(table.name)::text)"
         return try connection.one("select \(size(of: name)) < 67108864", as: Bool.self)
     }
 
-    /// By the folder named after the account, which the index on the lower-case name serves (Swift's upper-case ids are
-    /// found too), by the name in the profile, and by the owner, for which there is no index.
+    /// The account's files by bucket.
+    ///
+    /// They are found by the folder named after the account, which the index on the lower-case name serves (Swift's
+    /// upper-case ids match too), by the key in the profile, and by the owner, for which there is no index.
     static func files(
         _ id: UUID,
         _ profile: [String: ProfileValue]?,
@@ -62,7 +64,7 @@ extension AccountReport {
             let shared = bucket == AccountObjects.bucketOfProfiles ? shared : nil
             return Files(bucket: bucket, count: count, bytes: bytes, unused: unused, shared: shared)
         }
-        // Where all there is of it is shared.
+        // All files of the bucket that concern the account are shared.
         if let shared, shared > 0, !files.contains(where: { $0.bucket == AccountObjects.bucketOfProfiles }) {
             files.append(Files(bucket: AccountObjects.bucketOfProfiles, count: 0, bytes: 0, unused: 0, shared: shared))
             files.sort { $0.bucket < $1.bucket }
@@ -70,8 +72,10 @@ extension AccountReport {
         return files
     }
 
-    /// The rows of the objects of the account with this id, where `avatar` holds the key that its profile names and
-    /// `named` are the unowned ones of its profile; `byOwner` reads all of Storage.
+    /// A query of the account's objects.
+    ///
+    /// `avatar` holds the key that the profile names, `named` the unowned objects that it names; `byOwner` scans all of
+    /// Storage.
     private static func ownObjects(_ text: String, named: [String], byOwner: Bool) -> Statement {
         let isOwned: Statement = "\(AccountObjects.owner) = \(text)"
         let elsewhere: Statement =
@@ -104,10 +108,10 @@ extension AccountReport {
             """
     }
 
-    /// The unowned objects that the profile names and no other account shares, and how many are shared: a deletion
-    /// leaves those, because another account names them too or they are older than this account.
+    /// The unowned objects that the profile alone names, and the number of shared ones.
     ///
-    /// The app's own are neither. Where finding out would take long, nothing counts as shared and the number is nil.
+    /// A deletion keeps a shared object, because another account names it too or it is older than this account. The
+    /// app's own objects are neither. If the check would take long, nothing counts as shared and the number is nil.
     private static func named(
         by id: UUID,
         in folders: AvatarFolders,
@@ -123,7 +127,7 @@ extension AccountReport {
         return (named.filter { !$0.isOlder && shared?.contains($0) != true }.map(\.object.key), shared?.count)
     }
 
-    /// Which of these objects another account names, too; nil where telling would take long.
+    /// Which of these objects another account names too; nil if the check would take long.
     private static func shared(
         _ named: [NamedObject],
         in profiles: DeletionCatalog.Profiles,
@@ -135,9 +139,10 @@ extension AccountReport {
         }
     }
 
-    /// What is read with a deadline; nil where it passes, and the report goes on without.
+    /// Reads something with a deadline; nil if the deadline passes, and the report goes on without the result.
     ///
-    /// Very many rows take little room, and a server may be busy; a limit of the server's own may come first.
+    /// A small table may still have very many rows, the server may be busy, and the server's own timeout may come
+    /// first.
     static func inTime<Result>(
         on connection: isolated Connection,
         _ read: (isolated Connection) async throws -> Result

@@ -9,7 +9,7 @@ package import Sealing
 #endif
 
 extension AccountReport {
-    /// Reads all there is to say about an account, as of one moment.
+    /// Reads everything there is to report about an account, in one snapshot.
     ///
     /// Parts that this database does not have (profiles, our own schema) stay empty.
     ///
@@ -17,10 +17,11 @@ extension AccountReport {
     ///   - match: the account, from a lookup.
     ///   - hashKey: the key by which ended requests and operations are found; nil leaves these out.
     ///   - relayDomains: the list for a database that has none.
-    ///   - folders: whose the files of nobody are that the profile names.
-    ///   - counting: how long it may take to count the rows of all tables, and of one where that of all took longer.
-    ///   - connection: a role that row-level security does not bind.
-    /// - Returns: nil when the account has gone meanwhile.
+    ///   - folders: who owns the unowned files that the profile names, by folder.
+    ///   - counting: the deadline for counting the rows of all tables, and for those of one table if counting all at
+    ///     once took longer.
+    ///   - connection: of a role that is exempt from row-level security.
+    /// - Returns: nil if the account has been deleted in the meantime.
     /// - Throws: `PostgresError`.
     package static func read(
         _ match: AccountMatch,
@@ -87,7 +88,7 @@ extension AccountReport {
         )
     }
 
-    /// Apple's claim stands in one of two places, as a boolean or as text, depending on the age of the row.
+    /// The identities; Apple's claim is in one of two places, as a boolean or as text, depending on the age of the row.
     private static func identities(_ id: UUID, on connection: isolated Connection) throws -> [Identity] {
         try connection.query(
             """
@@ -130,7 +131,8 @@ extension AccountReport {
                   from auth.identities as i
                   where i.user_id = m.user_id
                     and i.provider = 'apple'
-                    -- The auth server sets the first when it makes the identity, and at each sign-in the second alone.
+                    -- GoTrue sets `last_sign_in_at` when it creates the identity; each later sign-in updates only
+                    -- `updated_at`.
                     and greatest(i.last_sign_in_at, i.updated_at) > m.since
               )
             """,
@@ -151,7 +153,7 @@ extension AccountReport {
         )
     }
 
-    /// An app's own table of profiles may be keyed otherwise: then it is left to the list of dependents.
+    /// The profile; nil if the app keys its table otherwise, which then appears only among the dependents.
     private static func profile(_ id: UUID, on connection: isolated Connection) throws -> [String: ProfileValue]? {
         let columns = try connection.query(
             """
@@ -175,8 +177,8 @@ extension AccountReport {
             }
         guard let first = values.first else { return nil }
         let pairs = try connection.query(
-            // A text without its quotes, all else as JSON. Not every escape that JSON may hold is a character to the
-            // server.
+            // Text comes without its quotes, everything else as JSON. The server cannot decode every escape that JSON
+            // allows.
             """
             select
                 v.name,
@@ -199,8 +201,7 @@ extension AccountReport {
 }
 
 extension RelayDirectory.Entry {
-    /// By the same rule as `accountctl.relay_accounts`, for a database without our schema; nil when it is no relay
-    /// address.
+    /// Applies the rule of `accountctl.relay_accounts` in a database without our schema; nil if it is no relay address.
     fileprivate init?(
         of user: UUID,
         authUser: AccountReport.AuthUser,

@@ -5,29 +5,29 @@
 #endif
 
 extension AccountReport {
-    /// Something that somebody should look at.
+    /// Something about the account that needs attention.
     package enum Warning: Sendable, Hashable {
-        /// It signs in with Apple, and erasing it cannot revoke there.
+        /// The account signs in with Apple, and there is no credential with which an erasure could revoke at Apple.
         case noCredential
-        /// Rows of the app forbid deleting it, or may: where they were not counted.
+        /// Rows of the app forbid deleting the account, or may forbid it if they were not counted.
         case blockingRows(Dependent)
         /// The person has switched off the forwarding of Apple's relay.
         case forwardingOff
-        /// Its deletion stands still.
+        /// Its deletion makes no progress.
         case stopped(Situation, request: UUID)
-        /// Its deletion is paused by itself.
+        /// Its deletion is paused individually.
         case paused(request: UUID)
-        /// A legal hold lies on it.
+        /// It is under a legal hold.
         case held
-        /// Its ban has a date that Supabase cannot read.
+        /// Its ban has an infinite end, which Supabase cannot read.
         case endlessBan
-        /// Supabase deleted it, and left the rest.
+        /// Supabase soft-deleted the account and left its data.
         case softDeleted
         /// It has no identity.
         case noIdentity
     }
 
-    /// What somebody should look at.
+    /// What needs attention.
     package var warnings: [Warning] {
         var warnings: [Warning] = []
         if credentials.isEmpty, openDeletion?.isRevoking != true,

@@ -8,7 +8,7 @@ package import JobQueue
 
 /// Everything that answers "what state is this account in, and why".
 package struct AccountReport: Sendable {
-    /// The row of `auth.users` and what hangs off it.
+    /// The row of `auth.users` and counts of the rows that depend on it.
     package struct AuthUser: Sendable {
         package let email: String?
         package let emailConfirmedAt: Date?
@@ -16,7 +16,7 @@ package struct AccountReport: Sendable {
         package let phoneConfirmedAt: Date?
         package let createdAt: Date?
         package let lastSignInAt: Date?
-        /// When the ban ends that holds now.
+        /// The end of the ban in force now.
         let bannedUntil: Date?
         package let deletedAt: Date?
         package let isAnonymous: Bool
@@ -24,7 +24,7 @@ package struct AccountReport: Sendable {
         package let sessions: Int
         package let factors: Int
 
-        /// The ban that holds now.
+        /// The ban in force now.
         package var ban: AccountBan? { AccountBan(until: bannedUntil) }
     }
 
@@ -33,25 +33,25 @@ package struct AccountReport: Sendable {
         package let provider: String
         package let providerID: String
         package let email: String?
-        /// What Apple's claim says of the address; nil where there is none.
+        /// What Apple's claim says about the address; nil if there is none.
         let isPrivateEmail: Bool?
         package let lastSignInAt: Date?
     }
 
-    /// A credential held for revoking at Apple.
+    /// A credential kept for revoking at Apple.
     package struct Credential: Sendable {
         package let clientID: String
         package let checkedAt: Date?
     }
 
-    /// What Apple said last about the account's identity, or a device of a move to another team.
+    /// What Apple last reported about the account's identity, or a device about a move to another team.
     package struct Mark: Sendable {
         /// `consent_revoked`, `account_deleted` or `transferred`.
         package let state: String
         package let since: Date
     }
 
-    /// Something that Apple or a device told.
+    /// Something that Apple or a device reported.
     package struct Event: Sendable {
         package let kind: String
         package let source: String
@@ -66,16 +66,16 @@ package struct AccountReport: Sendable {
         package let origin: String
         package let requestedAt: Date
         package let finishedAt: Date?
-        /// Why it stands still; nil while a step of it is being taken.
+        /// Why it makes no progress; nil while one of its steps is running.
         package let situation: Situation?
-        /// Whether it is paused by itself.
+        /// Whether it is paused individually.
         let isPaused: Bool
-        /// Whether it has locked the account out, which is its ban from then on.
+        /// Whether it has locked the account out; the account's ban is then that lock-out.
         package let isLockedOut: Bool
-        /// Apple's outcome, once there is one.
+        /// The outcome at Apple, once there is one.
         let apple: StepOutcome?
 
-        /// Whether Apple's part of it is done, or on its way, so that no credential has to be held any more.
+        /// Whether the revocation at Apple is done or scheduled, so that no credential needs to be kept any more.
         var isRevoking: Bool {
             apple == .revoked || apple == .pending
         }
@@ -95,45 +95,45 @@ package struct AccountReport: Sendable {
         package let column: String
         /// What deleting the account does to the rows: `cascade`, `set null`, `no action` and so on.
         package let onDelete: String
-        /// nil where they were not counted.
+        /// The number of rows; nil if they were not counted.
         package let rows: Int?
         /// Why they were not counted.
         package var uncounted: Uncounted?
 
         /// What keeps rows from being counted.
         package enum Uncounted: String, Sendable {
-            /// Counting would read the whole table.
+            /// Counting would scan the whole table.
             case noIndex = "no_index"
             /// Our role may not read the table, or does not see all of its rows.
             case noRight = "no_right"
-            /// It was not done in the time there is.
+            /// Counting did not finish before its deadline.
             case noTime = "takes_long"
         }
     }
 
-    /// The account's files in a bucket, by the rule of a deletion: those it owns, and of those nobody owns what lies in
-    /// its folder or is named by its profile and by no other.
+    /// The account's files in a bucket, by the rule of a deletion.
     ///
-    /// Of the last the app's own are left out, and those of which no setting says whose they are count.
+    /// They are the files that it owns and, of the unowned ones, those in its folder and those that its profile alone
+    /// names. Of the last, the app's own are left out, and those whose folder no setting assigns are counted.
     package struct Files: Sendable {
         package let bucket: String
         package let count: Int
         package let bytes: Int64
-        /// Files that the profile does not name; nil where profiles do not name files of this bucket.
+        /// How many files the profile does not name; nil where profiles do not name files of this bucket.
         package let unused: Int?
-        /// Files of nobody that the account's profile names and another account names, too, or that are older than the
-        /// account.
+        /// How many unowned files the account's profile names that another account names too, or that are older than
+        /// the account.
         ///
-        /// They stay when the account goes, and are not counted among its own. Nil where profiles do not name files of
-        /// this bucket, and where telling would take long: there they are.
+        /// They stay when the account is deleted, and are not counted among its own. Nil where profiles do not name
+        /// files of this bucket, and where the check would take long; in that case they are counted.
         package let shared: Int?
     }
 
-    /// What a column of the profile holds.
+    /// The value of a column of the profile.
     package struct ProfileValue: Sendable {
-        /// The value as JSON text, a text without its quotes.
+        /// The value as JSON text; a string without its quotes.
         package let text: String?
-        /// The value as a moment; nil in a column of another type, and for one that is no date.
+        /// The value as a date; nil in a column of another type, and for an infinite timestamp.
         package let moment: Date?
     }
 
@@ -149,26 +149,26 @@ package struct AccountReport: Sendable {
     package let standing: AccountStanding
     package let authUser: AuthUser
     package let identities: [Identity]
-    /// Where mail to this account goes through Apple's relay.
+    /// The relay address, if mail to this account goes through Apple's relay.
     package let relay: RelayDirectory.Entry?
     package let credentials: [Credential]
-    /// Nil where nothing was said, or the person signed in with Apple since.
+    /// Nil if nothing was reported, or if the person has signed in with Apple since.
     package let mark: Mark?
     package let events: [Event]
-    /// The row of `public.profiles`, where there is one.
+    /// The row of `public.profiles`, if there is one.
     package let profile: [String: ProfileValue]?
     package let files: [Files]
-    /// Whether files were looked for by their owner too, wherever they lie: there is no index, so a large Storage is
-    /// not read for it.
+    /// Whether files were also searched by owner in all buckets; no index serves that, so a large Storage is not
+    /// scanned.
     package let filesAreWhole: Bool
     package let deletions: [Deletion]
-    /// What operators stopped its open deletion by; nil where none is open.
+    /// How operators have stopped its open deletion; nil if none is open.
     package let brakes: StandingBrakes?
     package let jobs: [Job]
     package let holds: [DeletionDesk.Hold]
     package let dependents: [Dependent]
     package let operations: [Operation]
 
-    /// The deletion that is not ended.
+    /// The deletion that has not ended.
     package var openDeletion: Deletion? { deletions.first { $0.finishedAt == nil } }
 }
