@@ -1,15 +1,15 @@
 package import Postgres
 
-/// Which database this is, as far as it can say so itself.
+/// The identity of a database, as far as the database itself can tell.
 ///
-/// Another one after a dump and restore, and after an upgrade of the server. A copy of the files has the same, so a
-/// clone or a backup that was restored, and so may two servers that a host made from one image: where it is another,
-/// the database is another, but not the other way round.
+/// It changes with a dump and restore and with an upgrade of the server. A physical copy keeps it, such as a clone or a
+/// restored backup, and two servers that a host made from one image may share it. So different identities mean
+/// different databases, but equal identities do not prove the same one.
 package struct DatabaseIdentity: Sendable, Hashable, CustomStringConvertible {
-    /// The number of the server's data directory and that of the database in it.
+    /// The system identifier of the server's data directory and the oid of the database in it.
     package let description: String
 
-    /// Asks a database who it is.
+    /// Reads the identity of a database.
     ///
     /// - Throws: `PostgresError`.
     package static func read(on connection: isolated Connection) throws -> DatabaseIdentity {

@@ -1,39 +1,40 @@
 package import Postgres
 package import Sealing
 
-/// The hash key at hand is another one than the one that hashed here under its name.
+/// The current hash key is not the one that was used here under the same name.
 package struct OtherHashKey: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The name that both have.
+    /// The name that both keys have.
     let key: KeyID
 
     package var description: String { "\"\(key)\" is not the hash key that was used here under that name" }
 }
 
-/// Tells another hash key of the same name from the one that made the hashes in this database.
+/// Detects a hash key that is not the one that made this database's hashes under the same name.
 ///
-/// With the wrong one nothing fails by itself: receipts look changed, erased accounts as if they had never been.
+/// A wrong key causes no failure by itself: receipts would look tampered with, and erased accounts as if they had never
+/// existed.
 package enum HashKeyCanary {
-    /// How many receipts are tried where no canary was stored yet; one of them may have been changed.
+    /// How many receipts are checked if no canary is stored yet, since one of them may have been tampered with.
     private static let receipts = 20
 
-    /// Checks a key before something is looked for by its hashes; changes nothing.
+    /// Checks a key before it is used for a search by hash; changes nothing.
     ///
-    /// A schema of an earlier version, which knows no canaries, is taken as it is.
+    /// A schema of an earlier version, which has no canaries, passes.
     ///
     /// - Throws: ``OtherHashKey``; ``PostgresError``.
     package static func check(_ key: HashKey, on connection: isolated Connection) throws {
         _ = try isKnown(key, on: connection)
     }
 
-    /// How a key stands beside the others that something was hashed with here.
+    /// How a key relates to the other keys that were used here.
     package enum Standing: Sendable, Hashable {
-        /// It is the only one, or there is none yet.
+        /// It is the only key, or no key was used yet.
         case alone
-        /// Nothing was hashed with it, and something with these keys.
+        /// It was never used here, and these keys were.
         case unknown(others: [String])
-        /// It came after these keys: what was hashed with them is not found by it.
+        /// It is newer than these keys, and does not find what was hashed with them.
         case newest(others: [String])
-        /// These keys came after it.
+        /// These keys are newer.
         case older(others: [String])
 
         /// The other keys, by name.
@@ -45,9 +46,9 @@ package enum HashKeyCanary {
         }
     }
 
-    /// Tells how a key stands; changes nothing.
+    /// How a key relates to the others; changes nothing.
     ///
-    /// Receipts tell of keys that are older than the canaries: the first one, and the newest.
+    /// Keys that are older than the canaries are known from receipts: the first one, and the newest.
     ///
     /// - Throws: ``OtherHashKey``; ``PostgresError``.
     package static func standing(of key: HashKey, on connection: isolated Connection) throws -> Standing {
@@ -76,7 +77,7 @@ package enum HashKeyCanary {
         return keys.last == key.id.text ? .newest(others: others) : .older(others: others)
     }
 
-    /// Refuses a key that is new beside others; changes nothing.
+    /// Refuses a key that was never used here if others were; changes nothing.
     ///
     /// - Throws: ``NewHashKey``; ``OtherHashKey``; ``PostgresError``.
     package static func refuseNew(_ key: HashKey, on connection: isolated Connection) throws {
@@ -84,7 +85,7 @@ package enum HashKeyCanary {
         throw NewHashKey(key: key.id, others: others)
     }
 
-    /// Checks a key before something is hashed with it, and remembers it when it is the first one of all.
+    /// Checks a key before something is hashed with it, and stores its canary if it is the first key of all.
     ///
     /// - Throws: ``NewHashKey``; ``OtherHashKey``; ``PostgresError``.
     package static func require(_ key: HashKey, on connection: isolated Connection) throws {
@@ -93,7 +94,7 @@ package enum HashKeyCanary {
         try remember(key, on: connection)
     }
 
-    /// Makes a key known, also beside others: from then on nothing tells it from one that was meant.
+    /// Stores the canary of a key even beside others; from then on a wrong key cannot be told from an intended one.
     ///
     /// - Throws: ``OtherHashKey``; ``PostgresError``.
     package static func introduce(_ key: HashKey, on connection: isolated Connection) throws {
@@ -110,11 +111,11 @@ package enum HashKeyCanary {
             on conflict (key_id) do nothing
             """
         )
-        // Somebody with another key may have been first.
+        // A concurrent session with another key may have stored its canary first.
         _ = try isKnown(key, on: connection)
     }
 
-    /// Whether there are canaries, and our role may do this with them.
+    /// Whether the table of canaries exists and our role has this privilege on it.
     private static func mayUse(_ right: String, on connection: isolated Connection) throws -> Bool {
         try connection.one(
             "select coalesce(has_table_privilege(to_regclass('accountctl.hash_key_canaries'), \(right)), false)",
@@ -133,7 +134,7 @@ package enum HashKeyCanary {
             guard stored == key.canary() else { throw OtherHashKey(key: key.id) }
             return true
         }
-        // Older than the canaries, perhaps: then its receipts tell.
+        // The key may be older than the canaries; then its receipts tell.
         let verdicts = try IssuedReceipt.newest(Self.receipts, under: key.id, on: connection).map {
             try $0.check(with: key)
         }

@@ -6,7 +6,7 @@ import Postgres
     import Foundation
 #endif
 
-/// An operator's words name the account that they are about: the operators' log would hold personal data for good.
+/// An operator's text names the account that it is about, so the operators' log would hold personal data for good.
 package struct NamedSubject: Error, Sendable, Hashable, CustomStringConvertible {
     /// Which of the operator's texts it is.
     package enum Words: String, Sendable {
@@ -17,12 +17,12 @@ package struct NamedSubject: Error, Sendable, Hashable, CustomStringConvertible 
     }
 
     package let words: Words
-    /// What of the account they hold.
+    /// Which identifier of the account the text contains.
     package let kind: Identifier.Kind
 
     package var description: String { "the \(words) holds the account's own \(kind.rawValue)" }
 
-    /// Refuses words with an identifier of one of the accounts in them.
+    /// Refuses texts that contain an identifier of one of the accounts.
     ///
     /// - Throws: `NamedSubject`; `PostgresError`.
     static func refuse(
@@ -33,7 +33,8 @@ package struct NamedSubject: Error, Sendable, Hashable, CustomStringConvertible 
     ) throws {
         let texts = [(Words.reason, reason), (.ticket, actor.ticket), (.name, actor.name)]
             .compactMap { words, text in text.map { (words, $0) } }
-        // No identifier but an address is shorter; most tickets and names are, and cost no query.
+        // Every identifier except an address has at least eight bytes; most tickets and names have fewer, and so cost
+        // no query.
         guard texts.contains(where: { $1.utf8.count >= 8 || $1.contains("@") }) else { return }
         let others = try IdentifierCollection.read(of: users, on: connection)
         let matcher = IdentifierMatcher(users.map(Identifier.init(userID:)) + others.values.joined())

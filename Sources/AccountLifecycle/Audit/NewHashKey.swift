@@ -1,8 +1,8 @@
 package import Sealing
 
-/// Nothing was hashed here with the hash key at hand, and something with others: it may be the wrong file.
+/// The current hash key was never used here, and others were: it may be the wrong file.
 package struct NewHashKey: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The name of the hash key at hand.
+    /// The name of the current hash key.
     package let key: KeyID
     /// The other keys' names.
     package let others: [String]

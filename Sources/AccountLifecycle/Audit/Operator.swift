@@ -7,18 +7,18 @@ package import Sealing
     package import Foundation
 #endif
 
-/// Who acts, and the line that each act leaves in the operators' log.
+/// The operator who acts, and the entry that each act leaves in the operators' log.
 ///
-/// The line names the account by its keyed hash, from the start; the operator's name and own words stand beside it, so
-/// they must not name the person either: a text with one of the account's own identifiers in it is refused.
+/// The entry names the account only by its keyed hash. It also holds the operator's name and own words, so these must
+/// not identify the person either: a text that contains one of the account's identifiers is refused.
 package struct Operator: Sendable {
-    /// Who acts, as the log will say.
+    /// The operator's name, as logged.
     let name: String
-    /// The account on this machine; nil where that cannot be told.
+    /// The user account on this machine; nil if it is unknown.
     let machineUser: String?
-    /// The number of the ticket that asked for it.
+    /// The number of the ticket that requested the act.
     let ticket: String?
-    /// The key that the log's hashes are made with.
+    /// The key of the hashes in the log.
     package let hashKey: HashKey
 
     package init(name: String, machineUser: String? = nil, ticket: String? = nil, hashKey: HashKey) {
@@ -28,15 +28,15 @@ package struct Operator: Sendable {
         self.hashKey = hashKey
     }
 
-    /// Adds a line, in the transaction of the act, so that neither stands without the other.
+    /// Adds an entry in the transaction of the act, so that neither is committed without the other.
     ///
     /// - Parameters:
     ///   - action: what is done, such as `user.suspend`.
-    ///   - user: the account it is done to, if it is one.
+    ///   - user: the account that is acted on, if there is one.
     ///   - reason: why, in the operator's words.
     ///   - facts: ids of our own rows and counts, never personal data.
-    ///   - connection: the one the act runs on.
-    /// - Returns: The number of the line.
+    ///   - connection: the connection of the act.
+    /// - Returns: The number of the entry.
     /// - Throws: ``NamedSubject``; ``NewHashKey``; ``OtherHashKey``; `PostgresError`.
     @discardableResult
     package func log(

@@ -8,47 +8,47 @@ package import Postgres
 
 /// What operators did, newest first.
 package struct OperatorLog: Sendable {
-    /// A line of the log.
+    /// An entry of the log.
     package struct Entry: Sendable, Equatable {
         package let id: Int64
         package let loggedAt: Date
         package let operatorName: String
         package let databaseRole: String
-        /// The account on the machine it was done from.
+        /// The user account on the machine from which the operator acted.
         package let machineUser: String?
         package let ticket: String?
         package let action: String
         package let reason: String?
         /// Ids of our own rows and counts, as JSON text.
         package let facts: String
-        /// The key and the hash that name the account it was done to.
+        /// The name of the key and the hash that identify the account acted on.
         let subjectKey: String?
         let subjectHash: [UInt8]?
 
-        /// The account it was done to.
+        /// The account acted on.
         package var subject: SubjectHash? { SubjectHash(keyID: subjectKey, bytes: subjectHash) }
 
-        /// Whether the line is about an account.
+        /// Whether the entry is about an account.
         package var hasSubject: Bool { subject != nil }
     }
 
-    /// Which lines are wanted.
+    /// Which entries are wanted.
     package struct Filter: Sendable {
         /// The account, which is found by its keyed hash.
         package var subject: SubjectHash?
         package var operatorName: String?
-        /// Starts of the action's name, such as `deletion.`, of which one must fit; none for all.
+        /// Prefixes of the action's name, such as `deletion.`, one of which must match; empty for all.
         package var actions: [String] = []
         package var ticket: String?
         package var since: Date?
-        /// What came at that moment or later is left out.
+        /// Entries of this time or later are left out.
         package var until: Date?
         package var limit = 100
 
         package init() {}
     }
 
-    /// Reads lines.
+    /// Reads entries, newest first.
     ///
     /// - Throws: `PostgresError`.
     package static func entries(_ filter: Filter, on connection: isolated Connection) throws -> [Entry] {
@@ -74,7 +74,7 @@ package struct OperatorLog: Sendable {
         )
     }
 
-    /// The line of a number; nil when there is none.
+    /// The entry with a number; nil if there is none.
     ///
     /// - Throws: `PostgresError`.
     package static func entry(_ id: Int64, on connection: isolated Connection) throws -> Entry? {

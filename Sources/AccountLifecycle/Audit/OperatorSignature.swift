@@ -1,12 +1,12 @@
 package import Postgres
 
-/// Who acts, as the operators' log names them; enough for acts that are about no account.
+/// The operator who acts, as logged; enough for acts that concern no account.
 package struct OperatorSignature: Sendable, Hashable {
-    /// Who acts, as the log will say.
+    /// The operator's name, as logged.
     package let name: String
-    /// The account on this machine; nil where that cannot be told.
+    /// The user account on this machine; nil if it is unknown.
     package let machineUser: String?
-    /// The number of the ticket that asked for it.
+    /// The number of the ticket that requested the act.
     package let ticket: String?
     /// Why, in the operator's words.
     package let reason: String?
@@ -18,12 +18,12 @@ package struct OperatorSignature: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// Adds a line about no account, in the transaction of the act.
+    /// Adds an entry that concerns no account, in the transaction of the act.
     ///
     /// - Parameters:
     ///   - action: what is done, such as `jobs.pause`.
     ///   - facts: names and ids of our own rows and counts, never personal data.
-    ///   - connection: the one the act runs on.
+    ///   - connection: the connection of the act.
     /// - Throws: `PostgresError`.
     package func log(
         _ action: String,

@@ -7,11 +7,11 @@ package import Sealing
     package import Foundation
 #endif
 
-/// How an account is named where its id must not stand: in receipts, in the operators' log, in ended requests.
+/// Identifies an account where its id must not be stored: in receipts, in the operators' log, in ended requests.
 ///
-/// The same account has the same hash everywhere, so that all that was done is found again by the user id and the key.
+/// The same account has the same hash everywhere, so everything done to it can be found by the user id and the key.
 package struct SubjectHash: Sendable, Hashable {
-    /// The key it was made with.
+    /// The name of the key that made the hash.
     package let keyID: String
     /// HMAC-SHA256 of the user id in lower case.
     package let bytes: [UInt8]
@@ -22,22 +22,22 @@ package struct SubjectHash: Sendable, Hashable {
         bytes = key.hash(user.text, purpose: "account")
     }
 
-    /// Hashes a user id to look for what was hashed here before.
+    /// Hashes a user id to search for what was hashed here before.
     ///
-    /// - Throws: ``OtherHashKey`` when nothing could be found with this key; `PostgresError`.
+    /// - Throws: ``OtherHashKey`` if this key could find nothing; `PostgresError`.
     package static func checked(_ user: UUID, key: HashKey, on connection: isolated Connection) throws -> SubjectHash {
         try HashKeyCanary.check(key, on: connection)
         return SubjectHash(user, key: key)
     }
 
-    /// A hash as a row holds it; nil where it holds none.
+    /// A hash as a row stores it; nil if the row has none.
     init?(keyID: String?, bytes: [UInt8]?) {
         guard let keyID, let bytes else { return nil }
         self.keyID = keyID
         self.bytes = bytes
     }
 
-    /// A hash as ``hexadecimal`` writes it; nil for a text that is none.
+    /// Parses what ``hexadecimal`` returns; nil for any other text.
     package init?(keyID: String, hexadecimal: String) {
         let digits = hexadecimal.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue.map(UInt8.init) }
         guard digits.count == 64, hexadecimal.utf8.count == 64, !keyID.isEmpty else { return nil }
