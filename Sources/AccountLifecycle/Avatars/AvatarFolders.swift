@@ -1,17 +1,16 @@
-/// Whose a file of nobody is that a profile names, told by the folder where it lies.
+/// Decides by folder who owns an unowned file that a profile names.
 ///
-/// People write their profiles themselves, and name what they like there: the app's stock pictures, the logo of a team,
-/// somebody else's picture. So a file without an owner, outside of the folders called by user ids, is an account's only
-/// where the operator says of its folder that what lies there is accounts'. Of folders within each other the inner one
-/// counts.
+/// People write their profiles themselves and may name anything there: the app's stock pictures, a team's logo,
+/// somebody else's picture. So an unowned file outside the folders named after user ids is an account's only if the
+/// operator has declared that its folder holds accounts' files. Of nested folders the innermost counts.
 package struct AvatarFolders: Sendable, Hashable {
-    /// Whose the files of nobody in a folder are.
+    /// Who owns the unowned files in a folder.
     enum Fate: Sendable, Hashable {
-        /// Of the account whose profile alone names one.
+        /// The account whose profile alone names the file.
         case accounts
-        /// The app's: they stay, whoever names them.
+        /// The app: its files stay, whoever names them.
         case apps
-        /// Nobody said.
+        /// No setting decides.
         case undecided
     }
 
@@ -19,14 +18,14 @@ package struct AvatarFolders: Sendable, Hashable {
     private let apps: Set<String>
 
     /// - Parameters:
-    ///   - accounts: folders of accounts' files, with or without slashes around; `/` is the whole bucket.
-    ///   - apps: folders of the app's own; one that is named as both is this.
+    ///   - accounts: folders of accounts' files, with or without surrounding slashes; `/` is the whole bucket.
+    ///   - apps: folders of the app's own files; a folder in both lists is the app's.
     package init(accounts: [String] = [], apps: [String] = []) {
         self.accounts = Set(accounts.map(Self.path))
         self.apps = Set(apps.map(Self.path))
     }
 
-    /// Whose the object of a key is, if it is nobody's.
+    /// Who owns the object with a key, if it has no owner.
     func fate(of key: String) -> Fate {
         switch (Self.depth(of: key, in: accounts), Self.depth(of: key, in: apps)) {
         case (nil, nil): .undecided
@@ -36,10 +35,10 @@ package struct AvatarFolders: Sendable, Hashable {
         }
     }
 
-    /// The length of the innermost of the folders that hold a key; nil where none does.
+    /// The length of the innermost of the folders that contain a key; nil if none does.
     private static func depth(of key: String, in folders: Set<String>) -> Int? {
         folders.filter { folder in
-            // By bytes: to Swift some texts are equal that are two keys.
+            // Compared by bytes: Swift considers some strings equal that are different keys.
             folder.isEmpty || key.utf8.starts(with: "\(folder)/".utf8)
         }
         .map(\.utf8.count)

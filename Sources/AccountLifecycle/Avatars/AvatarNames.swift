@@ -4,36 +4,37 @@
     import Darwin
 #endif
 
-/// What accounts name, as texts that end with the keys of objects.
+/// The texts by which accounts name objects, indexed by their ends.
 ///
-/// Which texts these are says ``AvatarTexts``.
+/// ``AvatarTexts`` defines which texts these are.
 ///
-/// A text names every object whose key it ends with, wherever in the text that key begins, except behind a letter or a
-/// digit: bare keys, URLs of any host and query parameters are one to it, and `17.jpg` is not `7.jpg`. A text ends at
-/// its end and before each `?`, `#` and `&`, and counts as it is, with its escapes resolved, and with its path as a
-/// browser asks for it. That keeps an object too many now and then, and deletes none that is in use.
+/// A text names every object whose key it ends with, unless a letter or a digit precedes the key: bare keys, URLs of
+/// any host and query parameters are treated alike, and `17.jpg` does not name `7.jpg`. A text counts as ending at its
+/// end and before each `?`, `#` and `&`. It is taken as it is, with its escapes decoded, and with its path normalized
+/// as by a browser. This keeps an unused object now and then, and deletes none that is in use.
 ///
-/// The texts lie one behind another, each from its last byte to its first, so that those with one ending are neighbours
-/// once sorted.
+/// The texts are stored one after another with their bytes reversed, so that sorting brings texts with the same ending
+/// together.
 package struct AvatarNames: Sendable {
-    /// Texts that are being gathered.
+    /// Texts that are being collected.
     struct Texts: Sendable {
-        /// Backwards, each with a zero at its end.
+        /// The texts reversed, each followed by a zero byte.
         fileprivate var bytes: [UInt8] = []
-        /// Where in these an end of a text is.
+        /// The offsets in `bytes` at which an end of a text is.
         fileprivate var ends: [Int] = []
 
         init() {}
 
-        /// Takes in what an account holds.
+        /// Adds a text of an account.
         mutating func insert(_ text: String) {
             let bytes = Array(text.utf8)
             var spellings: Set<[UInt8]> = []
-            // Forms write blanks as plus signs.
+            // Forms encode spaces as plus signs.
             for var spelling in [bytes, bytes.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }] {
                 spellings.insert(spelling)
-                // A URL in a parameter of another is escaped twice. Every degree is kept: a key right behind an escape
-                // has no boundary before it until that is undone, as the last digit of the escape may be a letter.
+                // A URL in a parameter of another URL is escaped twice. The result of every pass is kept: a key right
+                // after an escape has no boundary before it until the escape is decoded, as the escape's last digit may
+                // be a letter.
                 for _ in 0..<Self.mostEscapes where spelling.contains(UInt8(ascii: "%")) {
                     spelling = Self.unescaped(spelling)
                     spellings.insert(spelling)
@@ -53,14 +54,14 @@ package struct AvatarNames: Sendable {
             bytes.append(0)
         }
 
-        /// Behind these a URL says other things than which file it is of.
+        /// What follows one of these in a URL does not tell which file it names.
         private static let marks = Array("?#&".utf8)
-        /// How often a text is taken to be escaped at most.
+        /// How many levels of escaping are decoded at most.
         private static let mostEscapes = 4
         /// Marks examined per text; more only occur in hostile input.
         private static let mostMarks = 32
 
-        /// Whether a browser asks for the path as it is, which it does for nearly all.
+        /// Whether a browser would request the path unchanged, which holds for nearly all.
         private static func isTidy(_ text: [UInt8]) -> Bool {
             var (last, lastButOne): (UInt8, UInt8) = (0, 0)
             for byte in text {
@@ -75,7 +76,8 @@ package struct AvatarNames: Sendable {
             return last > UInt8(ascii: " ")
         }
 
-        /// The text with its path, and each part behind that, which may hold another, as a browser asks for it.
+        /// The text with its path normalized as by a browser, and likewise each part after it, which may contain
+        /// another path.
         private static func tidied(_ text: [UInt8]) -> [UInt8] {
             let path = text.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
             var tidied = tidiedPath(path)
@@ -89,14 +91,14 @@ package struct AvatarNames: Sendable {
             return tidied
         }
 
-        /// A path without line breaks and blanks at the end, with slashes for backslashes, one for many, and its dots
-        /// followed.
+        /// A path without tabs, line breaks and trailing spaces, with backslashes turned into slashes, repeated slashes
+        /// merged and dot segments resolved.
         private static func tidiedPath(_ text: ArraySlice<UInt8>) -> [UInt8] {
             let (slash, colon) = (UInt8(ascii: "/"), UInt8(ascii: ":"))
             var bytes: [UInt8] = []
             for byte in text where byte != 0x09 && byte != 0x0A && byte != 0x0D {
                 let byte = byte == UInt8(ascii: "\\") ? slash : byte
-                // The two slashes after the colon of a scheme stay.
+                // The two slashes after a scheme's colon stay.
                 if byte == slash, bytes.last == slash, bytes.dropLast().last != colon { continue }
                 bytes.append(byte)
             }
@@ -115,7 +117,7 @@ package struct AvatarNames: Sendable {
             return Array(segments.joined(separator: [slash]))
         }
 
-        /// The bytes with those that are percent-encoded in clear.
+        /// The bytes with percent escapes decoded.
         static func unescaped(_ text: [UInt8]) -> [UInt8] {
             guard text.contains(UInt8(ascii: "%")) else { return text }
             var bytes: [UInt8] = []
@@ -138,14 +140,14 @@ package struct AvatarNames: Sendable {
     static let longestKey = 1024
 
     private let bytes: [UInt8]
-    /// In the order of what precedes them, read backwards.
+    /// The ends, sorted by the reversed text that precedes them.
     private let ends: [Int]
 
     init(_ texts: Texts) {
         bytes = texts.bytes
         ends = texts.bytes.withUnsafeBufferPointer { bytes in
             guard let start = bytes.baseAddress else { return [] }
-            // Compared as far as the longest key, and the byte before it.
+            // Compares up to the longest key and one byte more, its boundary.
             return texts.ends.sorted { strncmp(start + $0, start + $1, Self.longestKey + 1) < 0 }
         }
     }
@@ -156,10 +158,10 @@ package struct AvatarNames: Sendable {
         self.init(gathered)
     }
 
-    /// Whether some text names the object of this key.
+    /// Whether some text names the object with this key.
     package func contains(_ key: String) -> Bool {
         let key = Array(key.utf8.reversed())
-        // No object can have such a key; should one have it, it is not for us to say that nobody uses it.
+        // Storage allows no such key; should one exist, it is kept, since nothing shows that it is unused.
         guard key.count <= Self.longestKey, !key.contains(0) else { return true }
         return bytes.withUnsafeBufferPointer { bytes in
             guard let start = bytes.baseAddress else { return false }
@@ -177,8 +179,8 @@ package struct AvatarNames: Sendable {
         }
     }
 
-    /// Where the stretches of bytes begin that are neither letters nor digits, the first of them with the start of a
-    /// text.
+    /// The first bytes of the ranges that are neither letters nor digits; the first range includes the zero that stands
+    /// for the start of a text.
     private static let boundaries = [0, UInt8(ascii: "9") + 1, UInt8(ascii: "Z") + 1, UInt8(ascii: "z") + 1]
 
     private static func isLetterOrDigit(_ byte: UInt8) -> Bool {

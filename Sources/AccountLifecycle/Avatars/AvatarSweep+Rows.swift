@@ -9,15 +9,15 @@ package import Postgres
 extension AvatarSweep {
     private static let anyUserID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 
-    /// An object, and what would be deleted of it.
+    /// An object, with what a sweep would delete of it.
     struct Row {
         let key: String
-        /// Whether the key names it; what it named before is no matter of a sweep.
+        /// Whether it is the key's current version; a sweep ignores earlier ones.
         let isCurrent: Bool
         let leftover: Leftover?
     }
 
-    /// The objects behind a key, whoever's and however old; nothing is said yet of profiles.
+    /// The objects after a key, of any owner and age; not yet compared with what accounts name.
     func rows(after key: String?, on connection: isolated Connection) throws -> [Row] {
         try rows(of: page(after: key), on: connection)
     }
@@ -39,7 +39,7 @@ extension AvatarSweep {
         }
     }
 
-    /// The objects behind a key, judged; all that a bucket keeps of the last key.
+    /// The objects after a key, judged; of the last key, every version that the bucket keeps.
     package func page(after key: String?) -> Statement {
         judged(
             """
@@ -50,10 +50,11 @@ extension AvatarSweep {
         )
     }
 
-    /// The objects of some keys, judged.
+    /// The objects with some keys, judged.
     func judged(only keys: [String]) -> Statement { judged("o.name = any(\(keys))") }
 
-    /// Values, not `exists`: of that the server would look all holds and requests over, for each page.
+    /// Judges objects by scalar subqueries, not `exists`: with that, the server would examine all holds and requests
+    /// for each page.
     private func judged(_ clauses: Statement) -> Statement {
         """
         with page as materialized (
@@ -66,7 +67,8 @@ extension AvatarSweep {
                    ) as account,
                    coalesce((o.metadata ->> 'size')::bigint, 0) as bytes,
                    greatest(o.created_at, o.updated_at) as changed_at,
-                   -- No condition: the planner would take it to leave next to nothing, and walk along no index.
+                   -- Not a condition: the planner would expect it to match next to nothing, and not scan the index in
+                   -- order.
                    \(AccountObjects.isCurrent) as is_current
             from storage.objects as o
             where o.bucket_id = \(AccountObjects.bucketOfProfiles)

@@ -7,23 +7,23 @@ package import Postgres
     package import Foundation
 #endif
 
-/// Finds the avatars that accounts left behind when they took new ones, and has Storage delete them.
+/// Finds the avatars that accounts left behind when they chose new ones, and has Storage delete them.
 ///
-/// An object is left behind when it is an account's by the ownership rule (its owner; without one, the folder named by
-/// a user id), is older than an age, and no account names it in a text of ``AvatarTexts``, whoever's. Objects of nobody
-/// stay, and so do those of accounts under a legal hold and of accounts with an open deletion, which has steps of its
-/// own for them.
+/// An object is left behind if it is an account's by the ownership rule (its owner, or without one the folder named
+/// after a user id), is older than a given age, and is named by no account in a text of ``AvatarTexts``. Objects that
+/// belong to nobody stay, and so do those of accounts under a legal hold and of accounts with an open deletion, which
+/// has steps of its own for them.
 ///
-/// In a bucket that keeps versions a leftover goes as its user's delete would let it go, to the versions: how long these
-/// are kept was said of the bucket.
+/// In a bucket that keeps versions, a leftover becomes an earlier version, as when its user deletes it; the bucket's
+/// settings say how long versions are kept.
 ///
-/// What accounts name is read once for all objects, and objects a page at a time by key: twice the objects cost twice
-/// the reading.
+/// What accounts name is read once for all objects, and the objects are read in pages by key, so the cost grows
+/// linearly with the number of objects.
 package struct AvatarSweep: Sendable {
     /// An object that was left behind.
     package struct Leftover: Sendable, Equatable {
         package let key: String
-        /// The account, which may be gone.
+        /// The id of the account, which may be deleted.
         package let account: String
         package let bytes: Int64
         package let changedAt: Date
@@ -34,39 +34,39 @@ package struct AvatarSweep: Sendable {
         package let objects: Int
         package let bytes: Int64
         package let accounts: Int
-        /// The oldest, as many as were asked for.
+        /// The oldest leftovers, as many as requested.
         package let examples: [Leftover]
     }
 
-    /// Some objects that were left behind.
+    /// A batch of objects that were left behind.
     package struct Batch: Sendable, Equatable {
-        /// None at the end.
+        /// Empty at the end.
         package let leftovers: [Leftover]
-        /// Where to go on.
+        /// The key after which to continue.
         package let cursor: String?
     }
 
-    /// Why nothing can be told to be left behind.
+    /// Why no object can be judged to be left behind.
     package enum Failure: Error, Sendable, Equatable {
-        /// There is no `public.profiles` with `avatar_url`: nothing says which objects are in use.
+        /// There is no `public.profiles` with `avatar_url`, so nothing tells which objects are in use.
         case noProfiles
-        /// Our role does not see all rows of this table: what it does not see would look unused.
+        /// Our role does not see all rows of this table, so objects in use could look unused.
         case hiddenRows(String)
-        /// Storage cannot be used, now or as it is set.
+        /// Storage cannot be used now, or not as it is configured.
         case storage(Situation)
     }
 
-    /// Objects and accounts read with one statement.
+    /// How many objects and accounts one statement reads.
     static let page = (objects: 500, accounts: 5000)
 
     let before: Date
 
-    /// - Parameter before: objects changed since then are left alone: an upload is not named yet.
+    /// - Parameter before: objects changed since then are left alone, since a new upload may not be named yet.
     package init(before: Date) {
         self.before = before
     }
 
-    /// Reads what all accounts name, a page at a time.
+    /// Reads what all accounts name, in pages.
     ///
     /// - Throws: ``Failure``, `PostgresError`.
     package func names(on connection: isolated Connection) throws -> AvatarNames {
@@ -87,7 +87,7 @@ package struct AvatarSweep: Sendable {
         return AvatarNames(gathered)
     }
 
-    /// Counts what was left behind.
+    /// Counts the objects that were left behind.
     ///
     /// - Throws: `PostgresError`.
     package func survey(
@@ -114,7 +114,7 @@ package struct AvatarSweep: Sendable {
         return Survey(objects: objects, bytes: bytes, accounts: accounts.count, examples: oldest)
     }
 
-    /// The next objects by key, looked up when they are to go: what their owners themselves name by then stays, too.
+    /// The next leftovers by key, except those that their owners have named in the meantime.
     ///
     /// - Throws: ``Failure``, `PostgresError`.
     package func next(
@@ -144,7 +144,7 @@ package struct AvatarSweep: Sendable {
         }
     }
 
-    /// The leftovers that their owners name in no text now.
+    /// The leftovers that their owners do not name now.
     private func unnamed(
         _ leftovers: [Leftover],
         _ texts: AvatarTexts,
@@ -156,18 +156,18 @@ package struct AvatarSweep: Sendable {
         return leftovers.filter { !newest.contains($0.key) }
     }
 
-    /// Has Storage delete those of some objects, at most `StorageClient.largestBatch`, that are left behind still.
+    /// Has Storage delete those of some objects, at most `StorageClient.largestBatch`, that are still left behind.
     ///
-    /// Others, judged pages ago, may have been uploaded anew, be named by their owners or under a hold by now, and
+    /// They were judged pages ago: one may have been uploaded again, named by its owner or put under a hold since, and
     /// Storage deletes by key.
     ///
     /// - Parameters:
     ///   - leftovers: as ``next(after:limit:except:on:)`` found them.
-    ///   - storage: where they are deleted.
-    ///   - pool: where they are judged.
-    ///   - check: asked right before each call; what it throws ends the sweep.
-    ///   - record: told right before of those that go, once of each; what cannot be recorded is not done.
-    /// - Returns: how many Storage was asked to delete, and how many of these have a row still.
+    ///   - storage: deletes them.
+    ///   - pool: the connections on which they are judged again.
+    ///   - check: runs right before each call; an error that it throws ends the sweep.
+    ///   - record: gets the objects right before they are deleted, each once; what cannot be recorded is not deleted.
+    /// - Returns: how many objects Storage was asked to delete, and how many of these still have a row.
     /// - Throws: ``Failure``, `PostgresError`, `CancellationError`.
     package func delete(
         _ leftovers: [Leftover],
@@ -190,7 +190,7 @@ package struct AvatarSweep: Sendable {
             return keys.map { StorageTarget($0) }
         }
         if let trouble { throw Failure.storage(trouble) }
-        // A key that was withdrawn before the last call is meant to remain, and does not count as left in place.
+        // A key withdrawn before the last call is meant to remain, so it does not count as left in place.
         let asked = deletion.asked.map(\.key).sorted()
         let last = Set(deletion.last.map(\.key))
         let left = try await pool.withConnection { connection -> [String] in
@@ -200,9 +200,9 @@ package struct AvatarSweep: Sendable {
         return (asked.count - left.count + stayed, stayed)
     }
 
-    /// Where it stands what accounts name.
+    /// The texts in which accounts name objects.
     ///
-    /// - Throws: ``Failure`` where that tells nothing, or not all.
+    /// - Throws: ``Failure`` if the database has no such texts, or hides some of them.
     private func sources(on connection: isolated Connection) throws -> AvatarTexts {
         let catalog = try DeletionCatalog.read(on: connection)
         guard let profiles = catalog.profiles, profiles.hasAvatarURL else { throw Failure.noProfiles }
