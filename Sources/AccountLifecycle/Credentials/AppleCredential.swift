@@ -7,37 +7,36 @@ package import Sealing
     package import Foundation
 #endif
 
-/// A refresh token that Apple gave for one account and one client id.
+/// A refresh token that Apple issued for one account and one client id.
 package struct AppleCredential: Sendable {
     let id: Int64
     let user: UUID
     let clientID: String
-    /// Whom the token speaks for.
+    /// The Apple sub for which the token was issued.
     let subject: String
     let sealedToken: String
     let sealingKeyID: String
-    /// Whether another account has the identity that the token speaks for, by the name of before a team transfer or
-    /// after it.
+    /// Whether another account now has the identity of the token, by the sub before or after a team transfer.
     ///
-    /// Revoking would end somebody else's sign-in. An identity that was unlinked and that nobody has is the account's
-    /// as before.
+    /// Revoking would then end somebody else's sign-in. An identity that was unlinked and that no other account has
+    /// still counts as this account's.
     let belongsToAnother: Bool
 
-    /// What the token is bound to.
+    /// What the sealed token is bound to.
     var context: SealingContext { Self.context(user: user, clientID: clientID) }
 
-    /// What a token is bound to: the account and the client id.
+    /// What a sealed token is bound to: the account and the client id.
     static func context(user: UUID, clientID: String) -> SealingContext {
         SealingContext(purpose: "apple-refresh-token", ids: [user.text, clientID])
     }
 
-    /// Whether another account has the identity that the token of a credential `c` speaks for.
+    /// An SQL expression: whether another account now has the identity of the token of a credential `c`.
     private static let isAnothers = isAnothers(
         anyOf: subs("c.apple_sub", of: "c.user_id", at: "c.client_id"),
         than: "c.user_id"
     )
 
-    /// Whom a token speaks for, by the name of before a team transfer and by those of after it.
+    /// An SQL expression: the Apple subs of a token's subject, before and after a team transfer.
     private static func subs(_ subject: Statement, of user: Statement, at clientID: Statement) -> Statement {
         """
         \(subject) || array(
@@ -50,7 +49,7 @@ package struct AppleCredential: Sendable {
         """
     }
 
-    /// Whether another account has one of these Apple subs by now, as an expression.
+    /// An SQL expression: whether another account now has one of these Apple subs.
     static func isAnothers(anyOf subs: Statement, than user: Statement) -> Statement {
         """
         exists (
@@ -63,8 +62,10 @@ package struct AppleCredential: Sendable {
         """
     }
 
-    /// Whether another account has the identity by now that this token speaks for: what is held may be gone with the
-    /// account, whose person has come back, or be another's since.
+    /// Whether another account now has the identity of this token.
+    ///
+    /// Asks by the token's own subject: the credential's row may be gone with its account while the person has signed up
+    /// again, or belong to another account by now.
     func isAnothers(on connection: isolated Connection) throws -> Bool {
         let subs = Self.subs("\(subject)::text", of: "\(user)", at: "\(clientID)")
         return try connection.one("select \(Self.isAnothers(anyOf: subs, than: "\(user)"))", as: Bool.self)
@@ -93,11 +94,10 @@ package struct AppleCredential: Sendable {
         }
     }
 
-    /// Stores what Apple gave, in place of what was held for the same account and client id.
+    /// Stores a token from Apple, replacing the one held for the same account and client id.
     ///
-    /// What was held may be of another Apple Account that is linked to the same account: its grant lives on, and an
-    /// erasure, which revokes for the one that is held, has to say so.
-    ///
+    /// The replaced token may belong to another Apple Account that is linked to the same account. Its grant stays
+    /// valid, and an erasure, which revokes only with the token it holds, has to report that.
     /// - Throws: ``PostgresError``.
     package static func store(
         _ token: Secret<String>,
@@ -116,7 +116,7 @@ package struct AppleCredential: Sendable {
             where c.user_id = \(user)
               and c.client_id = \(clientID)
               and c.apple_sub <> \(subject)
-              -- The same person, after the app went to another team.
+              -- The same person, after the app was transferred to another team.
               and not exists (
                   select
                   from accountctl.apple_transfers as t

@@ -1,13 +1,13 @@
 package import Postgres
 
 extension CredentialBooks {
-    /// How many credentials are held that were got with one client id.
+    /// How many credentials are held for one client id.
     package struct HeldByClient: Sendable, Hashable {
         package let clientID: String
         package let credentials: Int
     }
 
-    /// What is held by client id, in the order of these.
+    /// The number of credentials held per client id, sorted by client id.
     ///
     /// - Throws: ``PostgresError``.
     package static func heldByClient(on connection: isolated Connection) throws -> [HeldByClient] {

@@ -6,34 +6,34 @@ package import Postgres
     package import Foundation
 #endif
 
-/// Reads events and credentials for people; no token and no address is among what it returns.
+/// Reads events and credentials for display; what it returns contains no token and no address.
 package enum CredentialBooks {
-    /// An event as people see it.
+    /// An event for display.
     package struct EventRecord: Sendable, Hashable {
         /// The row's id.
         package let id: Int64
-        /// apple, device or check.
+        /// `apple`, `device` or `check`.
         package let source: String
-        /// What was told.
+        /// What was reported.
         package let kind: String
         /// The client id it is about.
         package let clientID: String?
         /// The account.
         package let user: UUID?
-        /// When it happened, by the teller's clock.
+        /// When it happened, by the clock of its source.
         package let happenedAt: Date
-        /// When it came in.
+        /// When it was received.
         package let receivedAt: Date
         /// When it was handled; nil while it waits.
         package let handledAt: Date?
-        /// What became of it; nil while it waits.
+        /// Its outcome; nil while it waits.
         package let outcome: String?
     }
 
-    /// The kinds of events that have a meaning here.
+    /// The kinds of events that are handled here.
     package static let kinds = CredentialEvent.Kind.known
 
-    /// Whether an event may be of this kind: of Apple's undocumented types any may come.
+    /// Whether an event may be of this kind, which includes any type that Apple has not documented.
     package static func isKind(_ name: String) -> Bool {
         kinds.contains(name) || name.hasPrefix(CredentialEvent.Kind.prefixOfOthers)
     }
@@ -42,9 +42,9 @@ package enum CredentialBooks {
     package struct EventFilter: Sendable, Hashable {
         /// Events of this account only; nil for all accounts.
         package var user: UUID?
-        /// Events of one of these kinds; none for all.
+        /// Events of one of these kinds; empty for all.
         package var kinds: [String] = []
-        /// Events with one of these outcomes; `waiting` for those not handled; none for all.
+        /// Events with one of these outcomes, where `waiting` stands for those not handled yet; empty for all.
         package var outcomes: [String] = []
         /// The most events.
         package var limit = 100
@@ -53,7 +53,7 @@ package enum CredentialBooks {
         package init() {}
     }
 
-    /// A held credential as people see it.
+    /// A held credential for display.
     package struct CredentialRecord: Sendable, Hashable {
         /// The row's id.
         package let id: Int64
@@ -63,13 +63,13 @@ package enum CredentialBooks {
         package let clientID: String
         /// The key it is sealed with.
         package let sealingKey: String
-        /// When Apple gave it.
+        /// When Apple issued it.
         package let obtainedAt: Date
         /// When Apple was last asked about it.
         package let checkedAt: Date?
-        /// When Apple last said that it lives.
+        /// When Apple last confirmed that it is valid.
         package let lastLiveAt: Date?
-        /// Refusals in a row.
+        /// Consecutive refusals.
         package let doubts: Int
         /// When Apple may be asked again.
         package let checkAfter: Date
@@ -110,19 +110,19 @@ package enum CredentialBooks {
         )
     }
 
-    /// What came of asking for an event to be handled again.
+    /// The result of a request to handle an event again.
     package enum Replay: String, Sendable, Hashable {
         /// Enqueued.
         case enqueued
         /// There is no such event.
         case unknown
-        /// Nobody's: there is no account to do anything about.
+        /// It belongs to no account, so there is nothing to handle.
         case unknownAccount = "unknown_account"
-        /// Its address was not kept: forwarding is switched when the event comes in, or never.
+        /// Its address was not stored: a forwarding event takes effect when it is received, or never.
         case notKept = "not_kept"
     }
 
-    /// Has an event handled again, under the rules as they are now: a stale one stays stale.
+    /// Has an event handled again by the current rules: a stale event stays stale.
     ///
     /// - Throws: ``PostgresError``.
     package static func replay(_ id: Int64, on connection: isolated Connection) async throws -> Replay {
@@ -156,7 +156,7 @@ package enum CredentialBooks {
         }
     }
 
-    /// Lists held credentials, the newest first: of one account, of one client id, or all.
+    /// Lists held credentials, newest first: of one account, of one client id, or all.
     ///
     /// - Throws: ``PostgresError``.
     package static func credentials(

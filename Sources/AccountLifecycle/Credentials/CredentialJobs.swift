@@ -1,7 +1,7 @@
 import JobQueue
 import Postgres
 
-/// The jobs that follow credentials; their arguments hold ids of our own rows only.
+/// The jobs that follow credentials; their arguments hold only ids of our own rows.
 enum CredentialJobs {
     /// Which event a job handles.
     struct Event: Codable, Sendable, Hashable {
@@ -17,7 +17,7 @@ enum CredentialJobs {
         timeout: .seconds(120)
     )
 
-    /// Handles what devices reported, and what is left of Apple's events.
+    /// Handles what devices reported, and events of Apple that are still unhandled.
     static let sweepEvents = JobKind<NoArguments>(
         "apple.sweep_events",
         queue: "apple",
@@ -26,7 +26,7 @@ enum CredentialJobs {
         timeout: .seconds(600)
     )
 
-    /// Checks the credentials whose day is over.
+    /// Checks the credentials whose daily check is due.
     static let check = JobKind<NoArguments>(
         "apple.check_credentials",
         queue: "apple",
@@ -35,7 +35,7 @@ enum CredentialJobs {
         timeout: .seconds(3600)
     )
 
-    /// Verifies what lies in the inbox.
+    /// Verifies the notifications in the inbox.
     static let inbox = JobKind<NoArguments>(
         "apple.read_inbox",
         queue: "apple",

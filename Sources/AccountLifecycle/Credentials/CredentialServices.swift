@@ -3,17 +3,17 @@ package import Postgres
 package import Sealing
 package import SignInWithApple
 
-/// What following credentials through their life needs.
+/// The services that handlers of credentials use.
 package struct CredentialServices: Sendable {
     /// The worker's connections.
     let pool: Pool
     /// The configured clients.
     let apple: AppleClients
-    /// What refresh tokens are sealed with.
+    /// The keys that seal refresh tokens.
     let keys: KeyRing
-    /// What is done about events.
+    /// The reactions to events.
     let policy: CredentialPolicy
-    /// Gets what happens, without personal data.
+    /// Receives log messages, without personal data.
     let logger: Logger
 
     /// Puts the services together.

@@ -6,16 +6,16 @@ package import Postgres
     package import Foundation
 #endif
 
-/// A client id that Apple rejects with a key, as workers told each other on the ``RejectionBoard``.
+/// A client id that Apple rejects with a key, as workers share it on the ``RejectionBoard``.
 package struct RejectedClient: Sendable, Hashable {
     package let clientID: String
     package let teamID: String
     package let keyID: String
-    /// What Apple answers.
+    /// Apple's answer.
     package let refusal: String
     package let since: Date
 
-    /// The rejections that stand, by client id.
+    /// The current rejections, sorted by client id.
     ///
     /// - Throws: ``PostgresError``.
     package static func all(on connection: isolated Connection) throws -> [RejectedClient] {

@@ -9,16 +9,16 @@ import Synchronization
     import Foundation
 #endif
 
-/// What the workers of an installation tell each other about client ids that Apple rejects.
+/// Shares between the workers of an installation which client ids Apple rejects.
 ///
-/// One worker finds out, all others with the same key stop calling for that client id; each tests it again by itself
-/// when the pause is over, and the first that succeeds sets all free. A worker that has another key, as while a key is
-/// changed, is not concerned.
+/// When one worker is rejected, all others with the same key stop calling for that client id. Each tests it again by
+/// itself when the pause is over, and the first success ends the pause for all. A worker with another key, as during a
+/// key change, is not affected.
 package final class RejectionBoard: Sendable {
     private let pool: Pool
     private let apple: AppleClients
     private let logger: Logger
-    /// The client ids that were paused here when the board was last looked at.
+    /// The client ids that were paused here at the last exchange.
     private let paused = Mutex<Set<String>>([])
 
     /// Makes a board.
@@ -28,9 +28,9 @@ package final class RejectionBoard: Sendable {
         self.logger = logger
     }
 
-    /// Tells what was found out here, and takes over what others found out.
+    /// Publishes this worker's rejections, and adopts those of others.
     ///
-    /// - Throws: ``PostgresError``; what was found out is told the next time then.
+    /// - Throws: ``PostgresError``; the rejections are then published by the next call.
     package func exchange() async throws {
         let rejections = apple.rejections()
         let before = paused.withLock { $0 }
@@ -49,7 +49,7 @@ package final class RejectionBoard: Sendable {
             for (id, rejection) in rejections.sorted(by: { $0.key < $1.key }) {
                 try Self.tell(rejection, of: id, isNew: !before.contains(id), on: connection)
             }
-            // Rejections that nobody renews are of a key out of use, or of workers that are gone.
+            // A rejection that nobody renews is of a key no longer in use, or of a worker that is gone.
             try connection.execute(
                 "delete from accountctl.apple_rejections where retry_after < now() - interval '1 day'"
             )
@@ -77,10 +77,10 @@ package final class RejectionBoard: Sendable {
         paused.withLock { [now] in $0 = now }
     }
 
-    /// A row that is gone was removed by somebody who succeeded: only a rejection that is new makes one.
+    /// Publishes a rejection; only a new one inserts a row, since a missing row was deleted by a worker that succeeded.
     ///
-    /// One whose pause is over is renewed until somebody tests it: that nobody has called for a day makes no client id
-    /// good.
+    /// A rejection whose pause is over is renewed until somebody tests the client id: a day without calls does not show
+    /// that it works.
     private static func tell(
         _ rejection: AppleClients.Rejection,
         of id: String,

@@ -9,33 +9,33 @@ import SignInWithApple
     import Foundation
 #endif
 
-/// Asks Apple whether held credentials live: each at most once a day, to make up for notifications that were lost.
+/// Asks Apple whether held credentials are still valid, each at most once a day, to make up for lost notifications.
 struct CredentialChecks: Sendable {
-    /// What a sweep did.
+    /// The results of a sweep.
     struct Tally: Codable, Sendable, Hashable {
         var live = 0
-        /// Refused, and believed.
+        /// Refused, and the refusal was believed.
         var gone = 0
-        /// Refused, and not shown to be about the person; or an answer that may be our own fault.
+        /// Refused without proof that the refusal is about the person; or an answer that may be our own fault.
         var inconclusive = 0
-        /// Refused in such numbers that nobody was believed to be gone.
+        /// Refused in such numbers that no refusal was believed.
         var heldBack = 0
-        /// Cannot be opened here.
+        /// The token cannot be opened here.
         var unreadable = 0
         var postponed = 0
     }
 
-    /// The most credentials of one sweep: sweeps come every minute, a million accounts need 700 a minute.
+    /// The most credentials of one sweep; sweeps run every minute, and a million accounts need 700 a minute.
     ///
-    /// With a fifth of a second an answer, four questions at once ask 1200 in that time.
+    /// At a fifth of a second per answer, four concurrent calls make 1200 in that time.
     private static let batch = 1000
-    /// So many are asked about before it is judged what their answers mean.
+    /// How many credentials are asked about before their answers are judged together.
     private static let round = 200
 
     let services: CredentialServices
     private let counters: [(counter: Counter, count: @Sendable (Tally) -> Int)]
 
-    /// Makes a checker, and every series of its metric at once: an alarm sees no increase in one that comes with its
+    /// Creates a checker and all series of its metric, since an alert sees no increase in a series that starts with its
     /// first count.
     init(_ services: CredentialServices, factory: any MetricsFactory = MetricsSystem.factory) {
         self.services = services
@@ -49,20 +49,20 @@ struct CredentialChecks: Sendable {
         }
     }
 
-    /// Checks the credentials whose day is over.
+    /// Checks the credentials whose daily check is due.
     ///
-    /// Each is put off by a day **before** Apple is asked: a process that dies in between costs one check, never two in
-    /// a day.
+    /// Each is rescheduled by a day **before** Apple is asked: a process that dies in between costs one check and never
+    /// causes two in a day.
     ///
-    /// - Returns: What was found.
+    /// - Returns: The results.
     /// - Throws: ``PostgresError``; `CancellationError`.
     func sweep() async throws -> Tally {
         var tally = Tally()
         let due = Dictionary(grouping: try await takeDue(), by: \.clientID)
         for (clientID, credentials) in due.sorted(by: { $0.key < $1.key }) {
-            // Nobody can be asked: their day is over tomorrow, but for one, with which the client id is tested by then.
-            // Back within the hour, again and again, those of one broken key would be all that a sweep takes, and nobody
-            // of another team had a turn.
+            // Apple cannot be asked for this client id. All but one of its credentials wait until tomorrow; the one
+            // tests the client id before that. If all came back within the hour, those of one broken key would fill
+            // every sweep, and those of other teams would never have their turn.
             guard services.apple[clientID] != nil, !services.apple.isPaused(clientID) else {
                 try await putOff(credentials.prefix(1), atLeast: .zero)
                 tally.postponed += credentials.count
@@ -73,7 +73,7 @@ struct CredentialChecks: Sendable {
                 let silence = try await sweep(waiting.prefix(Self.round), of: clientID, &tally)
                 waiting = waiting.dropFirst(Self.round)
                 guard let silence else { continue }
-                // The rest of this client id waits for the breaker, or for Apple.
+                // The remaining credentials of this client id wait for the breaker, or for Apple.
                 try await putOff(waiting, atLeast: silence)
                 tally.postponed += waiting.count
                 break
@@ -87,7 +87,7 @@ struct CredentialChecks: Sendable {
 
     /// Asks about some credentials of one client id, and judges the answers together.
     ///
-    /// - Returns: How long Apple is not to be asked for this client id, zero where nobody said; nil where it answers.
+    /// - Returns: How long not to ask Apple for this client id, zero if Apple gave no time; nil if Apple answers.
     private func sweep(
         _ credentials: ArraySlice<HeldCredential>,
         of clientID: String,
@@ -147,9 +147,9 @@ struct CredentialChecks: Sendable {
 
     private typealias Answered = (credential: HeldCredential, answer: CredentialQuestion.Answer)
 
-    /// Asks side by side, on half of the connections to Apple: codes and revocations come first.
+    /// Asks concurrently, on half of the connections to Apple, since codes and revocations have priority.
     ///
-    /// The first is asked alone, and one answer that would be the same for all is enough.
+    /// The first credential is asked about alone, and an answer that would be the same for all ends the round.
     private func ask(
         _ credentials: ArraySlice<HeldCredential>
     ) async throws -> (answers: [Answered], unasked: ArraySlice<HeldCredential>) {
@@ -194,7 +194,8 @@ struct CredentialChecks: Sendable {
         }
     }
 
-    /// Apple was not asked, or gave no answer: sooner than tomorrow, and not before Apple wants to be asked again.
+    /// Reschedules credentials without an answer: sooner than tomorrow, and after the pause that Apple asked for, which
+    /// counts up to an hour.
     private func putOff(_ credentials: ArraySlice<HeldCredential>, atLeast pause: Duration) async throws {
         guard !credentials.isEmpty else { return }
         let ids = credentials.map(\.id)
@@ -210,10 +211,10 @@ struct CredentialChecks: Sendable {
         }
     }
 
-    /// Records the finding as an event, and has it handled like one of Apple's.
+    /// Records the finding as an event, which is handled like one of Apple's.
     private func tellGone(_ credential: HeldCredential) async throws {
         _ = try await services.pool.withTransaction { connection in
-            // Not when the credential was replaced while Apple was asked: the person came back.
+            // Not if the credential was replaced while Apple was asked: the person has come back.
             let event = try connection.first(
                 """
                 insert into accountctl.credential_events (source, kind, client_id, user_id, identity_id)

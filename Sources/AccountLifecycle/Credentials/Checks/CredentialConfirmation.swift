@@ -6,17 +6,17 @@ import Postgres
     import Foundation
 #endif
 
-/// What Apple says about an account's credentials after a device reported something.
+/// What Apple says about an account's credentials after a report from a device.
 struct CredentialConfirmation: Sendable, Hashable {
-    /// What was found out.
+    /// The result of the check.
     enum Finding: Sendable, Hashable {
         case lives
         /// Refused, while the same client id works for others.
         case gone
-        /// Refused, and nothing shows that the client id works at all; or an answer that may be our own fault.
+        /// Refused without proof that the client id works at all; or an answer that may be our own fault.
         case inconclusive
         case nothingHeld
-        /// Apple gave an answer on a device's word within the day, and is not to be asked again so soon.
+        /// Apple has answered for a device's report within the last day, and must not be asked again so soon.
         case askedBefore
         /// Apple gave no answer, or could not be asked.
         case unavailable(after: Duration?)
@@ -28,16 +28,17 @@ struct CredentialConfirmation: Sendable, Hashable {
 }
 
 extension CredentialChecks {
-    /// Checks an account's credentials now, to confirm what a device reported.
+    /// Checks an account's credentials now, to confirm a device's report.
     ///
-    /// An answer that is newer than the report serves again. A question counts as the check of the day, and reports have
-    /// Apple asked once a day about each credential: an app can make as many as it likes.
+    /// An answer that is newer than the report is used again. A question counts as the daily check of its credential,
+    /// and reports make Apple be asked at most once a day about each credential, since an app can send any number of
+    /// them.
     ///
     /// - Parameters:
     ///   - user: The account.
-    ///   - clientID: The client id that the device spoke of; nil for every one that is held.
-    ///   - happenedAt: When the device saw it.
-    /// - Returns: What was found.
+    ///   - clientID: The client id in the report; nil for every one that is held.
+    ///   - happenedAt: When the device saw the change.
+    /// - Returns: The finding.
     /// - Throws: ``PostgresError``; `CancellationError`.
     func confirm(user: UUID, clientID: String?, happenedAt: Date) async throws -> CredentialConfirmation {
         let held = try await take(user, clientID, happenedAt)
@@ -56,10 +57,10 @@ extension CredentialChecks {
         return CredentialConfirmation(finding: silence ?? worst ?? .lives)
     }
 
-    /// Asks Apple about one credential on a device's word, and remembers that it answered.
+    /// Asks Apple about one credential because of a device's report, and records that Apple answered.
     ///
-    /// That the grant is gone is remembered with the reactions to it: where the database refuses these, they are tried
-    /// again with a new answer.
+    /// That a grant is gone is recorded together with the reactions: if the database refuses these, they are retried
+    /// with a new answer.
     private func ask(_ credential: HeldCredential) async throws -> CredentialConfirmation.Finding {
         let question = CredentialQuestion(services: services)
         let proof = RefusalProof(services: services)
@@ -80,8 +81,8 @@ extension CredentialChecks {
         }
     }
 
-    /// The credentials that a report is about, with what is known about those of which Apple is not to be asked; the
-    /// others' check of the day is taken.
+    /// The credentials that a report is about, with the finding for those about which Apple is not to be asked; the
+    /// daily check of the others is taken.
     private func take(
         _ user: UUID,
         _ clientID: String?,

@@ -3,18 +3,18 @@ import Postgres
 import Sealing
 import SignInWithApple
 
-/// Asks Apple whether one credential lives, and notes the answer with it.
+/// Asks Apple whether one credential is valid, and records the answer with it.
 struct CredentialQuestion {
-    /// What came of it.
+    /// Apple's answer, or why there is none.
     enum Answer: Sendable, Hashable {
         case lives
-        /// Apple refuses the token; whether that is about the person, ``RefusalProof`` finds out.
+        /// Apple refuses the token; ``RefusalProof`` finds out whether that is about the person.
         case refused
         /// An answer that may be our own fault.
         case doubtful
-        /// The token cannot be opened here: trouble of ours with this one credential.
+        /// The token cannot be opened here: a problem of ours with this one credential.
         case unreadable
-        /// Apple was not asked, or gave no answer; so it would be with every credential of the client id.
+        /// Apple was not asked, or did not answer, which would be the same for every credential of the client id.
         case unavailable(after: Duration?)
     }
 
@@ -49,12 +49,12 @@ struct CredentialQuestion {
         }
     }
 
-    /// Notes that Apple gave an answer on a device's word.
+    /// Records that Apple answered for a device's report.
     func noteReport(_ credential: HeldCredential) async throws {
         try await note(credential, "report_answered_at = clock_timestamp()")
     }
 
-    /// Not when the token was replaced while Apple was asked: the answer is not about the new one.
+    /// Records an answer, unless the token was replaced while Apple was asked: the answer is not about the new one.
     private func note(_ credential: HeldCredential, _ change: Statement) async throws {
         _ = try await services.pool.withConnection { connection in
             try connection.execute(

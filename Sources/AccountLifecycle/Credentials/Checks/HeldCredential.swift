@@ -6,7 +6,7 @@ import Postgres
     import Foundation
 #endif
 
-/// A held credential about which Apple is to be asked.
+/// A held credential about which Apple is asked.
 struct HeldCredential: Sendable {
     let id: Int64
     let user: UUID
@@ -21,11 +21,10 @@ struct HeldCredential: Sendable {
         (id, user, clientID, sealed) = row
     }
 
-    /// Takes credentials for the check of their day.
+    /// Takes credentials for their daily check, and returns them.
     ///
-    /// The next one falls due a tenth later each time, at random: checks that fell together drift apart over the days.
-    ///
-    /// `ids` is a query of ids that locks the rows. Returns the credentials that were taken.
+    /// The next check falls due up to a tenth later than the interval, at random, so that checks that fell together
+    /// drift apart over the days. `ids` is a query of ids that locks the rows.
     ///
     /// - Throws: ``PostgresError``.
     static func take(

@@ -1,39 +1,39 @@
 import Postgres
 
-/// Keeps refusals that come in a mass from being believed, whatever proves them one by one.
+/// Keeps mass refusals from being believed, even if each of them is proven.
 ///
-/// What follows from a refusal cannot be taken back: sessions end, and the token that a revocation needs is forgotten.
-/// People leave one by one; where many are refused at once something is wrong with the client id for some of them, on
-/// our side or Apple's.
+/// The consequences of a refusal cannot be undone: sessions end, and the token that a revocation needs is deleted.
+/// People leave one by one; if many are refused at once, something is wrong with the client id for some of them, on our
+/// side or Apple's.
 struct RefusalBrake: Sendable {
-    /// Up to this many refusals among the answers of one round are no mass.
+    /// Up to this many refusals in one round are never a mass.
     static let fewInARound = 4
     /// The share of a round's answers above which refusals are a mass.
     static let shareOfARound = 0.1
-    /// Up to this many people of one client id may be gone within a day, however few it has.
+    /// Up to this many people of one client id may be found gone within a day, however few credentials it has.
     static let fewADay = 20
-    /// The share of the credentials held above which those gone within a day are a mass.
+    /// The share of the held credentials above which those found gone within a day are a mass.
     static let shareOfADay = 0.05
-    /// Held credentials are counted up to here: of more people than this, no larger number may go in a day.
+    /// The count of held credentials stops here; a larger client id gets no larger daily limit.
     static let countedAtMost = 100_000
 
     /// Refusals in this round.
     var refused: Int
-    /// Refusals and live credentials in this round.
+    /// Refusals and confirmations in this round.
     var answered: Int
     /// People found gone within the last day.
     var goneToday: Int
     /// Credentials of the client id.
     var held: Int
 
-    /// Whether the refusals of the round are a mass.
+    /// Whether the refusals are a mass, in this round or within the day.
     var holds: Bool {
         if refused > Self.fewInARound, Double(refused) > Self.shareOfARound * Double(answered) { return true }
         let day = max(Self.fewADay, Int(Self.shareOfADay * Double(held)))
         return goneToday + refused > day
     }
 
-    /// Counts what the database knows.
+    /// Reads the counts from the database.
     static func read(
         _ clientID: String,
         refused: Int,

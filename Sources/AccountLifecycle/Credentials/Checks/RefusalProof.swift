@@ -7,22 +7,23 @@ import SignInWithApple
     import Foundation
 #endif
 
-/// Whether refusals are about the people: a client id that works for nobody is the suspect itself.
+/// Proves that refusals are about the people: if a client id works for nobody, the client id itself is the suspect.
 ///
-/// After an app went to another team, a Services ID was regrouped, or in an incident at Apple, every credential of a
-/// client id is refused. That one of them lived yesterday shows nothing then: another person's must live **now**.
+/// After an app moved to another team, a Services ID was regrouped, or in an incident at Apple, every credential of a
+/// client id is refused. That one of them was valid yesterday proves nothing then: another person's credential must be
+/// valid **now**.
 struct RefusalProof {
-    /// So many others are asked at most before a client id counts as one that works for nobody.
+    /// How many other credentials are asked about before a client id counts as working for nobody.
     private static let witnesses = 3
 
     let services: CredentialServices
 
-    /// The moment that a proof must be newer than: the beginning of the round of questions, by the database's clock.
+    /// The time after which a proof must be made: the beginning of the round, by the database's clock.
     func beginning() async throws -> Date {
         try await services.pool.withConnection { try $0.one("select clock_timestamp()", as: Date.self) }
     }
 
-    /// Whether a client id works, since a moment, for somebody else than those it was refused for.
+    /// Whether a client id has worked, since a given time, for somebody other than those it was refused for.
     func works(_ clientID: String, since moment: Date, besides refused: Set<UUID>) async throws -> Bool {
         var asked = Array(refused)
         let (others, living) = try await services.pool.withConnection { [asked] connection in
@@ -47,7 +48,7 @@ struct RefusalProof {
         }
         if living { return true }
         guard others else {
-            // There is no other credential: that Apple accepts the client itself must do as proof.
+            // There is no other credential, so Apple's acceptance of the client itself has to serve as the proof.
             guard refused.count == 1, let client = services.apple[clientID] else { return false }
             if case .good = try await client.selfTest() { return true }
             return false
@@ -57,14 +58,14 @@ struct RefusalProof {
             switch try await CredentialQuestion(services: services).ask(witness) {
             case .lives: return true
             case .unavailable: return false
-            // It may be due again before another was asked once: nobody is asked twice.
+            // It may be due again before others were asked about; nobody is asked about twice.
             case .refused, .doubtful, .unreadable: asked.append(witness.user)
             }
         }
         return false
     }
 
-    /// The credential whose day is over next: its check of the day is brought forward, not made twice.
+    /// The credential whose check is due next; its daily check is brought forward, not made twice.
     private func takeWitness(_ clientID: String, besides asked: [UUID]) async throws -> HeldCredential? {
         let interval = services.policy.checkInterval
         return try await services.pool.withConnection { connection in

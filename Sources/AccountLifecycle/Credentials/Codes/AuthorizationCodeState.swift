@@ -1,19 +1,19 @@
 import Postgres
 
-/// How far an authorization code has come, as `authorization_codes` holds it.
+/// The state of an authorization code, as `authorization_codes` stores it.
 package enum AuthorizationCodeState: String, Sendable, Hashable, CaseIterable, PostgresDecodable {
     /// Waits for its exchange.
     case received
     /// The call to Apple may have happened.
     case exchanging
-    /// The credential is held.
+    /// The credential is stored.
     case exchanged
-    /// For Apple expired, used, or of another client id.
+    /// Apple considers it expired, used, or issued to another client id.
     case refused
-    /// Its time was over before Apple was asked.
+    /// It expired before Apple was asked.
     case expired
-    /// Its grant speaks for somebody else than the account, or would: the account has no identity of Apple.
+    /// Its grant is for somebody other than the account, or would be, since the account has no Apple identity.
     case wrongAccount = "wrong_account"
-    /// Apple may have granted, and nobody can revoke it.
+    /// Apple may have granted it, and nobody can revoke that grant.
     case grantUnknown = "grant_unknown"
 }

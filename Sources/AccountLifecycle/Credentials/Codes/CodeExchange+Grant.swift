@@ -8,21 +8,22 @@ import Sealing
     import Foundation
 #endif
 
-/// Where a grant goes: to its account, to nobody, or to the revocations that wait.
+/// Decides where a grant goes: to its account, nowhere, or to the pending revocations.
 extension CodeExchange {
-    /// Stores the credential and wipes the code, in one transaction; refuses a grant of another person.
+    /// Stores the credential and wipes the code in one transaction; refuses a grant that is for another person.
     func store(_ grant: AppleGateway.Grant, for id: Int64, _ code: Code, _ fence: JobFence?) async throws
         -> Outcome
     {
         let user = code.user
         return try await write(fence) { connection in
-            // Held to the end: whoever deletes the account waits, and finds the credential, or was first.
+            // Held until commit: a concurrent deletion of the account either waits and finds the credential, or came
+            // first.
             let isThere = try connection.first(
                 "select true from auth.users where id = \(user) for key share",
                 as: Bool.self
             )
             guard isThere == true else { return try keep(grant, of: code, on: connection) }
-            // Whoever passes somebody else's code must not get hold of, or revoke, that person's sign-in.
+            // Passing somebody else's code must not let anyone obtain or revoke that person's sign-in.
             let isOwn = try connection.one("select \(Self.speaks(grant, for: user))", as: Bool.self)
             if isOwn {
                 try AppleCredential.store(
@@ -40,8 +41,10 @@ extension CodeExchange {
         }
     }
 
-    /// Whether a grant speaks for an account: by its identity, or, unless somebody else has the sub, by what a team
-    /// transfer will call that.
+    /// An SQL expression: whether a grant is for an account.
+    ///
+    /// It is if its sub is that of the account's identity, or the sub that a team transfer will give that identity,
+    /// unless another account has this sub.
     private static func speaks(_ grant: AppleGateway.Grant, for user: UUID) -> Statement {
         """
         (
@@ -56,7 +59,7 @@ extension CodeExchange {
         """
     }
 
-    /// Keeps a grant to be revoked without its account, which was deleted while Apple answered; the code went with it.
+    /// Keeps the grant of an account that was deleted while Apple answered, to be revoked later; the code went with it.
     private func keep(
         _ grant: AppleGateway.Grant,
         of code: Code,

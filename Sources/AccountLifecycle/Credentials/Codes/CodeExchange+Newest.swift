@@ -1,21 +1,21 @@
 package import Postgres
 
 extension CodeExchange {
-    /// What became of the newest codes that the app submitted for one client id.
+    /// The outcomes of the newest codes that the app submitted for one client id.
     package struct Newest: Sendable, Hashable {
         package let clientID: String
         /// How many accounts submitted them.
         package let accounts: Int
         package let refused: Int
         package let exchanged: Int
-        /// Whether a credential is held that was got with this client id.
+        /// Whether a credential of this client id is held.
         package let isHeld: Bool
     }
 
-    /// The newest ten thousand codes, by client id, those that most accounts submitted first; how many accounts
-    /// submitted some without one; and how many accounts there were in all.
+    /// The newest ten thousand codes per client id, with those first that most accounts submitted.
     ///
-    /// A client id is whatever an account said. One that said none means the `only` one that is configured.
+    /// It also returns how many accounts submitted codes without a client id, and how many accounts there were in all.
+    /// A client id is whatever the client sent; a code without one counts for the `only` client id that is configured.
     ///
     /// - Throws: ``PostgresError``.
     package static func newest(

@@ -8,26 +8,25 @@ import Sealing
     import Foundation
 #endif
 
-/// The row of a code: what is read of it, and what becomes of it.
+/// Reads and writes the row of a code.
 extension CodeExchange {
-    /// A code as it was taken.
+    /// A code as it was read.
     struct Code: Sendable {
         let user: UUID
         let secret: Secret<String>?
         let clientID: String?
         let redirectURI: String?
-        /// Before it was taken: of one that was tried, an earlier attempt may have reached Apple.
+        /// The state before this attempt: if it was `exchanging`, an earlier attempt may have reached Apple.
         let state: AuthorizationCodeState
-        /// How long until it expires.
+        /// The time until it expires.
         let life: Duration
-        /// Apple's names for the account, also those that a team transfer will give it, as long as it is there to be
-        /// asked.
+        /// The account's Apple subs, including those that a team transfer will give it, read while the account exists.
         let subjects: [String]
     }
 
-    /// Reads the code and records that Apple may be asked from now on, in one statement.
+    /// Reads the code and records, in the same statement, that Apple may be asked from now on.
     func take(_ id: Int64, _ fence: JobFence?) async throws -> Code? {
-        // What the code will be exchanged for.
+        // The client id for which the code will be exchanged.
         let clientID: Statement = "coalesce(before.client_id, \(services.apple.onlyClientID))"
         return try await write(fence) { connection in
             try connection.first(
@@ -69,13 +68,13 @@ extension CodeExchange {
         }
     }
 
-    /// Records what became of a code, and wipes it.
+    /// Records the final state of a code, and wipes it.
     func settle(_ id: Int64, _ state: AuthorizationCodeState, _ fence: JobFence?) async throws -> Outcome {
         try await write(fence) { try Self.wipe(id, state, on: $0) }
         return .settled(state)
     }
 
-    /// Takes back that Apple may have taken the code: nothing was sent, or Apple refused it.
+    /// Reverts the record that Apple may have consumed the code: nothing was sent, or Apple refused it.
     func giveBack(_ id: Int64, _ fence: JobFence?) async throws {
         _ = try await write(fence) { connection in
             try connection.execute(
@@ -88,7 +87,7 @@ extension CodeExchange {
         }
     }
 
-    /// Makes changes in one transaction, as long as no other worker has the job.
+    /// Makes changes in one transaction, provided that no other worker has taken over the job.
     func write<Result: Sendable>(
         _ fence: JobFence?,
         _ changes: @Sendable (isolated Connection) throws -> Result
@@ -99,7 +98,7 @@ extension CodeExchange {
         }
     }
 
-    /// Wipes a code; of one that was given up meanwhile is told what became of it after all.
+    /// Wipes a code and records its state; a code already settled as `grantUnknown` still gets its real outcome.
     static func wipe(_ id: Int64, _ state: AuthorizationCodeState, on connection: isolated Connection) throws {
         try connection.execute(
             """
@@ -110,11 +109,11 @@ extension CodeExchange {
         )
     }
 
-    /// Wipes every code whose time is over, whether or not its job ran.
+    /// Wipes every expired code, whether or not its job ran.
     ///
-    /// An exchange that began in time may still be answered: its code is left alone until no answer can come.
+    /// An exchange that began in time may still be answered, so its code is left alone until no answer can come.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: How many codes were wiped.
     @discardableResult
     static func expire(on connection: isolated Connection) throws -> Int {
         try connection.execute(expiring)

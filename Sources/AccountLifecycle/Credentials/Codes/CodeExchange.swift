@@ -4,31 +4,31 @@ import SignInWithApple
 
 /// Exchanges an authorization code for the credential that can be revoked later.
 ///
-/// A code lives five minutes and works once. That the call may have happened is recorded before it is made, and what
-/// Apple may have taken is never sent again: when the process dies after Apple answered, or the answer is lost, the
-/// outcome is "grant unknown", not "nothing held", and the app is asked for a new code. The same holds when the job was
-/// given to another worker in between: what the first one learns then is not stored, since the second has told already
-/// that nobody knows.
+/// A code lives five minutes and works once. The possible call is recorded before it is made, and a code that Apple may
+/// have consumed is never sent again. If the process dies after Apple answered, or the answer is lost, the outcome is
+/// "grant unknown", not "nothing held", and the app is asked for a new code. The same holds if the job passed to
+/// another worker in between: the first worker's result is not stored, since the second has already recorded "grant
+/// unknown".
 ///
-/// A grant is never dropped because its account is not there any more: when somebody deleted it while Apple answered,
-/// the grant goes to the revocations that wait.
+/// A grant is never dropped because its account is gone: if the account was deleted while Apple answered, the grant
+/// goes to the pending revocations.
 package struct CodeExchange: Sendable {
-    /// What became of a code.
+    /// The outcome of an exchange.
     package enum Outcome: Sendable, Hashable {
-        /// Settled, now or before; the state that is recorded.
+        /// Settled, now or before, in the recorded state.
         case settled(AuthorizationCodeState)
-        /// The account was deleted while Apple answered, and the code with it: the grant waits to be revoked.
+        /// The account was deleted with its code while Apple answered; the grant waits to be revoked.
         case handedOver
-        /// There is no such code: it went with its account.
+        /// There is no such code: it was deleted with its account.
         case unknown
-        /// Not yet: try again after so long.
+        /// Not yet: retry after this time.
         case again(after: Duration, Situation)
     }
 
-    /// How long an exchange may take, from taking the code to storing the grant: then its job is cancelled.
+    /// The time limit of an exchange, from taking the code to storing the grant; after it the job is cancelled.
     package static let longest = Duration.seconds(60)
 
-    /// How long before a code's end it is tried for the last time, whatever Apple asked for.
+    /// How long before a code expires it is tried for the last time, whatever delay Apple asked for.
     private static let lastTry = Duration.seconds(20)
 
     let services: DeletionServices
@@ -39,7 +39,7 @@ package struct CodeExchange: Sendable {
 
     /// Exchanges a stored code.
     ///
-    /// `fence` keeps every write out once another worker has the job.
+    /// `fence` rejects every write once another worker has the job.
     ///
     /// - Throws: ``PostgresError``; ``JobQueueError`` `leaseLost`; `CancellationError`.
     package func run(_ id: Int64, fence: JobFence? = nil) async throws -> Outcome {
@@ -47,8 +47,8 @@ package struct CodeExchange: Sendable {
         guard let secret = code.secret else { return .settled(code.state) }
         guard code.state == .received else { return try await settle(id, .grantUnknown, fence) }
         guard code.life > .zero else { return try await settle(id, .expired, fence) }
-        // No grant can be the account's. Apple is not asked: it would be busy with codes of whoever signs up in another
-        // way, and a grant that it gave would live on with nobody who may revoke it.
+        // The account has no Apple identity, so no grant can be its own. Apple is not asked: calls would be spent on
+        // codes of people who sign up in another way, and nobody could revoke a grant that Apple gave.
         guard !code.subjects.isEmpty else { return try await settle(id, .wrongAccount, fence) }
         try await services.probe(.beforeExchange)
         let exchange = try await services.apple.exchange(
@@ -63,7 +63,7 @@ package struct CodeExchange: Sendable {
         case .refused(let refusal, let clientID):
             return try await refuse(id, clientID, refusal, fence)
         case .doubtful(let refusal, let clientID):
-            // That nothing was granted is known, and written before Apple is asked once more, which may be cut off.
+            // Apple granted nothing; that is recorded before Apple is asked again, since that call may be interrupted.
             try await giveBack(id, fence)
             guard let situation = try await services.apple.test(clientID) else {
                 return try await refuse(id, clientID, refusal, fence)
@@ -87,7 +87,7 @@ package struct CodeExchange: Sendable {
         }
     }
 
-    /// Later than Apple asks rather than never: a last try comes while the code still lives.
+    /// Retries after the delay that Apple asked for, or earlier so that a last try comes while the code still lives.
     private func again(_ code: Code, _ situation: Situation) -> Outcome {
         let least = Duration.seconds(5)
         return .again(after: max(least, min(situation.delay(atLeast: least), code.life - Self.lastTry)), situation)

@@ -7,16 +7,16 @@ import SignInWithApple
     import Foundation
 #endif
 
-/// Something that Apple, a device or our own check told about a credential, as `credential_events` holds it.
+/// An event about a credential, from Apple, a device or our own check, as `credential_events` stores it.
 struct CredentialEvent: Sendable, Hashable {
-    /// Who told it.
+    /// The source of an event.
     enum Source: String, Sendable, Hashable, PostgresDecodable {
         case apple
         case device
         case check
     }
 
-    /// What was told.
+    /// What was reported.
     enum Kind: Sendable, Hashable {
         case consentRevoked
         case accountDeleted
@@ -28,21 +28,21 @@ struct CredentialEvent: Sendable, Hashable {
         case stateRevoked
         case stateNotFound
         case stateTransferred
-        /// A type that nobody documented; kept.
+        /// An undocumented type, whose name is kept.
         case other(String)
     }
 
     /// The row's id.
     let id: Int64
-    /// Who told it.
+    /// The source of the event.
     let source: Source
-    /// What was told.
+    /// What was reported.
     let kind: Kind
-    /// The client id it is about; nil where a device did not say.
+    /// The client id it is about; nil if a device named none.
     let clientID: String?
     /// The account; nil when there is none.
     let user: UUID?
-    /// When it happened, by the teller's clock.
+    /// When it happened, by the clock of its source.
     let happenedAt: Date
 }
 
@@ -54,9 +54,9 @@ extension CredentialEvent.Kind {
         (.stateTransferred, "state_transferred"),
     ]
 
-    /// Every kind that has a meaning here, as it is stored.
+    /// Every kind that is handled here, as it is stored.
     static let known = names.map(\.1)
-    /// What the name of a kind begins with that nobody documented.
+    /// The prefix of the stored name of an undocumented kind.
     static let prefixOfOthers = "other."
 
     /// The kind as it is stored.
@@ -70,7 +70,7 @@ extension CredentialEvent.Kind {
         self = Self.names.first { $0.1 == text }?.0 ?? .other(text)
     }
 
-    /// Takes a type from Apple; a type that nobody documented keeps as much of its name as the table's form allows.
+    /// Converts a type from Apple; an undocumented type keeps as much of its name as the table's constraint allows.
     init(_ type: AppleNotification.EventType) {
         switch type {
         case .consentRevoked: self = .consentRevoked

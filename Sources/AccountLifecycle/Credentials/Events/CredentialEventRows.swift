@@ -6,12 +6,12 @@ import Postgres
     import Foundation
 #endif
 
-/// The rows of `credential_events` that wait, as they are handled.
+/// The unhandled rows of `credential_events`.
 enum CredentialEventRows {
-    /// Some of those whose time has come; each is settled or steps back before it is asked for again.
+    /// Some of the events that are due; each is settled or postponed before the next call.
     ///
-    /// Not those of an account whose erasure has begun for good: they go with it, and its rows are locked for as long as
-    /// they are being deleted.
+    /// Events of an account whose erasure can no longer be cancelled are left out: they are deleted with it, and its
+    /// rows are locked while they are being deleted.
     static func due(on connection: isolated Connection) throws -> [Int64] {
         try connection.query(
             """
@@ -34,7 +34,7 @@ enum CredentialEventRows {
         )
     }
 
-    /// Reads an event that waits, and whom of the account's Apple identities it is about, where that can be told.
+    /// Reads an unhandled event, and the Apple sub of the account that it is about, if that is known.
     static func read(
         _ id: Int64,
         on connection: isolated Connection
@@ -88,7 +88,7 @@ enum CredentialEventRows {
         }
     }
 
-    /// Has an event count as handled; one that does already stays as it is.
+    /// Marks an event as handled; one that is already handled stays as it is.
     static func settle(_ id: Int64, _ outcome: CredentialRules.Outcome, on connection: isolated Connection) throws {
         try connection.execute(
             """
@@ -101,7 +101,7 @@ enum CredentialEventRows {
         )
     }
 
-    /// Has what waits of an account that is let go be handled soon.
+    /// Makes the waiting events of an account whose deletion was cancelled due now.
     static func wake(_ user: UUID, on connection: isolated Connection) throws {
         try connection.execute(
             """
@@ -114,10 +114,9 @@ enum CredentialEventRows {
         )
     }
 
-    /// Has an event step back, so that it stands in nobody's way: a minute, then twice as long each time, up to an
-    /// hour.
+    /// Postpones an event, so that it does not delay others: by a minute, then twice as long each time, up to an hour.
     ///
-    /// - Returns: Whether it has waited for a day; nil when it is handled.
+    /// - Returns: Whether it has waited for a day; nil if it is handled.
     static func stepBack(_ id: Int64, on connection: isolated Connection) throws -> Bool? {
         try connection.first(
             """

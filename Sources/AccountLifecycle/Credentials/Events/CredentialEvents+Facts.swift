@@ -7,9 +7,9 @@ import Postgres
 #endif
 
 extension CredentialEvents {
-    /// What is known about one Apple identity of an account, or about all where it is not known which is meant.
+    /// The facts about one Apple identity of an account, or about all of them if it is unknown which one is meant.
     ///
-    /// A sub is one for the team: that the person came back to another team's app says nothing about this one's.
+    /// A sub is specific to a team: a sign-in to another team's app proves nothing about this one's.
     static func facts(
         of user: UUID,
         subject: String?,
@@ -21,8 +21,8 @@ extension CredentialEvents {
                 """
                 select
                     (
-                        -- The auth server sets the first when it makes the identity, and at each sign-in the second
-                        -- alone.
+                        -- GoTrue sets `last_sign_in_at` when it creates the identity; each later sign-in updates only
+                        -- `updated_at`.
                         select max(greatest(last_sign_in_at, updated_at))
                         from auth.identities
                         where user_id = \(user) and \(isMeant)

@@ -6,14 +6,14 @@ import Postgres
     import Foundation
 #endif
 
-/// In which ways a person signs in.
+/// The ways in which a person can sign in.
 extension CredentialEvents {
-    /// The condition of the identity of Apple that a sub names; where none is known, of each of Apple.
+    /// A condition: whether an identity is the one of Apple with this sub, or any of Apple if the sub is unknown.
     static func isAppleIdentity(_ subject: String?) -> Statement {
         "provider = 'apple' and provider_id = coalesce(\(subject), provider_id)"
     }
 
-    /// Whether the account has an identity besides the one that is meant; of several that may be, it is one alone.
+    /// Whether the account has an identity besides the one that is meant; if several match, only one of them is meant.
     static func hasAnotherIdentity(_ user: UUID, besides isMeant: Statement) -> Statement {
         """
         (
@@ -25,10 +25,10 @@ extension CredentialEvents {
         """
     }
 
-    /// Whether the account has a confirmed e-mail address that is no relay address, by its domain or by what Apple said.
+    /// Whether the account has a confirmed email address that is no relay address, by its domain or by Apple's claim.
     ///
-    /// The auth server lets in whoever reads mail there, by a link or a code, and keeps neither an identity nor a
-    /// password for it. A relay address goes with the Apple Account.
+    /// GoTrue lets in whoever reads mail there, by a link or a code, and stores neither an identity nor a password for
+    /// that. A relay address stops working with the Apple Account.
     static func hasAddressOfItsOwn(_ user: UUID) -> Statement {
         """
         exists (
@@ -42,18 +42,18 @@ extension CredentialEvents {
                   select
                   from accountctl.relay_accounts as r
                   where r.user_id = u.id
-                    -- Qualified, since `public.lower(varchar)` would fit better than the server's own.
+                    -- Qualified, since `public.lower(varchar)` would fit better than the server's own function.
                     and r.address = pg_catalog.lower(u.email)
               )
         )
         """
     }
 
-    /// Whether the account has a session that began without a provider: by a link or a code, for one.
+    /// Whether the account has a session that began without a provider, for example by a link or a code.
     ///
-    /// The auth server notes `oauth` of every provider, with a token of Apple's, too; which one it was is told by the
-    /// identities. What is noted besides is a second factor or goes on with a session that was there; and nobody signs
-    /// in again to an anonymous account.
+    /// GoTrue records `oauth` for every provider, also for a sign-in with Apple's token; the identities show which
+    /// provider it was. The other methods left out are second factors or continue an existing session, or belong to an
+    /// anonymous account, to which nobody signs in again.
     static func hasSessionWithoutProvider(_ user: UUID) -> Statement {
         """
         exists (
@@ -69,10 +69,10 @@ extension CredentialEvents {
         """
     }
 
-    /// Whether the account has a passkey, which is a way in of its own, and no second factor.
+    /// Whether the account has a passkey, which is a way to sign in by itself, not a second factor.
     ///
-    /// Auth servers of old know none. Where our role may not read them, there may be one: what is done otherwise cannot
-    /// be undone.
+    /// Old versions of GoTrue have none. If our role may not read passkeys, the account counts as having one, since the
+    /// alternative cannot be undone.
     static func hasPasskey(_ user: UUID, on connection: isolated Connection) throws -> Bool {
         let isReadable = try connection.one(
             """
@@ -89,10 +89,10 @@ extension CredentialEvents {
         )
     }
 
-    /// Whether the account's password is the hash of an empty one, with which nobody signs in.
+    /// Whether the account's password is the hash of an empty one, with which nobody can sign in.
     ///
-    /// The auth server gave such hashes to everybody who came with Apple, until its version 2.139.2. Where the database
-    /// cannot tell, it is taken for a password: what is done otherwise cannot be undone.
+    /// GoTrue stored such hashes for everybody who signed up with Apple, until its version 2.139.2. If the database
+    /// cannot check, the hash counts as a password, since the alternative cannot be undone.
     static func isPasswordEmpty(of user: UUID, on connection: isolated Connection) throws -> Bool {
         let canTell = try connection.one(
             "select to_regprocedure('extensions.crypt(text, text)') is not null",
@@ -105,7 +105,7 @@ extension CredentialEvents {
                 select
                 from auth.users
                 where id = \(user)
-                  -- What is no whole hash of this kind would be refused as a salt.
+                  -- `crypt` rejects as a salt whatever is not a whole hash of this kind.
                   and case
                       when encrypted_password ~ '^\\$2a\\$[0-9]{2}\\$[./A-Za-z0-9]{53}$'
                           then extensions.crypt('', encrypted_password) = encrypted_password

@@ -7,15 +7,16 @@ import Postgres
     import Foundation
 #endif
 
-/// Does what is to be done about the events in `credential_events`.
+/// Handles the events in `credential_events`.
 struct CredentialEvents: Sendable {
-    /// What became of handling an event now.
+    /// The result of handling an event.
     enum Handling: Sendable, Hashable {
         /// Handled, now or before.
         case settled
-        /// The account is locked out and may be let go yet: it waits for ``handleWaiting(for:)``.
+        /// The account is locked out, and its deletion may still be cancelled: the event waits for
+        /// ``handleWaiting(for:)``.
         case waiting
-        /// Apple gave no answer; try again.
+        /// Apple gave no answer: retry.
         case again(after: Duration?)
     }
 
@@ -26,10 +27,10 @@ struct CredentialEvents: Sendable {
         self.services = services
     }
 
-    /// Handles one event; once, however often and by however many workers it is called.
+    /// Handles one event exactly once, however often and by however many workers this is called.
     func handle(_ id: Int64) async throws -> Handling {
         var confirmation: CredentialConfirmation?
-        // Asked of Apple outside any transaction, at most once: the second round decides with the answer.
+        // Apple is asked outside any transaction, at most once: the second round decides with the answer.
         for _ in 0..<2 {
             let known = confirmation
             let services = services
@@ -54,9 +55,9 @@ struct CredentialEvents: Sendable {
         return .again(after: nil)
     }
 
-    /// Handles what devices reported, and whatever else was left, until nothing is due or the time is over.
+    /// Handles what devices reported, and other unhandled events, until nothing is due or the time is over.
     ///
-    /// - Parameter time: After so long the rest is left to the next call.
+    /// - Parameter time: The time after which the rest is left to the next call.
     /// - Returns: How many were handled.
     /// - Throws: ``PostgresError``; `CancellationError`.
     func handleWaiting(for time: Duration = .seconds(300)) async throws -> Int {
@@ -73,7 +74,8 @@ struct CredentialEvents: Sendable {
         }
     }
 
-    /// Handles one that waits; what the database refuses of one is no reason to leave the others.
+    /// Handles one waiting event; an error of the database about this event does not keep the others from being
+    /// handled.
     ///
     /// - Returns: Whether it is settled.
     private func handleOne(_ id: Int64) async throws -> Bool {
@@ -89,9 +91,9 @@ struct CredentialEvents: Sendable {
         }
     }
 
-    /// Has an event that Apple gave no answer about step back; after a day the daily check has to find out.
+    /// Postpones an event about which Apple gave no answer; after a day it is left to the daily check.
     ///
-    /// - Returns: Whether it waits on.
+    /// - Returns: Whether the event still waits.
     private func putOff(_ id: Int64) async throws -> Bool {
         try await services.pool.withTransaction { connection in
             let isOld = try CredentialEventRows.stepBack(id, on: connection)
@@ -113,8 +115,7 @@ struct CredentialEvents: Sendable {
         _ services: CredentialServices,
         on connection: isolated Connection
     ) throws -> Step {
-        // The account's row first, as everybody takes it: whoever deletes or locks out the account comes to the rest
-        // from there.
+        // The account's row is locked first, in the common lock order: a deletion and a lock-out start there too.
         try connection.execute(
             """
             select
@@ -123,7 +124,7 @@ struct CredentialEvents: Sendable {
             for no key update
             """
         )
-        // The row's lock makes a second worker wait and then find the event handled.
+        // The row lock makes a second worker wait, and then find the event handled.
         guard let (event, subject) = try CredentialEventRows.read(id, on: connection) else { return .settled }
         guard let user = event.user else {
             try CredentialEventRows.settle(id, .unknownAccount, on: connection)
@@ -161,7 +162,7 @@ struct CredentialEvents: Sendable {
         return .settled
     }
 
-    /// Does what Apple says of the credentials that an event is about; where it has said nothing yet, it is to be asked.
+    /// Applies Apple's answer about the credentials of an event; without one, Apple has to be asked.
     private static func heed(
         _ confirmation: CredentialConfirmation?,
         of id: Int64,
@@ -177,7 +178,7 @@ struct CredentialEvents: Sendable {
             let due = CredentialRules.reactionsToGrantGone(facts, services.policy)
             let (reactions, outcome) = CredentialRules.permitted(due, facts)
             if outcome == .otherSignIn { tell(id, services) }
-            // Apple refused these themselves, whomever they speak for.
+            // Apple refused these tokens themselves, whatever their sub.
             let dead = CredentialReactions.Dead(clientIDs: confirmation?.gone ?? [], subject: nil)
             try noteReport(on: user, about: dead.clientIDs, on: connection)
             try CredentialReactions(on: user, to: event).carryOut(
@@ -196,7 +197,7 @@ struct CredentialEvents: Sendable {
         return .settled
     }
 
-    /// Notes that Apple refused credentials on a device's word; a token that replaced one since was not asked about.
+    /// Records that Apple refused credentials for a device's report; a replacement stored since was not asked about.
     private static func noteReport(
         on user: UUID,
         about clientIDs: Set<String>,
@@ -213,7 +214,7 @@ struct CredentialEvents: Sendable {
         )
     }
 
-    /// Tells that an account was not asked to be deleted, so that somebody can look.
+    /// Logs that no deletion was requested for an account, so that somebody can look.
     private static func tell(_ id: Int64, _ services: CredentialServices) {
         services.logger.notice(
             "no deletion of an account that has another way to sign in than Apple: accountctl apple events list shows the event",

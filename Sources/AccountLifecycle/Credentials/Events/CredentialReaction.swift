@@ -1,29 +1,30 @@
-/// What can be done when a credential has died.
+/// What can be done when a credential is no longer valid.
 package enum CredentialReaction: Sendable, Hashable {
     /// End every session of the account.
     case signOut
-    /// Forget the refresh tokens, which are dead.
+    /// Delete the refresh tokens, which are no longer valid.
     case forgetCredential
-    /// Note on the account what Apple said about its identity.
+    /// Record on the account what Apple said about its identity.
     case markIdentity
-    /// Open a deletion request, with grace.
+    /// Open a deletion request with a grace period.
     case requestDeletion
 }
 
-/// What is done about each event; see ``CredentialRules`` for when nothing is.
+/// The reactions to each kind of event; ``CredentialRules`` decides when there are none.
 package struct CredentialPolicy: Sendable, Hashable {
-    /// When the person, or we, ended the app's use.
+    /// The reactions when the person, or we, ended the use of Sign in with Apple in the app.
     ///
-    /// A sign-out, not of itself an order to erase.
+    /// That is a sign-out, and by itself no request to erase the account.
     package var consentRevoked: Set<CredentialReaction> = [.signOut, .forgetCredential, .markIdentity]
-    /// When the person had the whole Apple Account deleted.
+    /// The reactions when the person had the whole Apple Account deleted.
     package var accountDeleted: Set<CredentialReaction> = [
         .signOut, .forgetCredential, .markIdentity, .requestDeletion,
     ]
-    /// When the daily check, or a device confirmed by a check, finds the grant gone: perhaps for a changed password
-    /// alone.
+    /// The reactions when the daily check, or one that confirms a device's report, finds the grant gone.
+    ///
+    /// The cause may be just a changed password.
     package var grantGone: Set<CredentialReaction> = [.signOut, .forgetCredential, .markIdentity]
-    /// The grace of deletions that Apple asks for; nil for the setting of all deletions.
+    /// The grace period of deletions that an event of Apple requests; nil for the setting of all deletions.
     var deletionGrace: Duration?
     /// The time between two checks of one credential.
     ///

@@ -6,7 +6,7 @@ import Postgres
     import Foundation
 #endif
 
-/// Carries out on an account what is decided about an event.
+/// Carries out on an account what was decided about an event.
 struct CredentialReactions {
     private let user: UUID
     private let event: CredentialEvent
@@ -16,15 +16,17 @@ struct CredentialReactions {
         self.event = event
     }
 
-    /// Which credentials of an account are gone.
+    /// Which credentials of an account are no longer valid.
     struct Dead {
         let clientIDs: Set<String>
-        /// Whom they speak for: several Apple Accounts may be linked to one account; nil where that does not matter.
+        /// Their Apple sub, since several Apple Accounts may be linked to one account; nil if it does not matter.
         let subject: String?
     }
 
-    /// Carries out reactions, with what is to be noted of the identity, when the person last signed in with it, and
-    /// which credentials are to be forgotten.
+    /// Carries out reactions.
+    ///
+    /// The other arguments are the mark to record, when the person last signed in with the identity, and which
+    /// credentials are to be deleted.
     func carryOut(
         _ reactions: Set<CredentialReaction>,
         mark state: CredentialRules.Mark,
@@ -53,13 +55,13 @@ struct CredentialReactions {
         }
     }
 
-    /// Forgets the credentials of the client ids that the event is about, and has Apple asked about the others at once.
+    /// Deletes the credentials of the event's client ids, and makes the check of the account's others due now.
     ///
-    /// Consent is given to an app group. Which apps are grouped stands in Apple's portal alone, and a token that is
-    /// forgotten while its grant lives can never be revoked: so the others' are kept until Apple refuses them too.
+    /// Consent is given to an app group, and only Apple's portal shows which apps are grouped. A token deleted while
+    /// its grant is valid can never be revoked, so the other tokens are kept until Apple refuses them too.
     private func forget(_ dead: Dead, on connection: isolated Connection) throws {
         let clientIDs = Array(dead.clientIDs)
-        // Not one obtained since: the facts were read under another snapshot.
+        // Not a credential obtained since: the facts were read under another snapshot.
         try connection.execute(
             """
             delete from accountctl.apple_credentials
@@ -69,7 +71,7 @@ struct CredentialReactions {
               and obtained_at < \(event.happenedAt)
             """
         )
-        // Apple tells milliseconds: an answer within the same one may be of before.
+        // Apple's times are in milliseconds, so an answer within the same one may be older than the event.
         try connection.execute(
             """
             update accountctl.apple_credentials
@@ -81,10 +83,10 @@ struct CredentialReactions {
         )
     }
 
-    /// Notes on the account what Apple says of its identity, unless a later event did.
+    /// Records on the account what Apple said about its identity, unless a later event did.
     ///
-    /// That the Apple Account was deleted stands until the person signs in with Apple again: of what is still held
-    /// Apple is asked afterwards, and refuses it for that very reason.
+    /// That the Apple Account was deleted stays recorded until the person signs in with Apple again: for that very
+    /// reason Apple will refuse the credentials still held, when asked about them later.
     private func mark(
         _ state: CredentialRules.Mark,
         signedInAt: Date?,
@@ -107,15 +109,14 @@ struct CredentialReactions {
         )
     }
 
-    /// Has the relay address of an Apple Account that was deleted count as one that is not forwarded: Apple tells of that
-    /// by no event of its own.
+    /// Marks the relay address of a deleted Apple Account as not forwarded, for which Apple sends no event of its own.
     func endForwarding(to subject: String, on connection: isolated Connection) throws {
         try connection.execute(
             """
             select accountctl.note_relay_address(r.user_id, r.address, false, \(event.happenedAt))
             from accountctl.relay_accounts as r
             where r.user_id = \(user)
-              -- Unless it is, or may be, that of another Apple Account.
+              -- Unless it belongs, or may belong, to another Apple Account.
               and not exists (
                   select
                   from auth.identities as i
@@ -128,9 +129,10 @@ struct CredentialReactions {
         )
     }
 
-    /// Notes on the account that its identity moves to another team, as a device says.
+    /// Records on the account that its identity moves to another team, as reported by a device.
     ///
-    /// Whoever is signed in can have a device say so: what Apple said itself stands, until the person signed in since.
+    /// Anyone who is signed in can have a device report that, so it does not replace what Apple itself said, unless the
+    /// person has signed in since.
     func noteTransfer(signedInAt: Date?, on connection: isolated Connection) throws {
         try connection.execute(
             """

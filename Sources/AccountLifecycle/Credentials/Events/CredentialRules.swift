@@ -4,19 +4,17 @@
     import Foundation
 #endif
 
-/// Decides what an event means for an account.
-///
-/// A pure function of what is known.
+/// Decides what an event means for an account, as a pure function of the known facts.
 package enum CredentialRules {
-    /// What is known about the account at the moment of deciding.
+    /// The facts about the account at the time of the decision.
     struct Facts: Sendable, Hashable {
-        /// The newest sign-in with the Apple identity that the event is about, by the auth server's clock.
+        /// The newest sign-in with the Apple identity that the event is about, by GoTrue's clock.
         var newestSignIn: Date?
         /// When the newest held credential was obtained.
         var newestCredential: Date?
-        /// When it is last known that a held credential lived: obtained, or seen alive by a check.
+        /// When a held credential was last known to be valid: obtained, or confirmed by a check.
         var newestProofOfLife: Date?
-        /// Whether an erasure has begun for good: our own revocation comes back as an event.
+        /// Whether an erasure can no longer be cancelled: our own revocation comes back as an event.
         var isBeingErased = false
         /// Whether the account is locked out for an erasure that may still be cancelled.
         var isLockedOut = false
@@ -30,51 +28,52 @@ package enum CredentialRules {
     enum Decision: Sendable, Hashable {
         /// Nothing; the outcome to record.
         case nothing(Outcome)
-        /// Wait until it is known whether the account goes: it may be let go yet.
+        /// Wait until it is known whether the account is erased: its deletion may still be cancelled.
         case wait
-        /// These, recorded as the outcome.
+        /// Carry out these reactions, and record the mark and the outcome.
         case react(Set<CredentialReaction>, mark: Mark, outcome: Outcome = .done)
-        /// Ask Apple first whether the grant lives.
+        /// First ask Apple whether the grant is valid.
         case confirm
-        /// Note that the identity moves to another team, unless Apple said something else.
+        /// Record that the identity moves to another team, unless Apple said something else.
         case noteTransfer
     }
 
-    /// What is marked on the identity.
+    /// What is recorded on the identity.
     enum Mark: String, Sendable, Hashable {
         case consentRevoked = "consent_revoked"
         case accountDeleted = "account_deleted"
         case transferred
     }
 
-    /// What became of an event; stored and shown.
+    /// The outcome of an event; stored and shown.
     package enum Outcome: String, Sendable, Hashable, CaseIterable {
         /// The reactions of the policy were carried out.
         case done
-        /// All reactions but a deletion were carried out: the person has another way to sign in than with Apple.
+        /// All reactions except a deletion were carried out: the person can sign in without Apple.
         case otherSignIn = "other_sign_in"
-        /// The policy says to do nothing.
+        /// No reaction: none is set, or none is permitted.
         case noReaction = "no_reaction"
         /// It happened before the newest sign-in or before the credential was obtained.
         case stale
-        /// The account's erasure has begun for good: the echo of our own revocation, or too late to matter.
+        /// The account's erasure can no longer be cancelled: the event echoes our own revocation, or comes too late to
+        /// matter.
         case echo
         /// No account has this identity.
         case unknownAccount = "unknown_account"
-        /// A type that nobody documented.
+        /// A type that Apple has not documented.
         case unknownType = "unknown_type"
-        /// Only the device is concerned.
+        /// It concerns only the device.
         case deviceOnly = "device_only"
-        /// Noted, nothing to do.
+        /// Recorded; there is nothing to do.
         case noted
-        /// Apple says that the grant lives, whatever the device saw.
+        /// Apple says that the grant is valid, whatever the device saw.
         case notConfirmed = "not_confirmed"
-        /// Apple gave no answer for a day, or none that shows anything, or had been asked on a device's word within one:
-        /// left to the daily check.
+        /// Left to the daily check: Apple gave no answer for a day, or an inconclusive one, or had already been asked
+        /// for a device's report within a day.
         case notConfirmable = "not_confirmable"
         /// There is no credential by which Apple could be asked.
         case nothingHeld = "nothing_held"
-        /// Forwarding of a relay address was switched.
+        /// Forwarding of a relay address was switched on or off.
         case forwarding
         /// An event about forwarding that names no address.
         case notTracked = "not_tracked"
@@ -94,7 +93,7 @@ package enum CredentialRules {
         case .stateTransferred:
             return .noteTransfer
         case .stateNotFound:
-            // Another Apple Account on the device, or a build with a wrong team: nothing is known about the account.
+            // Another Apple Account on the device, or a build with a wrong team: it tells nothing about the account.
             return .nothing(.deviceOnly)
         case .stateAuthorized:
             return .nothing(.noted)
@@ -116,23 +115,24 @@ package enum CredentialRules {
         return permitted.isEmpty ? .nothing(outcome) : .react(permitted, mark: mark, outcome: outcome)
     }
 
-    /// Whether an event says that the account's relay address is not forwarded any more: it went with the Apple Account,
-    /// which is no reaction of the policy.
+    /// Whether an event ends the forwarding of the account's relay address, because the Apple Account was deleted.
+    ///
+    /// That is no reaction of the policy.
     static func endsForwarding(_ event: CredentialEvent, _ facts: Facts) -> Bool {
         event.kind == .accountDeleted && obstacle(to: event, facts) == nil
     }
 
-    /// What keeps an end that is told from being heeded, now or for good.
+    /// Why a reported end has no effect now, or none at all; nil if it takes effect.
     private static func obstacle(to event: CredentialEvent, _ facts: Facts) -> Decision? {
         if facts.isBeingErased { return .nothing(.echo) }
         if isStale(event, facts) { return .nothing(.stale) }
         return facts.isLockedOut ? .wait : nil
     }
 
-    /// What of the policy's reactions may be done, and the outcome to record.
+    /// Which of the policy's reactions are permitted, and the outcome to record.
     ///
-    /// Whoever unlinked Apple lives on without it: only what is dead is forgotten. A deletion cannot be undone, and an
-    /// account with another way in lives on without Apple, too: it is marked instead.
+    /// An account that unlinked Apple continues without it: only its invalid tokens are deleted. A deletion cannot be
+    /// undone, and an account with another way to sign in continues without Apple too: it is marked instead.
     static func permitted(
         _ reactions: Set<CredentialReaction>,
         _ facts: Facts
@@ -143,10 +143,10 @@ package enum CredentialRules {
         return (reactions.subtracting([.requestDeletion]).union([.markIdentity]), .otherSignIn)
     }
 
-    /// What the policy has follow where Apple refuses a stored token, whoever had it asked.
+    /// The policy's reactions to Apple's refusal of a stored token, whatever the reason for asking.
     ///
-    /// The token may have died before the person came back with a new grant, of which we were given no code: then only
-    /// the token is to be forgotten.
+    /// The token may have been revoked before the person came back with a new grant, for which we received no code:
+    /// then only the token is deleted.
     static func reactionsToGrantGone(_ facts: Facts, _ policy: CredentialPolicy) -> Set<CredentialReaction> {
         guard let signIn = facts.newestSignIn, let proof = facts.newestProofOfLife, signIn > proof else {
             return policy.grantGone
@@ -154,10 +154,10 @@ package enum CredentialRules {
         return policy.grantGone.intersection([.forgetCredential])
     }
 
-    /// Whether the person came back after it happened.
+    /// Whether the person came back after the event happened.
     ///
-    /// Equal times count as stale: a lost sign-out is made up for by the daily check, a person signed out by an old
-    /// event is not.
+    /// Equal times count as stale: the daily check makes up for a missed sign-out, but nothing makes up for signing a
+    /// person out because of an old event.
     private static func isStale(_ event: CredentialEvent, _ facts: Facts) -> Bool {
         [facts.newestSignIn, facts.newestCredential].contains { moment in
             moment.map { event.happenedAt <= $0 } ?? false

@@ -6,21 +6,21 @@ import Postgres
     import Foundation
 #endif
 
-/// Whose an event of Apple is.
+/// The account that an event of Apple is about.
 struct EventOwner: Sendable, Hashable {
     /// The account.
     let user: UUID
-    /// Which of its Apple identities; nil where a transfer does not tell which of several is to move.
+    /// Which of its Apple identities; nil if a transfer does not tell which of several will move.
     let identity: UUID?
     /// Whether the account is locked out for its erasure.
     let isLockedOut: Bool
-    /// Whether that erasure has begun for good.
+    /// Whether that erasure can no longer be cancelled.
     let isBeingErased: Bool
 
-    /// Finds whose sub it is, by the identities, and before a transfer is applied by what Apple will call them.
+    /// Finds the account with a sub: by its identities, or by the sub that a transfer not yet applied will give it.
     ///
-    /// Apple tells of the new team's subs as soon as a transfer is accepted. A sub is of one team: one that no account
-    /// of ours has, or will have, is nobody's here, and is not kept.
+    /// Apple uses the new team's subs as soon as a transfer is accepted. A sub is specific to a team: one that no
+    /// account here has, or will have, belongs to nobody here and is not stored.
     ///
     /// - Throws: ``PostgresError``.
     static func find(_ sub: String, clientID: String, on connection: isolated Connection) throws -> EventOwner? {

@@ -8,23 +8,24 @@ import SignInWithApple
     import Foundation
 #endif
 
-/// Reads `apple_inbox`: what was put there unverified is verified now, taken in or thrown away.
+/// Reads `apple_inbox`: verifies what was stored there unverified, then stores it as events or drops it.
 ///
-/// Judged by the moment it came: Apple's notifications end after a day, and are not sent again because no worker ran.
+/// A notification is judged by the time of its arrival: Apple's notifications expire after a day, and are not sent
+/// again because no worker ran.
 struct NotificationInbox: Sendable {
-    /// How many looks one stays through that cannot be judged or stored: with one each minute, a day of them.
+    /// How many attempts a notification gets that cannot be judged or stored: a day's worth, with one each minute.
     ///
-    /// Not its age, which says only how long nobody looked.
+    /// Its age does not count, since that only shows how long no worker looked.
     static let patience = 1440
 
-    /// What a look made of a row.
+    /// The result of an attempt.
     private enum Look {
         case takenIn
         case notBelieved(TokenProblem)
-        /// It may fare better another time.
+        /// A later attempt may succeed.
         case failed(reason: String)
 
-        /// Why a row is thrown away unread, in a word; nil for one that was taken in.
+        /// Why a row is dropped, as one word; nil if it was taken in.
         var reasonToDrop: String? {
             switch self {
             case .takenIn: nil
@@ -37,9 +38,9 @@ struct NotificationInbox: Sendable {
     private struct Row {
         let id: Int64
         let body: String
-        /// Seconds.
+        /// The age in seconds.
         let age: Double
-        /// How many looks have failed.
+        /// How many attempts have failed.
         let tries: Int32
     }
 
@@ -53,8 +54,10 @@ struct NotificationInbox: Sendable {
 
     /// Reads everything that waits.
     ///
-    /// - Returns: How many were read. One that cannot be judged now, since Apple's keys cannot be had or our clock is
-    ///   slow, or that the database refuses to store, stays for ``patience`` looks and stands in nobody's way.
+    /// A notification stays for ``patience`` attempts, without delaying others, if it cannot be judged now (Apple's
+    /// keys are unavailable or our clock is slow) or the database refuses to store it.
+    ///
+    /// - Returns: How many notifications were taken in or dropped.
     func read() async throws -> Int {
         var count = 0
         var last: Int64 = 0
@@ -62,12 +65,12 @@ struct NotificationInbox: Sendable {
             let waiting = try await waiting(after: last)
             var dropped: [String: Int] = [:]
             defer { tell(dropped) }
-            // By our own clock, which also says when Apple's keys were fetched.
+            // By our own clock, which also stamps the time at which Apple's keys were fetched.
             let now = services.apple.moment
             for row in waiting {
                 try Task.checkCancellation()
                 last = row.id
-                // Taken in first, removed after: what is read twice is known by its jti.
+                // Taken in first and removed afterwards: a notification read twice is recognized by its jti.
                 let look = try await look(at: row, arrived: now - row.age)
                 if case .failed = look, row.tries + 1 < Self.patience {
                     try await putBack(row)
@@ -97,7 +100,7 @@ struct NotificationInbox: Sendable {
         }
     }
 
-    /// One line for many: whoever can reach the inbox can fill it with what is nobody's.
+    /// Logs one line for many, since anyone who can reach the inbox can fill it with notifications that concern nobody.
     private func tell(_ dropped: [String: Int]) {
         guard !dropped.isEmpty else { return }
         services.logger.warning(

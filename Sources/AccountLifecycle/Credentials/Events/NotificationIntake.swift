@@ -9,18 +9,18 @@ package import SignInWithApple
     package import Foundation
 #endif
 
-/// Takes Apple's notifications in: verifies, stores and enqueues, the last two in one transaction.
+/// Takes in Apple's notifications: verifies each, then stores and enqueues it in one transaction.
 package struct NotificationIntake: Sendable {
-    /// What became of a notification, and what to answer Apple.
+    /// The outcome for a notification, and the answer to Apple.
     package enum Receipt: Sendable, Hashable {
-        /// Stored, with so many events; answer 200.
+        /// Stored, with this many events; answer 200.
         case stored(events: Int)
         /// Delivered before; answer 200.
         case duplicate
-        /// Not Apple's, or not for us; counted, never stored; answer 400.
+        /// Not from Apple, or not for us: counted, never stored; answer 400.
         case refused(TokenProblem)
-        /// It may be believed later: Apple's keys cannot be had, or our clock is slow; answer 503, and Apple may try
-        /// again.
+        /// It may be valid later, since Apple's keys are unavailable or our clock is slow: answer 503, and Apple may
+        /// retry.
         case notNow(TokenProblem)
     }
 
@@ -29,10 +29,10 @@ package struct NotificationIntake: Sendable {
     private let logger: Logger
     private let factory: any MetricsFactory
 
-    /// Makes an intake; it seals and opens nothing, so that a process which does no more needs no keys for that.
+    /// Creates an intake; it seals and opens nothing, so a process that does nothing else needs no sealing keys.
     ///
-    /// The series of what Apple sends are there at once: in one that comes with its first notification nobody sees an
-    /// increase.
+    /// The metric's series for what Apple sends exist at once, since nobody sees an increase in a series that starts
+    /// with its first notification.
     package init(
         pool: Pool,
         apple: AppleClients,
@@ -46,13 +46,13 @@ package struct NotificationIntake: Sendable {
         for receipt in [.stored(events: 0), .duplicate, .notNow(.unknownKey)] as [Receipt] { count(receipt, by: 0) }
     }
 
-    /// Takes the body of a request.
+    /// Takes in the body of a request.
     ///
     /// - Parameters:
     ///   - body: `{"payload": "<JWS>"}`; anything longer than ``AppleNotification/longestBody`` is refused.
-    ///   - arrived: When it came; nil for now.
-    /// - Returns: What became of it. Only a stored or known notification may be answered with 200.
-    /// - Throws: ``PostgresError`` when it could not be stored: answer 503. `CancellationError`.
+    ///   - arrived: When it arrived; nil for now.
+    /// - Returns: The outcome. Only a stored or known notification may be answered with 200.
+    /// - Throws: ``PostgresError`` if it could not be stored: answer 503. `CancellationError`.
     package func take(_ body: [UInt8], arrived: Date? = nil) async throws -> Receipt {
         let receipt: Receipt
         switch try await apple.verify(notification: body, arrived: arrived) {
@@ -62,7 +62,7 @@ package struct NotificationIntake: Sendable {
         }
         count(receipt, by: 1)
         logger.debug("apple notification", metadata: ["outcome": "\(receipt.name)"])
-        // Our client secrets tolerate minutes of skew, so only this reveals a slow clock.
+        // Our client secrets tolerate minutes of clock skew, so only this reveals a slow clock.
         if receipt == .notNow(.notYetIssued) {
             logger.warning("a notification that Apple signed is of the future: this machine's clock is slow")
         }
@@ -93,14 +93,14 @@ package struct NotificationIntake: Sendable {
         on connection: isolated Connection
     ) throws -> Bool {
         let kind = CredentialEvent.Kind(event.type)
-        // Issuer, audience and id name a delivery; the issuer is always the same.
+        // Issuer, audience and id identify a delivery; the issuer is always the same.
         let place = index == 0 ? "" : "#\(index)"
         let notificationID = "\(notification.audience)/\(notification.id)\(place)"
         let found = try event.sub.flatMap { sub in
             try EventOwner.find(sub, clientID: notification.audience, on: connection)
         }
-        // Its rows are locked while they are deleted, which may take long: to name them would keep Apple, and others'
-        // events, waiting.
+        // The rows of an account that is being deleted are locked, perhaps for long: a reference to one would make
+        // Apple, and the events of others, wait.
         let owner = found.flatMap { $0.isBeingErased ? nil : $0 }
         let stored = try connection.first(
             """
@@ -123,12 +123,12 @@ package struct NotificationIntake: Sendable {
             return true
         }
         if kind == .emailEnabled || kind == .emailDisabled {
-            // The address stands in no row of ours but the one that is about it: used here, or not at all.
+            // The address is stored only in the row of the relay address itself, so it is used here or not at all.
             let outcome = try switchForwarding(event, kind, user, on: connection)
             try CredentialEventRows.settle(id, outcome, on: connection)
             return true
         }
-        // What is about a locked-out account waits for what becomes of it.
+        // An event about a locked-out account waits until its deletion is cancelled or becomes final.
         if owner?.isLockedOut != true { try CredentialJobs.enqueueHandling(of: id, on: connection) }
         return true
     }

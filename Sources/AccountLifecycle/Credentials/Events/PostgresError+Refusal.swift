@@ -1,9 +1,9 @@
 import Postgres
 
 extension PostgresError {
-    /// Whether the server refused, or did not finish in time, what was asked, on a connection that can go on.
+    /// Whether the server refused a statement, or did not finish it in time, on a connection that is still usable.
     ///
-    /// Then it may be about the one row that was dealt with, and another may fare better.
+    /// The error may then concern just the row being handled, so that another row may succeed.
     var isRefusal: Bool {
         connectionUsable && (code == .server || code == .deadlineExceeded)
     }

@@ -1,11 +1,12 @@
 package import Postgres
 
-/// Revocations of ours that Apple should have told of, as it does of each, whoever revoked.
+/// Our own revocations, of which Apple should have sent an event, as it does for each, whoever revoked.
 package enum UnheardRevocations {
-    /// How many accounts were locked out within thirty days, then revoked at Apple and erased, where nothing of Apple's
-    /// came in that time; zero where anything did.
+    /// How many accounts were locked out within thirty days, revoked at Apple and erased, if Apple sent no event in
+    /// that time.
     ///
-    /// Apple tells soon after the lock-out, however long the erasure takes; of those of the last day it still may.
+    /// It is zero if Apple sent any event. Apple sends its event soon after the lock-out, however long the erasure
+    /// takes; for erasures finished within the last day it may still come.
     ///
     /// - Throws: ``PostgresError``.
     package static func count(on connection: isolated Connection) throws -> Int {
@@ -19,7 +20,7 @@ package enum UnheardRevocations {
               and not exists (
                   select
                   from accountctl.credential_events
-                  -- Apple's own alone have one.
+                  -- Only events from Apple have one.
                   where notification_id is not null
                     and received_at > now() - interval '30 days'
               )

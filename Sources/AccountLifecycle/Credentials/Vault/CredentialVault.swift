@@ -1,24 +1,24 @@
 package import Postgres
 package import Sealing
 
-/// The sealed credentials as a whole: which keys they need, and moving them to a new one while the workers run.
+/// The sealed credentials as a whole: which keys they need, and how they are moved to a new key while workers run.
 package struct CredentialVault: Sendable {
-    /// What a key seals.
+    /// How much a key seals.
     package struct KeyUse: Sendable, Hashable, Codable {
         /// The key's name.
         package let key: String
-        /// Credentials of living accounts.
+        /// Credentials of existing accounts.
         package var credentials = 0
         /// Credentials of erased accounts that are still to be revoked.
         package var pendingRevocations = 0
-        /// Identifiers of open deletion requests that are still to be opened; they go with their receipts and are not
-        /// moved.
+        /// Open deletion requests whose sealed identifiers are still needed; they are deleted with the receipt and
+        /// never moved to another key.
         package var deletionRequests = 0
         /// Whether the key is in the ring.
         package var isPresent = false
-        /// Whether it is the one that seals.
+        /// Whether it is the key that seals now.
         package var isNewest = false
-        /// Whether the ring's key of this name is another than the one that sealed here.
+        /// Whether the ring's key of this name differs from the one that sealed here.
         package var isAnother = false
 
         /// Whether something is sealed with it.
@@ -31,7 +31,7 @@ package struct CredentialVault: Sendable {
     package struct Rotation: Sendable, Hashable, Codable {
         /// Moved to the newest key.
         package var moved = 0
-        /// Could not be opened; ``CredentialVault/status()`` tells by key what is left.
+        /// Could not be opened; ``CredentialVault/status()`` shows what remains under each key.
         package var failed = 0
     }
 
@@ -51,7 +51,7 @@ package struct CredentialVault: Sendable {
         self.keys = keys
     }
 
-    /// Which keys are in use, which are missing, and which are not what they were.
+    /// Which keys are in use, which are missing, and which differ from those that sealed here.
     ///
     /// - Returns: One entry per key of the ring or the database, by name.
     /// - Throws: ``PostgresError``.
@@ -60,7 +60,7 @@ package struct CredentialVault: Sendable {
         return try await pool.withConnection { try Self.uses(of: keys, on: $0) }
     }
 
-    /// Which keys are in use, missing or others than they were, by any ring; changes nothing.
+    /// Which keys are in use, missing or different from those that sealed here, for any ring; changes nothing.
     ///
     /// - Throws: ``PostgresError``.
     package static func uses(of keys: KeyRing, on connection: isolated Connection) throws -> [KeyUse] {
@@ -101,10 +101,10 @@ package struct CredentialVault: Sendable {
         }.sorted { $0.key < $1.key }
     }
 
-    /// Stores a known text under each key of the ring that has none yet.
+    /// Stores a canary under each key of the ring that has none yet.
     ///
-    /// To be called before anything is sealed, and after ``status()`` found no other key under a known name: such a one
-    /// is noticed from then on before it seals.
+    /// Call this before anything is sealed, and after ``status()`` found no different key under a known name. From then
+    /// on such a key is detected before it seals anything.
     ///
     /// - Throws: ``PostgresError``.
     package func recordKeys() async throws {
@@ -122,7 +122,7 @@ package struct CredentialVault: Sendable {
         }
     }
 
-    /// Keys of a ring that are not what they were when they first sealed here.
+    /// Keys of a ring that differ from those that first sealed here under their names.
     private static func otherKeys(_ keys: KeyRing, on connection: isolated Connection) throws -> [KeyID] {
         let stored = try connection.query("select canary from accountctl.sealing_canaries", as: String.self)
         return stored.compactMap { canary in
@@ -130,10 +130,10 @@ package struct CredentialVault: Sendable {
         }
     }
 
-    /// Moves every credential to the newest key, a few at a time, while the workers run.
+    /// Moves every credential to the newest key, in small batches, while workers run.
     ///
-    /// `progress` is told after each batch. May be stopped and started again. A row that changes meanwhile is left as
-    /// it is: it was sealed anew.
+    /// Calls `progress` after each batch. It may be stopped and started again. A row that changes in the meantime is
+    /// left as it is, since it was sealed with the new key.
     ///
     /// - Throws: ``PostgresError``; `CancellationError`.
     package func rotate(progress: (Rotation) -> Void = { _ in }) async throws -> Rotation {

@@ -6,29 +6,29 @@ package import Postgres
     import Foundation
 #endif
 
-/// Gives up a sealing key that is lost for good, and with it what nobody can open any more.
+/// Gives up a sealing key that is lost for good, and with it everything that only this key could open.
 package enum ForgottenKey {
-    /// What went with the key.
+    /// What was lost with the key.
     package struct Losses: Sendable, Hashable, Codable {
-        /// Credentials of living accounts: their grants live on at Apple, and an erasure will say that they were not
-        /// revoked.
+        /// Credentials of existing accounts: their grants stay valid at Apple, and an erasure will report that they
+        /// were not revoked.
         package var credentials = 0
         /// Credentials of erased accounts that were still to be revoked: given up.
         package var pendingRevocations = 0
-        /// Open deletion requests whose identifiers cannot be read: they search for the user id alone, and for what the
-        /// account still shows.
+        /// Open deletion requests whose identifiers cannot be read: they search only for the user id and for the
+        /// identifiers that the account still has.
         package var deletionRequests = 0
 
-        /// Nothing yet.
+        /// No losses.
         init() {}
 
         /// Whether nothing was sealed with it.
         var isEmpty: Bool { credentials + pendingRevocations + deletionRequests == 0 }
     }
 
-    /// Gives up whatever is sealed with a key, in one transaction with the line in the operators' log.
+    /// Gives up everything sealed with a key, in one transaction with the entry in the operators' log.
     ///
-    /// Requests that wait for the key are looked at again. The key's name is free afterwards.
+    /// Deletions that wait for the key run again. The key's name can be used again afterwards.
     ///
     /// - Throws: ``PostgresError``.
     package static func forget(
@@ -55,12 +55,13 @@ package enum ForgottenKey {
         let losses: Losses
     }
 
-    /// How long a statement may take: a key seals the credentials of all accounts.
+    /// The time limit of a statement: a key seals the credentials of all accounts.
     private static let patience = Duration.seconds(600)
 
     /// Locks the jobs of the open requests that lose something with the key, or wait for it.
     ///
-    /// Before anything else is locked: a worker takes its job first, and after it the request or a credential.
+    /// This comes before any other lock, in the order of a worker, which takes its job first and the request or a
+    /// credential after it.
     private static func lockJobs(concernedBy key: String, on connection: isolated Connection) throws {
         let concerned = try connection.query(
             """
@@ -144,7 +145,7 @@ package enum ForgottenKey {
             deadline: patience
         )
         for request in requests { try DeletionJobs.wake(request, on: connection) }
-        // Requests that stand still since something they have to revoke was sealed with the key.
+        // Requests that are stopped because something they have to revoke was sealed with the key.
         let waiting = try connection.query(
             """
             select id

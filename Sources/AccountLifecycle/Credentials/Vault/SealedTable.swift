@@ -7,7 +7,7 @@ import Sealing
     import Foundation
 #endif
 
-/// A table with sealed tokens that a rotation moves to the newest key.
+/// A table of sealed tokens that a rotation moves to the newest key.
 enum SealedTable: CaseIterable, Sendable {
     case credentials
     case pendingRevocations
@@ -17,11 +17,11 @@ enum SealedTable: CaseIterable, Sendable {
         let id: Int64
         let token: String
         let context: SealingContext
-        /// Whom the token speaks for, where that is sealed beside it.
+        /// The token's Apple sub, in tables that seal it as well.
         var subject: (stored: String, context: SealingContext)?
     }
 
-    /// The next rows behind an id that are sealed with another key.
+    /// The next rows after an id that are sealed with another key.
     func rows(after: Int64, notUnder key: KeyID, on connection: isolated Connection) throws -> [Row] {
         switch self {
         case .credentials:
@@ -57,7 +57,7 @@ enum SealedTable: CaseIterable, Sendable {
         }
     }
 
-    /// Stores a row's token as it was sealed anew, and what is sealed beside it likewise, unless the row has changed.
+    /// Stores a row's resealed token, and reseals its subject, unless the row has changed.
     ///
     /// - Returns: How many rows were changed: one or none.
     func move(
@@ -72,8 +72,8 @@ enum SealedTable: CaseIterable, Sendable {
         case .credentials:
             return try connection.execute("update accountctl.apple_credentials set \(tokens) \(isSame)")
         case .pendingRevocations:
-            // One that cannot be opened is of no use any more: the token is revoked as if nobody knew whom it speaks
-            // for.
+            // A subject that cannot be opened is of no use any more; the token is then revoked as if its subject were
+            // unknown.
             let subject = row.subject.flatMap { stored, context in
                 SealedText(stored).flatMap { try? keys.reseal($0, for: context) }
             }
