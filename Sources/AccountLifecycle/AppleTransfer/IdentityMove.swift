@@ -6,18 +6,18 @@ import Postgres
     import Foundation
 #endif
 
-/// What becomes of an account whose Apple identity gets the name that the new team has for it.
+/// Gives an account's Apple identity the sub and address that it has in the new team.
 struct IdentityMove: Sendable {
     let user: UUID
     let oldSub: String
-    /// In lower case; nil where the old identity has none.
+    /// In lower case; nil if the old identity has none.
     let oldEmail: String?
     let sub: String
-    /// The address that Apple gave the new team; nil where it gave none, and the old one stays.
+    /// The address that Apple gave the new team; nil if it gave none, and the old one stays.
     let email: String?
     let isPrivate: Bool?
 
-    /// Has everything that knows the old identity know the new one.
+    /// Replaces the old identity by the new one everywhere.
     func carryOut(on connection: isolated Connection) throws {
         try moveIdentity(on: connection)
         try moveCredentials(on: connection)
@@ -26,10 +26,10 @@ struct IdentityMove: Sendable {
         try moveRelayAddress(to: email, on: connection)
     }
 
-    /// Makes the identity the new one; where the auth server has linked the new one to the account already, since the
-    /// person signed in to the new team with the same address, the old one goes: Apple gives nobody its sub any more.
+    /// Gives the identity its new sub, or deletes it if GoTrue has already linked the new one to the account.
     ///
-    /// `updated_at` stays: it is when the person last signed in.
+    /// The latter happens when the person signed in to the new team with the same address; Apple no longer issues the
+    /// old sub to anyone. `updated_at` stays, since it says when the person last signed in.
     private func moveIdentity(on connection: isolated Connection) throws {
         let isLinked = try connection.one(
             """
@@ -73,7 +73,7 @@ struct IdentityMove: Sendable {
         )
     }
 
-    /// Has what is held and known of the old identity be the new one's.
+    /// Moves the credentials to the new sub, and deletes the mark of the transfer.
     private func moveCredentials(on connection: isolated Connection) throws {
         try connection.execute(
             "update accountctl.apple_credentials set apple_sub = \(sub) where user_id = \(user) and apple_sub = \(oldSub)"
@@ -83,7 +83,7 @@ struct IdentityMove: Sendable {
         )
     }
 
-    /// Puts the new address in the place of the relay address that stops working, where that is the account's.
+    /// Replaces the account's address by the new one, if it is the relay address that stops working.
     private func moveAddress(to email: String, on connection: isolated Connection) throws {
         guard let oldEmail else { return }
         try connection.execute(
@@ -92,14 +92,15 @@ struct IdentityMove: Sendable {
             set email = \(email),
                 updated_at = now()
             where id = \(user)
-              -- Qualified, since `public.lower(varchar)` would fit better than the server's own.
+              -- Qualified, since `public.lower(varchar)` would fit better than the server's own function.
               and pg_catalog.lower(email) = \(oldEmail)
             """
         )
     }
 
-    /// The relay address that an event told of stops working with the old team; nothing is known of the new one's
-    /// forwarding, unless an event told of it already.
+    /// Replaces a relay address known from an event, which stops working with the old team.
+    ///
+    /// Forwarding of the new address is unknown, unless an event has already reported on it.
     private func moveRelayAddress(to email: String, on connection: isolated Connection) throws {
         try connection.execute(
             """

@@ -1,9 +1,9 @@
 import Sealing
 import SignInWithApple
 
-/// The migration token of a run, renewed before it ends.
+/// The migration token of a run, renewed before it expires.
 struct MigrationTokens: Sendable {
-    /// No token, and why.
+    /// Why there is no token.
     struct Refused: Error {
         let reason: String
     }
@@ -11,11 +11,11 @@ struct MigrationTokens: Sendable {
     /// A token.
     struct Token: Sendable {
         let secret: Secret<String>
-        /// When it was asked for.
+        /// When it was requested.
         let begun: ContinuousClock.Instant
         let lifetime: Duration
 
-        /// Whether it lives for a while yet: a tenth of its time is left for clocks and slow answers.
+        /// Whether it stays valid for a while: a tenth of its lifetime is reserved for clock skew and slow answers.
         var isFresh: Bool { ContinuousClock.now - begun < lifetime * 0.9 }
     }
 
@@ -26,7 +26,7 @@ struct MigrationTokens: Sendable {
         self.client = client
     }
 
-    /// A token that lives.
+    /// A valid token, new if the one held is about to expire.
     ///
     /// - Throws: ``Refused``; `CancellationError`.
     mutating func token() async throws -> Token {
@@ -42,6 +42,6 @@ struct MigrationTokens: Sendable {
         }
     }
 
-    /// Has the next call get a new one.
+    /// Discards the token, so that the next call requests a new one.
     mutating func drop() { held = nil }
 }

@@ -8,11 +8,11 @@ import SignInWithApple
     import Foundation
 #endif
 
-/// The side that asks who each user is in its own team.
+/// The receiving team's side, which asks Apple who each user is in its own team.
 struct ReceivingTeam: TransferSide {
     let client: AppleClient
     let transfer: TeamTransfer
-    /// Users refused before this moment are asked about again; nil where none is to be.
+    /// Users refused before this time are asked about again; nil for none.
     let retriedBefore: Date?
 
     var refusable: [TransferState] { [.generated, .refused] }

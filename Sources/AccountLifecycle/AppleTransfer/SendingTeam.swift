@@ -8,16 +8,16 @@ import SignInWithApple
     import Foundation
 #endif
 
-/// The side that gets a transfer identifier for each of its users.
+/// The sending team's side, which gets a transfer identifier for each of its users.
 struct SendingTeam: TransferSide {
     let client: AppleClient
     let transfer: TeamTransfer
-    /// Users refused before this moment are asked about again; nil where none is to be.
+    /// Users refused before this time are asked about again; nil for none.
     let retriedBefore: Date?
 
     var refusable: [TransferState] { [.refused] }
 
-    /// The identities of an account are on one page, all of them.
+    /// Reads a page that holds all identities of each of its accounts.
     func page(after position: UUID?, rows: Int, on connection: isolated Connection) throws -> TransferPage {
         TransferPage(
             try connection.query(
@@ -52,7 +52,7 @@ struct SendingTeam: TransferSide {
         )
     }
 
-    /// Whom Apple has named before; as long as there is nobody, whose credential of this client id lived last.
+    /// Users whom Apple has named before; if there are none, those whose credential of this client id was valid last.
     func witnesses(atMost count: Int, on connection: isolated Connection) throws -> [String] {
         try connection.query(
             """

@@ -1,7 +1,7 @@
 package import Postgres
 
 extension TeamTransfer {
-    /// Takes in what the sending team read out; of an account that is known already nothing is changed.
+    /// Imports what the sending team exported; accounts that are already known stay unchanged.
     ///
     /// - Returns: How many lines were new, and how many name accounts that this database does not have.
     /// - Throws: ``PostgresError``.

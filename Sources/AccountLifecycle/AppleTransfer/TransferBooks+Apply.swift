@@ -7,15 +7,15 @@ import Postgres
 #endif
 
 extension TransferBooks {
-    /// The condition of rows that are to be applied: accounts that were conflicts are looked at again.
+    /// A condition: rows that are to be applied, including conflicts, which are tried again.
     static let awaitsApplying: Statement = """
         state in (\(TransferState.exchanged.rawValue), \(TransferState.conflict.rawValue))
         """
 
-    /// Apple's names for an account that a transfer of the app will give it, as a query.
+    /// A query of the subs that a transfer of the app will give an account.
     ///
-    /// From the moment that the recipient's key is configured Apple uses these, and the identities have the old ones
-    /// until the transfer is applied.
+    /// Apple uses these as soon as the recipient's key is configured, while the identities keep the old subs until the
+    /// transfer is applied.
     static func comingSubs(of user: Statement, clientID: Statement) -> Statement {
         """
         select t.new_sub
@@ -26,9 +26,9 @@ extension TransferBooks {
         """
     }
 
-    /// Whether the identity `i` is one that the transfer `t` may move.
+    /// A condition: whether the transfer `t` may move the identity `i`.
     ///
-    /// An account may have identities of several teams. The imported side does not know the old sub.
+    /// An account may have identities of several teams. The importing side does not know the old sub.
     static let moves: Statement = """
         i.user_id = t.user_id
         and i.provider = 'apple'
@@ -36,12 +36,11 @@ extension TransferBooks {
         and i.provider_id <> t.new_sub
         """
 
-    /// Gives every exchanged account its new identity, one transaction each; accounts that were conflicts are looked at
-    /// again.
+    /// Gives every exchanged account its new identity, in one transaction each; accounts in conflict are tried again.
     ///
-    /// `updated_at` of their rows stays, whatever comes of it: it is when Apple was asked, by which newcomers are told.
+    /// In any case the rows keep their `updated_at`: it says when Apple was asked, by which newcomers are recognized.
     ///
-    /// - Parameter progress: Told after each account how many are dealt with.
+    /// - Parameter progress: Called after each account with the number of accounts processed.
     /// - Returns: What was done.
     /// - Throws: ``PostgresError``; `CancellationError`.
     package func apply(progress: @Sendable (Int) -> Void = { _ in }) async throws -> TeamTransfer.Run {
@@ -74,13 +73,13 @@ extension TransferBooks {
         }
     }
 
-    /// - Returns: False when somebody else has the new sub or address, or nobody knows which identity is to move.
+    /// - Returns: False if another account has the new sub or address, or it is unknown which identity to move.
     private func applyOne(_ id: Int64) async throws -> Bool {
         let conflict: String?
         do {
             conflict = try await pool.withTransaction { try Self.apply(id, on: $0) }
         } catch let error as PostgresError where error.sqlState == .uniqueViolation {
-            // The person signed in to the new team before being moved, and has a second account by now: a person must
+            // The person signed in to the new team before being moved and so has a second account: a person must
             // decide.
             conflict = error.diagnostics?.constraint ?? Conflict.Reason.secondAccount.rawValue
         }
@@ -99,9 +98,9 @@ extension TransferBooks {
         return false
     }
 
-    /// - Returns: What is in the way; nil when the account has its new identity.
+    /// - Returns: The conflict; nil if the account has its new identity.
     private static func apply(_ id: Int64, on connection: isolated Connection) throws -> String? {
-        // The account's row first, as everybody takes it.
+        // The account's row is locked first, in the common lock order.
         try connection.execute(
             """
             select
@@ -147,7 +146,7 @@ extension TransferBooks {
             """
             update accountctl.apple_transfers
             set state = \(TransferState.applied.rawValue),
-                -- What the app may have kept: nothing else here tells it any more.
+                -- The app may have stored the old sub, and nothing else here keeps it.
                 old_sub = coalesce(old_sub, \(candidates.first?.0)),
                 reason = null
             where id = \(id)

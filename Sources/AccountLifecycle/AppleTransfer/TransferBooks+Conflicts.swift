@@ -7,25 +7,25 @@ import Postgres
 #endif
 
 extension TransferBooks {
-    /// An account that is not moved until people decide.
+    /// An account that is not moved until a person decides.
     package struct Conflict: Sendable, Hashable {
         /// The account.
         package let user: UUID
-        /// What is in the way.
+        /// The reason for the conflict.
         package let reason: Reason
-        /// Who has the new sub or address; nil where nobody has it any more.
+        /// The account that has the new sub or address; nil if none has it any more.
         package let other: UUID?
 
-        /// What is in the way.
+        /// The reason for a conflict.
         package enum Reason: String, Sendable, Hashable {
-            /// Another account has the new sub or address: the person signed in to the new team before.
+            /// Another account has the new sub or address: the person signed in to the new team before being moved.
             case secondAccount = "second_account"
-            /// The account has several Apple identities, and nobody knows which is to move.
+            /// The account has several Apple identities, and it is unknown which to move.
             case severalIdentities = "several_apple_identities"
         }
     }
 
-    /// The accounts that ``apply(progress:)`` left as they were, the first `count` of them.
+    /// The accounts that ``apply(progress:)`` left unchanged, at most `count` of them.
     ///
     /// - Throws: ``PostgresError``.
     package func conflicts(atMost count: Int) async throws -> [Conflict] {
@@ -62,7 +62,7 @@ extension TransferBooks {
                 as: (UUID, String?, UUID?).self
             )
         }.map { user, reason, other in
-            // Of a second account the reason is the constraint that keeps it apart.
+            // For a second account the stored reason is the unique constraint that was violated.
             let known = reason.flatMap(Conflict.Reason.init(rawValue:))
             return Conflict(user: user, reason: known ?? .secondAccount, other: other)
         }

@@ -1,8 +1,8 @@
 import Postgres
 
 extension TransferBooks {
-    /// What ``apply(progress:)`` would do, as far as it can be told without writing: a trigger on accounts may reach
-    /// outside.
+    /// Predicts what ``apply(progress:)`` would do, without writing, since a trigger on accounts may have outside
+    /// effects.
     ///
     /// - Throws: ``PostgresError``.
     package func foresee() async throws -> TeamTransfer.Run {
@@ -22,12 +22,13 @@ extension TransferBooks {
                               and other.user_id <> t.user_id
                         )
                         or moving.number = 1 and exists (
-                            -- Whoever had the relay address of the former team gets that of the new one.
+                            -- An account with the former team's relay address gets the new team's.
                             select
                             from auth.identities as i
                             join auth.users as own
                                 on own.id = i.user_id
-                                -- Qualified, since `public.lower(varchar)` would fit better than the server's own.
+                                -- Qualified, since `public.lower(varchar)` would fit better than the server's own
+                                -- function.
                                 and pg_catalog.lower(own.email) = i.email
                                 and not own.is_sso_user
                             join auth.users as other

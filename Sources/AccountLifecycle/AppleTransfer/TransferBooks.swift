@@ -6,21 +6,20 @@ package import Postgres
     import Foundation
 #endif
 
-/// The database's side of a team transfer: how far it is, the file between the teams, and giving accounts their new
-/// identity.
+/// The database's side of a team transfer: its progress, the file between the teams, and the accounts' new identities.
 package struct TransferBooks: Sendable {
     let pool: Pool
     let transfer: TeamTransfer
-    /// How long counting may take: all accounts are counted.
+    /// The time limit for counting, which reads all accounts.
     static let patience = Duration.seconds(600)
 
-    /// Opens the books of a transfer.
+    /// Creates the books of a transfer.
     package init(pool: Pool, transfer: TeamTransfer) {
         self.pool = pool
         self.transfer = transfer
     }
 
-    /// How far the transfer is.
+    /// The progress of the transfer.
     ///
     /// - Returns: Counts of accounts.
     /// - Throws: ``PostgresError``.
@@ -56,8 +55,9 @@ package struct TransferBooks: Sendable {
         return status
     }
 
-    /// How many accounts with an Apple identity have no transfer identifier: of the former team, as far as anything
-    /// tells, and others.
+    /// How many accounts with an Apple identity have no transfer identifier.
+    ///
+    /// They are counted apart: those of the former team, as far as can be told, and newcomers.
     private static func unidentified(
         _ transfer: TeamTransfer,
         on connection: isolated Connection
@@ -95,12 +95,12 @@ package struct TransferBooks: Sendable {
         return (waiting, newcomers)
     }
 
-    /// Whether the identity `i` is certainly none of the former team's for this app: Apple called it by an identifier
-    /// `k` that was got for the recipient, the recipient has its sub, or it is younger than an exchange, which the
-    /// transfer came before and whose moment ``apply(progress:)`` leaves.
+    /// An SQL expression: whether the identity `i` certainly does not come from the former team for this app.
     ///
-    /// For telling alone, and nobody is kept from being asked about: an app may go to a team, come back, and go there
-    /// once more.
+    /// It does not if its claims hold a transfer identifier `k` that was generated for the recipient, if its sub is one
+    /// of the recipient's, or if it is younger than an exchange. An exchange comes after the transfer, and
+    /// ``apply(progress:)`` leaves its time unchanged. This serves only to count, and keeps nobody from being asked
+    /// about: an app may go to a team, come back, and go there again.
     private static func isNew(_ transfer: TeamTransfer) -> Statement {
         """
         coalesce(
@@ -124,7 +124,7 @@ package struct TransferBooks: Sendable {
         """
     }
 
-    /// The teams that the app goes to, as far as anything is recorded.
+    /// The teams to which the app moves, according to the recorded transfers.
     ///
     /// - Throws: ``PostgresError``.
     package func recipients() async throws -> [String] {
@@ -143,9 +143,9 @@ package struct TransferBooks: Sendable {
         }
     }
 
-    /// Reads out what the recipient needs, in no memory to speak of.
+    /// Streams the lines that the recipient needs, in hardly any memory.
     ///
-    /// - Parameter line: Told each account's line.
+    /// - Parameter line: Called with each account's line.
     /// - Throws: ``PostgresError``, and what `line` throws.
     package func export(_ line: @escaping @Sendable (TeamTransfer.Line) throws -> Void) async throws {
         let transfer = transfer

@@ -11,46 +11,46 @@ import SignInWithApple
 /// The loop that both sides of a transfer share.
 ///
 /// Apple's documented answer for a user who cannot be moved (`invalid_request`, TN3159, TN3107) is also its answer to a
-/// request that is wrong for everybody. Its answer to a dead migration token is undocumented: HTTP 401 and every refusal
-/// may mean that. So a user refused after another was moved is asked about again with a new token. After many refusals
-/// in a row, and at the end of a run that moved nobody, one who was named before is asked about: if Apple still names
-/// that user, the refusals are recorded (they may be users of another team's apps); otherwise nothing is recorded and
-/// the run stops.
+/// request that is wrong for everybody. Its answer to an expired migration token is undocumented: HTTP 401 and every
+/// refusal may mean that. So a user refused after another was moved is asked about again with a new token. After many
+/// consecutive refusals, and at the end of a run that moved nobody, a user whom Apple named before is asked about. If
+/// Apple still names that user, the refusals are recorded (they may be users of another team's apps); otherwise nothing
+/// is recorded and the run stops.
 extension TransferRuns {
-    /// Answers without a verdict in a row after which a run ends, to be started again later.
+    /// Consecutive answers without a verdict after which a run ends, to be started again later.
     private static let patience = 5
-    /// Refusals in a row after which they are not about the users.
+    /// Consecutive refusals after which the request itself is checked.
     static let refusalsInARow = 20
-    /// How many users Apple named earlier are asked about again; if it names none, the request is at fault.
+    /// How many users whom Apple named before are asked about; if it names none, the request is at fault.
     private static let witnesses = 3
 
-    /// A user whom Apple refused, not yet believed.
+    /// A user whom Apple refused, while the refusal is not yet believed.
     private struct Doubt: Sendable {
         let user: UUID
         let subject: String
         let refusal: AppleRefusal
     }
 
-    /// How far a run is.
+    /// The progress of a run.
     private struct Course: Sendable {
         var run = TeamTransfer.Run()
         var tokens: MigrationTokens
-        /// Each run begins elsewhere: users of other teams' apps, whom Apple refuses one after the other, do not keep it
-        /// from the rest.
+        /// Each run begins at a random account, so that a series of users of other teams' apps, all of whom Apple
+        /// refuses, does not keep it from the rest.
         var walk = TransferWalk(after: UUID())
         var doubts: [Doubt] = []
-        /// Whether the user before was refused, with a token that was new then.
+        /// Whether the previous user was refused with a token that was new then.
         var isAfterRefusal = false
-        /// Answers without a verdict in a row.
+        /// Consecutive answers without a verdict.
         var silence = 0
     }
 
-    /// Asks about those that are due until none is left.
+    /// Asks about the users that are due until none is left.
     ///
     /// - Parameters:
     ///   - side: The side that runs.
-    ///   - progress: Told after each user how many are dealt with.
-    /// - Returns: What was done.
+    ///   - progress: Called after each user with the number of users processed.
+    /// - Returns: The results.
     /// - Throws: ``PostgresError``; `CancellationError`.
     func run<Side: TransferSide>(
         _ side: Side,
@@ -72,8 +72,7 @@ extension TransferRuns {
                     course.run.done += 1
                     course.silence = 0
                     course.isAfterRefusal = false
-                    // The answer proves the token, the team and the window: users refused before were refused for
-                    // themselves.
+                    // The answer proves the token, the team and the window, so earlier refusals are about their users.
                     try await refuse(&course, side)
                 case .userRefused(let refusal):
                     course.doubts.append(Doubt(user: user, subject: subject, refusal: refusal))
@@ -86,7 +85,8 @@ extension TransferRuns {
                 progress(course.run.done + course.run.refused)
             }
         }
-        // However few they are: a small app, or the last page of any, may have been asked about with a wrong team or key.
+        // However few users are in doubt: those of a small app, or of a last page, may have been asked about with a
+        // wrong team or key.
         guard course.run.done == 0 else {
             try await refuse(&course, side)
             return course.run
@@ -95,7 +95,7 @@ extension TransferRuns {
         return course.run
     }
 
-    /// Who is due on the next page, besides those in doubt.
+    /// The users on the next page that are due, except those in doubt.
     private func next(
         of side: some TransferSide,
         _ course: inout Course
@@ -108,13 +108,14 @@ extension TransferRuns {
         return due
     }
 
-    /// Takes up a refusal, the last of the doubts: they are recorded, stay in doubt, or stop the run.
+    /// Handles a refusal, the last of the doubts: they are recorded, stay in doubt, or stop the run.
     ///
     /// - Returns: Whether the run goes on.
     private func doubt(_ course: inout Course, _ side: some TransferSide) async throws -> Bool {
         course.silence = 0
         course.isAfterRefusal = true
-        // The operator wants it, where Apple may name nobody who is left; whoever is recorded can be asked about again.
+        // The operator requests it, as Apple may name none of the remaining users; a recorded user can be asked about
+        // again.
         if retriesRefused {
             try await refuse(&course, side)
             return true
@@ -123,9 +124,9 @@ extension TransferRuns {
         return try await settle(&course, side)
     }
 
-    /// Records those in doubt if somebody shows that the request is right; stops the run otherwise.
+    /// Records the users in doubt if a witness shows that the request is right; stops the run otherwise.
     ///
-    /// - Returns: Whether nobody is in doubt any more.
+    /// - Returns: Whether no doubt is left.
     private func settle(_ course: inout Course, _ side: some TransferSide) async throws -> Bool {
         guard let last = course.doubts.last else { return true }
         let others = try await pool.withConnection { try side.witnesses(atMost: Self.witnesses, on: $0) }
@@ -140,7 +141,7 @@ extension TransferRuns {
 
     /// Waits for as long as Apple asks.
     ///
-    /// - Returns: False, at once, when it gave too many answers without a verdict in a row.
+    /// - Returns: False, without waiting, after too many consecutive answers without a verdict.
     private func waitAgain(_ delay: AppleDelay, _ course: inout Course) async throws -> Bool {
         course.silence += 1
         guard course.silence < Self.patience else { return false }
@@ -148,7 +149,7 @@ extension TransferRuns {
         return true
     }
 
-    /// Whether Apple still names one of those whom it named before: then the token, the team and the window are good.
+    /// Whether Apple still names a user whom it named before, which proves the token, the team and the window.
     private func isAnyNamed(
         _ subjects: [String],
         _ tokens: inout MigrationTokens,
@@ -167,7 +168,7 @@ extension TransferRuns {
         return false
     }
 
-    /// Asks about one user; a second time with a new token where the first answer may be about the token.
+    /// Asks about one user, and again with a new token if the first answer may be about the token.
     private func answer<Side: TransferSide>(
         about subject: String,
         _ course: inout Course,
@@ -191,7 +192,7 @@ extension TransferRuns {
         course.doubts = []
     }
 
-    /// - Returns: How many accounts were recorded: none when it was moved on by another of its identities.
+    /// - Returns: How many accounts were recorded: none if the account has progressed by another of its identities.
     private func refuse(_ doubt: Doubt, replacing replaced: [TransferState]) async throws -> Int {
         let transfer = transfer
         return try await pool.withConnection { connection in

@@ -7,17 +7,17 @@ package import SignInWithApple
     import Foundation
 #endif
 
-/// The calls to Apple of a team transfer: one user at a time, at a bounded rate, each result recorded before the next
-/// call.
+/// The calls to Apple of a team transfer: one user at a time, at a bounded rate.
 ///
-/// Stopping is always possible: what is recorded is not asked again.
+/// Each result is recorded before the next call, so a run can be stopped at any time: what is recorded is not asked
+/// again.
 package struct TransferRuns: Sendable {
     let pool: Pool
     let client: AppleClient
     let transfer: TeamTransfer
     let pause: Duration
     let retriesRefused: Bool
-    /// So many rows of accounts are looked at by one statement.
+    /// How many rows of accounts one statement reads.
     var pageRows = 500
 
     /// Prepares runs.
@@ -25,10 +25,10 @@ package struct TransferRuns: Sendable {
     /// - Parameters:
     ///   - pool: The database.
     ///   - client: The client of the side that runs: the sender's to generate, the recipient's to exchange.
-    ///   - transfer: Which app goes where.
-    ///   - callsPerSecond: At most so many calls; Apple publishes no limit for this endpoint.
-    ///   - retriesRefused: Whether users whom Apple refused in an earlier run are asked about again, and every refusal is
-    ///     recorded at once.
+    ///   - transfer: Which app moves where.
+    ///   - callsPerSecond: The most calls per second; Apple publishes no limit for this endpoint.
+    ///   - retriesRefused: Whether users whom Apple refused in an earlier run are asked about again, and every refusal
+    ///     is recorded at once.
     package init(
         pool: Pool,
         client: AppleClient,
@@ -45,25 +45,25 @@ package struct TransferRuns: Sendable {
 
     /// Gets a transfer identifier for every account that has none; the sending team's side.
     ///
-    /// - Parameter progress: Told after each user how many are dealt with.
-    /// - Returns: What was done.
+    /// - Parameter progress: Called after each user with the number of users processed.
+    /// - Returns: The results.
     /// - Throws: ``PostgresError``; `CancellationError`.
     package func generate(progress: @Sendable (Int) -> Void = { _ in }) async throws -> TeamTransfer.Run {
         let side = SendingTeam(client: client, transfer: transfer, retriedBefore: try await retriedBefore())
         return try await run(side, progress: progress)
     }
 
-    /// Asks who each user is in the recipient team; the recipient's side.
+    /// Asks who each user is in the receiving team; the recipient's side.
     ///
-    /// - Parameter progress: Told after each user how many are dealt with.
-    /// - Returns: What was done.
+    /// - Parameter progress: Called after each user with the number of users processed.
+    /// - Returns: The results.
     /// - Throws: ``PostgresError``; `CancellationError`.
     package func exchange(progress: @Sendable (Int) -> Void = { _ in }) async throws -> TeamTransfer.Run {
         let side = ReceivingTeam(client: client, transfer: transfer, retriedBefore: try await retriedBefore())
         return try await run(side, progress: progress)
     }
 
-    /// Users refused before this moment are asked about again; nil where none is to be.
+    /// Users refused before this time are asked about again; nil for none.
     private func retriedBefore() async throws -> Date? {
         guard retriesRefused else { return nil }
         return try await pool.withConnection { try $0.one("select clock_timestamp()", as: Date.self) }

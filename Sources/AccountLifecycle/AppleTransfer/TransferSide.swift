@@ -8,18 +8,18 @@ import SignInWithApple
     import Foundation
 #endif
 
-/// One side of a team transfer: whom it asks Apple about, and what it keeps of the answers.
+/// One side of a team transfer: whom it asks Apple about, and what it records of the answers.
 protocol TransferSide: Sendable {
-    /// What Apple says of a user.
+    /// Apple's answer about a user.
     associatedtype Answer: Sendable
 
-    /// States that a refusal may take the place of.
+    /// The states that a refusal may replace.
     var refusable: [TransferState] { get }
 
-    /// Looks at so many rows of accounts, of whichever state: a page costs the same wherever the run is.
+    /// Reads a fixed number of rows, whatever their state, so that a page costs the same wherever the run is.
     func page(after position: UUID?, rows: Int, on connection: isolated Connection) throws -> TransferPage
 
-    /// Some whom Apple named before.
+    /// Some users whom Apple named before.
     func witnesses(atMost count: Int, on connection: isolated Connection) throws -> [String]
 
     func ask(_ subject: String, _ token: Secret<String>) async throws -> TransferOutcome<Answer>
@@ -27,20 +27,20 @@ protocol TransferSide: Sendable {
     func record(_ answer: Answer, of user: UUID, subject: String, on connection: isolated Connection) throws
 }
 
-/// Accounts that follow one another by their ids.
+/// A page of accounts, in the order of their ids.
 struct TransferPage: Sendable {
-    /// Whom Apple is to be asked about, and what Apple calls them.
+    /// The users that are due, and how to name them to Apple.
     let due: [(user: UUID, subject: String)]
-    /// The last account of all of them; nil when there is none any more.
+    /// The last account of the page, due or not; nil at the end.
     let last: UUID?
 
-    /// Reads rows of accounts with the name of whoever is due.
+    /// Takes rows of accounts, with a subject only for those that are due.
     init(_ rows: [(UUID, String?)]) {
         due = rows.compactMap { user, subject in subject.map { (user, $0) } }
         last = rows.last?.0
     }
 
-    /// Where a page begins.
+    /// A condition: the accounts after a position.
     static func follows(_ position: UUID?) -> Statement {
         if let position { "user_id > \(position)" } else { "true" }
     }

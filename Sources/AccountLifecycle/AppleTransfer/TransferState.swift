@@ -1,6 +1,6 @@
 import Postgres
 
-/// How far an account's move to another team is, as `apple_transfers` holds it.
+/// The state of an account's move to another team, as `apple_transfers` stores it.
 enum TransferState: String, Sendable, Hashable, CaseIterable, PostgresDecodable {
     /// Has a transfer identifier.
     case generated
@@ -8,8 +8,8 @@ enum TransferState: String, Sendable, Hashable, CaseIterable, PostgresDecodable 
     case exchanged
     /// The identity here is the new one.
     case applied
-    /// Apple cannot move the user, usually for having revoked.
+    /// Apple cannot move the user, usually because of a revocation.
     case refused
-    /// The new sub or address has an account already, or nobody knows which identity is to move: a person must decide.
+    /// Another account has the new sub or address, or it is unknown which identity to move: a person must decide.
     case conflict
 }

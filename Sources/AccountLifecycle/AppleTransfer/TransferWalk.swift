@@ -4,16 +4,16 @@
     import Foundation
 #endif
 
-/// The way over all accounts, in the order of their ids: from somewhere to the last, on from the first, and so on until
-/// a whole round has found nobody.
+/// The walk over all accounts by id: from some account to the last, then again from the first, until a whole round
+/// finds nobody.
 ///
-/// Nothing that lies behind is read again for the next page; who was asked in vain is found by the next round.
+/// No page reads the accounts before it again; users asked about in vain are found by the next round.
 struct TransferWalk: Sendable, Hashable {
-    /// The accounts after this one come next; nil for the first of all.
+    /// The walk continues after this account; nil for the start.
     private(set) var position: UUID?
-    /// The end of the last page with somebody on it.
+    /// The end of the last page with a user that was due.
     private var mark: UUID
-    /// How often the way began anew since then.
+    /// How often the walk has started from the first account since then.
     private var turns = 0
 
     /// Whether a whole round has found nobody.
@@ -23,16 +23,16 @@ struct TransferWalk: Sendable, Hashable {
         return position >= mark
     }
 
-    /// A way that begins after an account.
+    /// Creates a walk that starts after an account.
     init(after start: UUID) {
         (position, mark) = (start, start)
     }
 
-    /// Goes on behind a page.
+    /// Continues after a page.
     ///
     /// - Parameters:
-    ///   - last: The last account of it; nil when there was none.
-    ///   - hasFound: Whether somebody on it is to be asked about.
+    ///   - last: The last account of the page; nil if there was none.
+    ///   - hasFound: Whether a user on the page is due.
     mutating func pass(_ last: UUID?, hasFound: Bool) {
         position = last
         guard let last else {
