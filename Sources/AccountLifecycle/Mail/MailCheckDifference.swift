@@ -4,7 +4,7 @@ package struct MailCheckDifference: Sendable, Hashable {
     package let verdicts: [String]
     /// Findings that are new.
     package let appeared: [StoredMailCheck.StoredFinding]
-    /// Findings that are gone.
+    /// Findings that disappeared.
     package let gone: [StoredMailCheck.StoredFinding]
     /// Questions whose answers differ, with both answers.
     package let answers: [Answer]
@@ -13,16 +13,16 @@ package struct MailCheckDifference: Sendable, Hashable {
     package struct Answer: Sendable, Hashable {
         /// Name and type.
         package let question: String
-        /// What was answered before; nil when it was not asked.
+        /// The earlier answer; nil if the question was not asked.
         package let before: String?
-        /// What is answered now; nil when it is not asked any more.
+        /// The current answer; nil if the question is not asked any more.
         package let after: String?
     }
 
     /// Whether nothing changed.
     var isEmpty: Bool { verdicts.isEmpty && appeared.isEmpty && gone.isEmpty && answers.isEmpty }
 
-    /// Compares two checks; times to live and the order of records do not count.
+    /// Compares two checks, without regard to times to live and the order of records.
     package init(from before: StoredMailCheck, to after: StoredMailCheck) {
         var verdicts: [String] = []
         for (label, old, new) in [
@@ -32,7 +32,7 @@ package struct MailCheckDifference: Sendable, Hashable {
             verdicts.append("\(label): \(old) -> \(new)")
         }
         self.verdicts = verdicts
-        // A finding is the same finding whatever its raw strings are: those show among the answers.
+        // The raw strings do not make a finding different, since they appear among the answers.
         func key(_ finding: StoredMailCheck.StoredFinding) -> [String] { [finding.code, finding.subject] }
         let old = Set(before.findings.map(key))
         let new = Set(after.findings.map(key))

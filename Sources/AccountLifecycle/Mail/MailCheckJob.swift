@@ -3,9 +3,9 @@ import Logging
 package import MailRelay
 import Postgres
 
-/// The jobs that watch mail streams: a schedule that looks for streams that are due, and one check each.
+/// The jobs that watch mail streams: one that finds the streams that are due, and one that checks a stream.
 package struct MailCheckJob: Sendable {
-    /// Makes a checker for the time of one check.
+    /// Provides a checker for the duration of one check.
     typealias CheckerSource =
         @Sendable (_ body: @Sendable (StreamChecker) async throws -> StreamReport) async throws -> StreamReport
 
@@ -15,9 +15,7 @@ package struct MailCheckJob: Sendable {
         var stream: Int64
     }
 
-    /// One check of one stream.
-    ///
-    /// Its unique key keeps two from running at once.
+    /// The check of one stream; its unique key keeps two checks of the stream from running at once.
     static let check = JobKind<Arguments>(
         "mail.check",
         queue: "mail",
@@ -25,7 +23,7 @@ package struct MailCheckJob: Sendable {
         timeout: .seconds(60)
     )
 
-    /// The look-out for streams that are due, every five minutes.
+    /// Looks for streams that are due, every five minutes.
     static let schedule = JobKind<NoArguments>(
         "mail.schedule",
         queue: "mail",
@@ -37,16 +35,16 @@ package struct MailCheckJob: Sendable {
     private let relayDomains: [String]
     private let random: @Sendable () -> Double
 
-    /// Jobs that check with the given name servers.
+    /// Creates jobs that check with the given name servers.
     ///
-    /// `relayDomains` are put among the database's settings, where its functions look.
+    /// `relayDomains` are written to the database's settings, where its functions read them.
     package init(_ configuration: ResolverConfiguration, relayDomains: [String] = RelayDomains.standard) {
         self.init(relayDomains: relayDomains) { body in
             try await CaresResolver.withResolver(configuration) { try await body(StreamChecker($0)) }
         }
     }
 
-    /// Jobs with a checker and a source of randomness (-1 to 1) of one's own.
+    /// Creates jobs with the given checker and source of randomness (-1 to 1).
     init(
         relayDomains: [String] = RelayDomains.standard,
         random: @escaping @Sendable () -> Double = { Double.random(in: -1...1) },
@@ -91,9 +89,10 @@ package struct MailCheckJob: Sendable {
         )
     }
 
-    /// Enqueues what is due and clears old history away.
+    /// Enqueues the checks that are due, and deletes old history.
     ///
-    /// No check is put off for two days: where one is, a clock ran ahead, and it would be missed for as long.
+    /// No check is scheduled two days ahead. If one is, a clock ran ahead, so the check is enqueued now instead of
+    /// being missed until then.
     func lookOut(pool: Pool) async throws -> JobOutcome {
         let domains = JSON(relayDomains)
         try await pool.withTransaction { connection in
@@ -123,7 +122,7 @@ package struct MailCheckJob: Sendable {
         return .completed()
     }
 
-    /// Checks one stream, stores what was found, and tells of a change that two checks agree on.
+    /// Checks one stream, stores the result, and alerts on a change that two checks agree on.
     func run(_ arguments: Arguments, pool: Pool, logger: Logger) async throws -> JobOutcome {
         let id = arguments.stream
         let record = try await pool.withConnection { connection in
@@ -131,7 +130,7 @@ package struct MailCheckJob: Sendable {
         }
         guard let record else { return .discard(reason: "the stream was removed") }
         let start = ContinuousClock.now
-        // No connection is held while DNS is waited for.
+        // No connection is held while waiting for DNS.
         let report = try await withChecker { checker in
             await checker.check(record.stream, by: start.advanced(by: StreamChecker.timeLimit))
         }
@@ -147,7 +146,7 @@ package struct MailCheckJob: Sendable {
             )
         }
         guard let settled else {
-            // The next attempt finds out which; what was declared anew was not enqueued while this job was there.
+            // The next attempt finds out which; a stream declared anew was not enqueued while this job existed.
             return .retry(after: .zero, reason: "the stream was removed or declared anew meanwhile")
         }
         MailMetrics.checked(report, isChange: settled.change != nil, took: took)
@@ -155,8 +154,7 @@ package struct MailCheckJob: Sendable {
         return .completed()
     }
 
-    /// An alert is a log line that monitoring can match, besides the metric; the first verdict is only told when it is
-    /// bad.
+    /// Logs an alert that monitoring can match, besides the metric; a first verdict is logged only if it is bad.
     private static func alert(
         _ change: StreamStanding.Change,
         of stream: String,

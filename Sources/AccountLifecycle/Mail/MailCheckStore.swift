@@ -7,16 +7,17 @@ package import Postgres
     import Foundation
 #endif
 
-/// The history of checks, and what is held of each stream.
+/// The history of checks, and the settled verdicts of each stream.
 package enum MailCheckStore {
     /// How long checks are kept.
     static let keepsDays = 90
 
-    /// Stores a check and what it makes of its stream, and says whether it settled a new verdict.
+    /// Stores a check and the resulting state of its stream, and returns whether it settled a new verdict.
     ///
-    /// The stream's row is locked, so that two checks of one stream do not both count as the first of two. The time is
-    /// the database's, by which the next check is looked out for, unless another is given. Returns nil, and stores
-    /// nothing, when the stream is gone or was declared anew since: the check says nothing of what is declared now.
+    /// The stream's row is locked, so that two concurrent checks of one stream do not both count as the first of two.
+    /// The time is the database's, by which the next check is scheduled, unless another is given. Returns nil, and
+    /// stores nothing, if the stream has been removed or declared anew: the check does not apply to the current
+    /// declaration.
     static func record(
         _ report: StreamReport,
         streamID: Int64,
@@ -60,11 +61,11 @@ package enum MailCheckStore {
         }
     }
 
-    /// What a stored check made of its stream.
+    /// The effect of a stored check on its stream.
     struct Settled: Sendable, Hashable {
         /// The change that two checks now agree on, if this one settled it.
         let change: StreamStanding.Change?
-        /// What is held of the stream now.
+        /// The stream's current state.
         let standing: StreamStanding
         /// When it is checked next.
         let next: Date
@@ -134,8 +135,9 @@ package enum MailCheckStore {
         }
     }
 
-    /// Deletes checks that are older than the history goes, by the database's time unless another is given; the newest
-    /// of each stream stays.
+    /// Deletes checks beyond the retention period, except the newest of each stream.
+    ///
+    /// The time is the database's unless another is given.
     static func prune(at time: Date? = nil, on connection: isolated Connection) throws -> Int {
         try connection.execute(
             """

@@ -2,23 +2,23 @@ import MailRelay
 package import Metrics
 package import Postgres
 
-/// How the mail streams stand, for monitoring.
+/// Publishes the state of the mail streams as gauges.
 ///
-/// Every process tells it for itself, like ``DeletionGauges``: told by whoever checks, the verdict of one that did so
-/// before would stand for ever, and after a restart none would until the next check.
+/// Every process publishes them, like ``DeletionGauges``. If only the process that checks did so, the verdict of the
+/// previous one would stay forever, and after a restart there would be none until the next check.
 package struct MailGauges: Sendable {
     private let factory: any MetricsFactory
-    /// The streams whose gauges stand.
+    /// The streams with published gauges.
     private var told: Set<String> = []
 
-    /// Tells nothing yet.
+    /// Creates gauges that publish nothing yet.
     package init(factory: any MetricsFactory = MetricsSystem.factory) {
         self.factory = factory
     }
 
-    /// Tells what is held of each stream, and takes back what was told of those that are gone.
+    /// Publishes each stream's state, and removes the gauges of streams that no longer exist.
     ///
-    /// A stream of which nothing is held yet has no gauges.
+    /// A stream without a settled verdict has no gauges.
     ///
     /// - Throws: `PostgresError`.
     package mutating func publish(from pool: Pool) async throws {
@@ -35,11 +35,11 @@ package struct MailGauges: Sendable {
             )
         }
         for (name, reachable, spf, dkim, age) in streams {
-            // 1: mail gets through, 0: it does not, -1: it was never known.
+            // 1: mail gets through, 0: it does not, -1: unknown so far.
             reach(name).record(reachable.number)
             path("spf", name).record(spf?.number ?? -1)
             path("dkim", name).record(dkim?.number ?? -1)
-            // The check may have been stamped by a clock that is ahead.
+            // The check's time may come from a clock that was ahead.
             if let age { self.age(name).record(max(age, 0)) }
         }
         let known = Set(streams.map(\.0))

@@ -1,7 +1,7 @@
 import MailRelay
 import Metrics
 
-/// What the mail checks count; how streams stand is told by ``MailGauges``.
+/// The counters of mail checks; ``MailGauges`` publishes the state of the streams.
 enum MailMetrics {
     /// Counts a check.
     static func checked(_ report: StreamReport, isChange: Bool, took: Duration) {

@@ -1,30 +1,30 @@
 package import MailRelay
 package import Postgres
 
-/// How a stream stands by its checks, for whoever asks whether all is well.
+/// The health of a mail stream according to its checks.
 package struct MailStreamHealth: Sendable, Hashable {
     /// The stream.
     package let name: String
-    /// Whether the stream's mail reaches the relay, as settled; nil before anything was.
+    /// Whether the stream's mail reaches the relay, as settled; nil before the first settled verdict.
     package let reachable: Reachability?
     /// The verdict on the SPF path.
     package let spf: PathVerdict?
     /// The verdict on the DKIM path.
     package let dkim: PathVerdict?
-    /// Whether it was not confirmed for three days.
+    /// Whether the verdict was not confirmed for three days.
     package let isOld: Bool
-    /// Whether the next check should have been two hours ago.
+    /// Whether the next check is more than two hours overdue.
     package let isOverdue: Bool
     /// Whether DNS did not answer the newest check.
     package let isSilent: Bool
-    /// What the newest check saw of the SPF path, settled or not.
+    /// What the newest check found on the SPF path, settled or not.
     package let seenSPF: PathVerdict?
-    /// What the newest check saw of the DKIM path, settled or not.
+    /// What the newest check found on the DKIM path, settled or not.
     package let seenDKIM: PathVerdict?
 }
 
 extension MailStreamStore {
-    /// How all streams stand, by name.
+    /// The health of all streams, sorted by name.
     package static func health(on connection: isolated Connection) throws -> [MailStreamHealth] {
         try connection.query(
             """

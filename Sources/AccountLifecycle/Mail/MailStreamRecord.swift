@@ -6,33 +6,33 @@ package import MailRelay
     package import Foundation
 #endif
 
-/// A mail stream as it is stored: what was declared, and what the checks hold of it.
+/// A stored mail stream: its declaration, and its state according to the checks.
 package struct MailStreamRecord: Sendable {
     /// The id of the row.
     package let id: Int64
-    /// What was declared.
+    /// The declaration.
     package let stream: MailStream
-    /// The declared registrations; nil when nothing was said.
+    /// The declared registrations; nil if none were declared.
     package let registrations: [Registration]?
     /// When it was added.
     package let createdAt: Date
-    /// What the checks hold.
+    /// The state according to the checks.
     package let standing: StreamStanding
     /// When it was last checked.
     package let checkedAt: Date?
     /// When it is checked next.
     package let nextCheckAt: Date
 
-    /// One declaration that a name is registered with Apple.
+    /// A declaration that a name is registered with Apple.
     package struct Registration: Sendable, Hashable, Codable {
         /// The name.
         package var name: String
-        /// Since when, by the declaration.
+        /// The declared date of registration.
         var at: Date
         /// Who declared it.
         package var by: String
 
-        /// A declaration.
+        /// Creates a declaration.
         package init(name: String, at: Date, by: String) {
             self.name = name
             self.at = at
@@ -43,28 +43,28 @@ package struct MailStreamRecord: Sendable {
 
 /// Why a stream could not be stored or read.
 package struct MailStreamError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong.
+    /// The kinds of errors.
     package enum Code: String, Sendable, Hashable {
-        /// A stream of this name exists.
+        /// A stream with this name exists.
         case nameTaken
-        /// A name with other characters than the form allows.
+        /// The name has characters that are not allowed.
         case badName
-        /// What is stored cannot be read by this release.
+        /// This release cannot read what is stored.
         case unreadable
     }
 
-    /// What is wrong.
+    /// The kind of the error.
     package let code: Code
     /// The stream's name.
     package let name: String
 
-    /// An error about the stream of this name.
+    /// Creates an error about the stream with this name.
     package init(code: Code, name: String) {
         self.code = code
         self.name = name
     }
 
-    /// What is wrong, in words.
+    /// The error in words.
     package var description: String {
         switch code {
         case .nameTaken: "there is a stream \(name) already"

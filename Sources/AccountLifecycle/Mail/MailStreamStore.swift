@@ -21,11 +21,11 @@ package enum MailStreamStore {
             || byte == UInt8(ascii: "-")
     }
 
-    /// Adds a stream and has it checked at once; returns its id.
+    /// Adds a stream and enqueues its first check; returns its id.
     ///
-    /// With `replacing` a stream of that name is declared anew and keeps its verdict and history, but not what one check
-    /// alone saw: another of what is declared now would agree with it. Throws ``MailStreamError`` when the name is taken
-    /// otherwise, or malformed.
+    /// With `replacing`, an existing stream of that name is declared anew. It keeps its verdict and history, but not a
+    /// result that only one check saw, since a check of the new declaration could otherwise confirm it. Throws
+    /// ``MailStreamError`` if the name is malformed, or taken without `replacing`.
     package static func add(
         _ stream: MailStream,
         registrations: [MailStreamRecord.Registration]?,
@@ -77,22 +77,22 @@ package enum MailStreamStore {
         return id
     }
 
-    /// All streams, by name.
+    /// All streams, sorted by name.
     package static func all(on connection: isolated Connection) throws -> [MailStreamRecord] {
         try read(where: "true", on: connection)
     }
 
-    /// One stream by name; nil when there is none.
+    /// The stream with a name; nil if there is none.
     package static func find(named name: String, on connection: isolated Connection) throws -> MailStreamRecord? {
         try read(where: "name = \(name)", on: connection).first
     }
 
-    /// One stream by id; nil when there is none.
+    /// The stream with an id; nil if there is none.
     static func find(id: Int64, on connection: isolated Connection) throws -> MailStreamRecord? {
         try read(where: "id = \(id)", on: connection).first
     }
 
-    /// Removes a stream with its history; false when there is none of that name.
+    /// Removes a stream with its history; false if there is none with that name.
     package static func remove(named name: String, on connection: isolated Connection) throws -> Bool {
         try connection.execute("delete from accountctl.mail_streams where name = \(name)") == 1
     }

@@ -6,37 +6,37 @@ package import Postgres
     package import Foundation
 #endif
 
-/// Accounts with a relay address, and whether they can be written to.
+/// Accounts with a relay address, and whether mail reaches them.
 package enum RelayDirectory {
-    /// How it is known that an address is one of the relay.
+    /// How an address is known to be one of the relay.
     package enum Origin: String, Sendable, Hashable, PostgresDecodable {
-        /// Apple says so.
+        /// By Apple's claim.
         case claim
-        /// By its domain: Apple has said nothing of it.
+        /// By its domain, without a claim from Apple.
         case domain
     }
 
-    /// Whether the relay forwards to a person, by Apple's newest event.
+    /// Whether the relay forwards to a person, according to Apple's newest event.
     package enum Forwarding: String, Sendable, Hashable, CaseIterable, PostgresDecodable {
         case on
         case off
-        /// Apple has told nothing yet.
+        /// Apple has not reported anything yet.
         case unknown
     }
 
-    /// How many accounts have a relay address, by what is known of them.
+    /// How many accounts have a relay address, by what is known about it.
     package struct Count: Sendable, Hashable {
-        /// How it is known that they are.
+        /// How the addresses are known to be of the relay.
         package let knownBy: Origin
-        /// The part of the address behind the at sign.
+        /// The part of the address after the at sign.
         package let domain: String
-        /// Whether they are forwarded.
+        /// Whether mail to them is forwarded.
         package let forwarding: Forwarding
-        /// How many.
+        /// The number of accounts.
         package let accounts: Int64
     }
 
-    /// How long a question may take that reads all accounts: some ten seconds for each million.
+    /// The time limit of a query that reads all accounts, which takes some ten seconds per million.
     private static let patience = Duration.seconds(600)
 
     /// Counts relay addresses by origin, domain and forwarding.
@@ -54,15 +54,15 @@ package enum RelayDirectory {
         .map { Count(knownBy: $0.0, domain: $0.1, forwarding: $0.2, accounts: $0.3) }
     }
 
-    /// Counts accounts with a relay address among some: of millions it takes longer than a statement may.
+    /// Counts the relay addresses of a limited number of accounts: for millions, a count would exceed a statement's
+    /// time limit.
     ///
-    /// They are taken in the order of their ids, which chance gives: the oldest may be from before anybody signed in with
-    /// Apple.
+    /// Accounts are taken by id, which is random: the oldest may all be from before anybody signed in with Apple.
     ///
     /// - Parameters:
-    ///   - most: The most accounts that are looked at.
-    ///   - connection: Where.
-    /// - Returns: How many of these have one, and whether there are no others.
+    ///   - most: The most accounts to examine.
+    ///   - connection: The connection.
+    /// - Returns: How many of these have one, and whether they were all accounts.
     /// - Throws: `PostgresError`.
     package static func count(
         among most: Int,
@@ -81,19 +81,19 @@ package enum RelayDirectory {
 
     /// One account's relay address.
     package struct Entry: Sendable, Hashable {
-        /// Whose it is.
+        /// The account.
         package let userID: UUID
         /// The address.
         package let address: String
-        /// How it is known that it is one.
+        /// How it is known to be a relay address.
         package let knownBy: Origin
-        /// Whether it is forwarded.
+        /// Whether mail to it is forwarded.
         package let forwarding: Forwarding
-        /// When that was.
+        /// When forwarding was last switched.
         package let forwardingChangedAt: Date?
     }
 
-    /// Accounts with a relay address in the order of their ids.
+    /// Accounts with a relay address, sorted by id.
     package static func entries(
         forwarding: Forwarding? = nil,
         limit: Int,
@@ -113,7 +113,7 @@ package enum RelayDirectory {
         .map { Entry(userID: $0.0, address: $0.1, knownBy: $0.2, forwarding: $0.3, forwardingChangedAt: $0.4) }
     }
 
-    /// An account's relay address; nil when it has none.
+    /// An account's relay address; nil if it has none.
     static func entry(of user: UUID, on connection: isolated Connection) throws -> Entry? {
         try connection.first(
             """
@@ -128,23 +128,23 @@ package enum RelayDirectory {
 
     /// Whether mail of a stream may be sent to an account.
     package struct CanSend: Sendable, Hashable {
-        /// The answer.
+        /// The possible answers.
         package enum Answer: String, Sendable, Hashable, PostgresDecodable {
-            /// It may.
+            /// It may be sent.
             case yes
-            /// It may not.
+            /// It may not be sent.
             case no
-            /// It cannot be told.
+            /// It is not known.
             case unknown
         }
 
         /// The answer.
         package let answer: Answer
-        /// Why.
+        /// The reason for the answer.
         package let reason: String
     }
 
-    /// Asks the same function of the database that the app's mailer asks.
+    /// Calls the same database function that the app's mailer calls.
     package static func canSend(
         stream: String,
         userID: UUID,
@@ -157,16 +157,16 @@ package enum RelayDirectory {
         return CanSend(answer: row.0, reason: row.1)
     }
 
-    /// Takes in what an event of Apple tells of an account's address; an event older than the newest changes nothing.
+    /// Records what an event of Apple says about an account's address, unless a newer event is recorded.
     ///
     /// - Parameters:
     ///   - userID: the account.
     ///   - address: its address, as the event has it.
-    ///   - forwards: whether the relay forwards now; nil when the event does not say.
+    ///   - forwards: whether the relay forwards now; nil if the event does not say.
     ///   - happenedAt: when it happened, by Apple's clock.
-    ///   - appleClaim: Apple's own word whether the address is a private one.
+    ///   - appleClaim: Apple's claim whether the address is a private one.
     ///   - connection: the caller's transaction.
-    /// - Returns: false when the event is older than what is known about the address.
+    /// - Returns: false if the event is older than what is known about the address.
     /// - Throws: `PostgresError`.
     @discardableResult
     static func note(

@@ -6,13 +6,13 @@ import MailRelay
     package import Foundation
 #endif
 
-/// One check of a stream as it is kept.
+/// A stored check of a stream.
 package struct StoredMailCheck: Sendable, Hashable {
     /// When it was made.
     package let checkedAt: Date
-    /// What it saw of the SPF path, the DKIM path and the whole.
+    /// The verdict on the SPF path.
     package let spf: String
-    /// The DKIM path.
+    /// The verdict on the DKIM path.
     package let dkim: String
     /// Whether mail gets through.
     package let reachable: String
@@ -20,24 +20,24 @@ package struct StoredMailCheck: Sendable, Hashable {
     package let conclusion: String
     /// Whether it settled a new verdict.
     package let isChange: Bool
-    /// What was found.
+    /// The findings.
     package let findings: [StoredFinding]
-    /// What DNS answered.
+    /// The answers of DNS.
     let answers: [StoredAnswer]
 
-    /// A finding as it is kept.
+    /// A stored finding.
     package struct StoredFinding: Codable, Sendable, Hashable {
         /// The code of the finding.
         package var code: String
-        /// How much it matters.
+        /// The severity.
         package var severity: String
-        /// The name it is about.
+        /// The name that it is about.
         package var subject: String
-        /// What is the matter.
+        /// The problem in words.
         package var summary: String
         /// The raw strings.
         var seen: [String]
-        /// The record that mends it, as name, type and value in one line.
+        /// The record that fixes it, as name, type and value in one line.
         package var publish: String?
 
         init(_ finding: Finding) {
@@ -50,15 +50,15 @@ package struct StoredMailCheck: Sendable, Hashable {
         }
     }
 
-    /// An answer of DNS as it is kept.
+    /// A stored answer of DNS.
     struct StoredAnswer: Codable, Sendable, Hashable {
-        /// The name asked about.
+        /// The name queried.
         var name: String
-        /// The type asked for.
+        /// The type queried.
         var type: String
-        /// What came of it.
+        /// The outcome of the query.
         var outcome: String
-        /// How long it may be kept; changes all the time and is no difference.
+        /// The time to live; it changes all the time and makes no difference between answers.
         var ttl: Int?
         /// The aliases followed.
         var aliases: [String]
@@ -71,7 +71,7 @@ package struct StoredMailCheck: Sendable, Hashable {
             self.outcome = outcome.description
             ttl = outcome.ttl
             aliases = outcome.chain.map(\.description)
-            // Servers turn the order around for each question; that is no difference.
+            // Servers rotate the order with each query; that makes no difference between answers.
             records = outcome.shownRecords.sorted()
         }
     }
