@@ -9,17 +9,17 @@ package import Postgres
 
 /// Collects everything that concerns an account into one archive, for the person's right of access (GDPR, article 15).
 ///
-/// Rows are found by the catalog's foreign keys, see ``ExportPlan``, and read as of one moment; files by the rule of
-/// ``AccountObjects``. What names the account without a foreign key is not found.
+/// Rows are found by the catalog's foreign keys, see ``ExportPlan``, and read from one snapshot; files by the rule of
+/// ``AccountObjects``. Data that refers to the account without a foreign key is not found.
 package struct AccountExport: Sendable {
     /// Why there is no archive.
     package enum Failure: Error, Sendable, Equatable {
         case unknownUser
-        /// Tables whose rows our role does not see: an archive without them would be no answer.
+        /// Our role does not see all rows of these tables; an archive without them would be incomplete.
         case unreadable([String])
-        /// Storage cannot be used, now or as it is set.
+        /// Storage cannot be used now, or not as it is configured.
         case storage(Situation)
-        /// A file became somebody else's while its bytes were read into the archive.
+        /// A file came to belong to somebody else while it was being copied into the archive.
         case fileChangedHands
     }
 
@@ -28,9 +28,10 @@ package struct AccountExport: Sendable {
     private let folders: AvatarFolders
 
     /// - Parameters:
-    ///   - pool: roles that row-level security does not bind.
-    ///   - storage: nil to leave the bytes of files out.
-    ///   - folders: which of the files of nobody that the profile names are the account's: anybody can name the app's.
+    ///   - pool: connections of a role that is exempt from row-level security.
+    ///   - storage: nil to leave out the contents of files.
+    ///   - folders: which of the unowned files that the profile names are the account's, since anybody can name the
+    ///     app's.
     package init(pool: Pool, storage: StorageGateway?, folders: AvatarFolders = AvatarFolders()) {
         self.pool = pool
         self.storage = storage
@@ -57,14 +58,14 @@ package struct AccountExport: Sendable {
         }
     }
 
-    /// Writes the archive: a JSON array for each table with rows, the files, and at last `manifest.json`.
+    /// Writes the archive: a JSON array for each table with rows, the files, and finally `manifest.json`.
     ///
     /// - Parameters:
     ///   - user: the account.
-    ///   - descriptor: an empty file, which is left without its end when this throws.
-    ///   - now: what the manifest says of the time.
-    ///   - progress: told how many files are done, of how many.
-    /// - Returns: What it holds.
+    ///   - descriptor: an empty file, which is left incomplete if this throws.
+    ///   - now: the time for the manifest.
+    ///   - progress: called with how many files are done, of how many.
+    /// - Returns: The manifest of the archive.
     /// - Throws: ``Failure``, `PostgresError`, `TarWriter.Failure`, `CancellationError`.
     package func write(
         _ user: UUID,
@@ -95,10 +96,11 @@ package struct AccountExport: Sendable {
                         .contains { $0.place == .current }
                     }
                 }
-                // Files were found by the rows of a while ago, and Storage gives out by key whatever is there by now.
+                // The files were found in an older snapshot, and Storage returns by key whatever is there now.
                 if try await isOwn() {
                     try await Self.add(&manifest.files[index], number: index + 1, from: storage, to: &archive)
-                    // One that is gone by now was the account's; one of another owner may have been theirs already.
+                    // A file deleted since then was the account's; one with another owner may already have been theirs
+                    // when it was read.
                     if manifest.files[index].file != nil, try await isAnothers(file, than: user) {
                         throw Failure.fileChangedHands
                     }
@@ -110,9 +112,9 @@ package struct AccountExport: Sendable {
         } else {
             for index in manifest.files.indices { manifest.files[index].missing = .leftOut }
         }
-        // Files take hours.
+        // Read again, since copying files may take hours.
         let begun = try await pool.withConnection { try ExportSource.erasureBegun(of: user, on: $0) }
-        // Of one that ended meanwhile nothing tells any more when it began.
+        // If the erasure ended in the meantime, its start is no longer recorded; the earlier of the two times is kept.
         manifest.erasureBegunAt = begun.map { min($0, manifest.erasureBegunAt ?? $0) }
         try archive.begin("manifest.json")
         try archive.write(manifest.json())
@@ -140,7 +142,7 @@ package struct AccountExport: Sendable {
         }
     }
 
-    /// A table without rows gets no entry.
+    /// Writes a table's entry; a table without rows gets none.
     private static func write(
         _ table: ExportSource.Table,
         to archive: inout TarWriter,
@@ -148,9 +150,9 @@ package struct AccountExport: Sendable {
     ) throws -> ExportManifest.Table {
         var (rows, namingOthers) = (0, 0)
         try connection.stream(
-            // The row, whatever its columns: the bare name would be a column of this name first. JSON goes as it is
-            // written: not all of it is text to the server. Qualified, since a function of the app's for a row would
-            // fit better.
+            // A subquery's row: the bare name would resolve to a column of this name first. The JSON is taken as it is
+            // written, since the server cannot decode all of it as text. The call is qualified, since an app's function
+            // for a row type would fit better.
             """
             select (select pg_catalog.to_json(kept.*)::text from (select \(table.columns)) as kept), \(table.namesOthers)
             from \(table.rows)
@@ -174,9 +176,9 @@ package struct AccountExport: Sendable {
         return entry
     }
 
-    /// Adds a file, a part at a time.
+    /// Adds a file in chunks.
     ///
-    /// Keys are names that strangers gave: an entry is named by a number, and by as much of the key as is harmless.
+    /// Keys are names chosen by strangers, so the entry is named by a number and the harmless characters of the key.
     private static func add(
         _ file: inout ExportManifest.StoredFile,
         number: Int,
@@ -208,6 +210,6 @@ package struct AccountExport: Sendable {
         file.sha256 = written.sha256
     }
 
-    /// For tables that no index leads into.
+    /// The time limit for tables that are read without an index.
     private static let patience = Duration.seconds(1800)
 }

@@ -4,23 +4,23 @@
     package import Foundation
 #endif
 
-/// What an archive of an account holds, what was left out of it and why.
+/// The contents of an account's archive, and what was left out of it and why.
 package struct ExportManifest: Sendable, Codable, Equatable {
     /// The rows of a table.
     package struct Table: Sendable, Codable, Equatable {
         /// `schema.table`.
         package let table: String
         package let rows: Int
-        /// Rows that name another account as well, by a key: what they tell may be that one's.
+        /// Rows with a key that names another account too: their data may be about that account.
         package let namesOthers: Int
-        /// The entry of the archive; nil where there was no row.
+        /// The archive's entry; nil if there was no row.
         var file: String?
         package var bytes: Int?
         /// The digest of the entry, in hexadecimal digits.
         var sha256: String?
-        /// Columns that hold secrets.
+        /// Columns that were left out because they hold secrets.
         package let leftOut: [String]
-        /// Columns of a type that has a cast to JSON of its owner's: the entry has their values as the type writes them.
+        /// Columns of a type whose owner created a cast to JSON: the entry has their values as text.
         package let asText: [String]
 
         enum CodingKeys: String, CodingKey {
@@ -41,21 +41,21 @@ package struct ExportManifest: Sendable, Codable, Equatable {
 
     /// An object of Storage.
     package struct StoredFile: Sendable, Codable, Equatable {
-        /// Why the archive has no bytes of a file.
+        /// Why the archive lacks the contents of a file.
         package enum Missing: String, Sendable, Codable {
-            /// Files were not wanted.
+            /// File contents were not requested.
             case leftOut = "left_out"
-            /// By the time it was to be read it had gone, or was somebody else's.
+            /// By the time it was read, it was deleted or belonged to somebody else.
             case noLongerOwned = "no_longer_owned"
-            /// Storage had a row and no bytes.
+            /// Storage had a row but no contents.
             case noBytes = "no_bytes"
-            /// Its key has an empty segment or one of `.` or `..`: gateways would make another file's of it.
+            /// Its key has an empty segment, or `.` or `..` as one: gateways would resolve it to another file.
             case unaddressable
         }
 
         let bucket: String
         let key: String
-        /// The entry of the archive; nil where ``missing`` says why, and in a survey.
+        /// The archive's entry; nil in a survey, and if ``missing`` says why.
         package var file: String?
         package var bytes: Int?
         var sha256: String?
@@ -64,8 +64,8 @@ package struct ExportManifest: Sendable, Codable, Equatable {
 
     package let account: UUID
     let exportedAt: Date
-    /// When the account was locked out for an erasure that took rows and files away before the archive was done, or was
-    /// seen to be gone; nil where neither is so.
+    /// When the account was locked out for an erasure that removed rows and files before the archive was done, or when
+    /// the account was found deleted; nil if neither happened.
     package internal(set) var erasureBegunAt: Date?
     package var tables: [Table]
     package var files: [StoredFile]
@@ -76,10 +76,10 @@ package struct ExportManifest: Sendable, Codable, Equatable {
         case erasureBegunAt = "erasure_begun_at"
     }
 
-    /// All rows.
+    /// The total number of rows.
     package var rows: Int { tables.reduce(0) { $0 + $1.rows } }
 
-    /// The manifest as JSON, the same bytes for the same contents.
+    /// The manifest as JSON; equal contents give the same bytes.
     func json() throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

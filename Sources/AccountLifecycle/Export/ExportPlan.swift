@@ -6,17 +6,17 @@ import Postgres
     import Foundation
 #endif
 
-/// Which rows of which tables concern an account, by the catalog's foreign keys.
+/// Decides which rows of which tables concern an account, by the catalog's foreign keys.
 ///
-/// A row concerns the account when a key of it names the account. It does too when a key leads to such a row (an
-/// order's lines), unless another key of it leads to somebody else: an answer below the account's post is the data of
+/// A row concerns the account if one of its keys names the account. It also does if a key refers to such a row (as an
+/// order's lines do), unless another of its keys leads to somebody else: a reply to the account's post is the data of
 /// whoever wrote it.
 struct ExportPlan: Sendable, Hashable {
-    /// Every table that may hold such rows, accounts first.
+    /// Every table that may hold such rows, starting with accounts.
     let tables: [TableName]
-    /// Keys that tables are reached by; those of others lead nowhere.
+    /// The keys by which tables are reached from accounts.
     private let keys: [TableName: [ForeignKey]]
-    /// Keys to accounts, by whatever they are called there.
+    /// The keys that refer to accounts, by whatever column.
     private let naming: [TableName: [ForeignKey]]
     private let profiles: DeletionCatalog.Profiles?
 
@@ -41,24 +41,25 @@ struct ExportPlan: Sendable, Hashable {
         naming = Dictionary(grouping: catalog.foreignKeys.filter { accounts.contains($0.target) }, by: \.table)
     }
 
-    /// The condition of a table's rows that concern the account.
+    /// A condition: the table's rows that concern the account.
     func condition(for table: TableName, user: UUID) -> Statement {
         condition(for: table, user: user, without: [])
     }
 
-    /// Whether a row that concerns the account names another one as well, by a key to accounts of its own.
+    /// An SQL expression: whether a row that concerns the account names another account too, by a key to accounts.
     func namesOthers(_ table: TableName, than user: UUID) -> Statement {
         let keys = naming[table] ?? []
         let ids = Set(keys.filter(namesAccount).flatMap(\.columns)).sorted()
         let conditions =
             ids.map { "\(identifier: $0) <> \(user)" }
             + keys.filter { !namesAccount($0) }.map { namesAnother($0, than: user) }
-        // A row that is reached by its only key names nobody else; that of an account is reached by none.
+        // A row that is reached by its only key names nobody else; a row of accounts is reached by no key.
         guard conditions.count > (isOfAccounts(table) ? 0 : 1) else { return "false" }
         return "coalesce(" + Self.joined(conditions, " or ") + ", false)"
     }
 
-    /// Whether a key refers to somebody, and not to the account, which may have no such name.
+    /// A condition: whether a key refers to an account other than this one, which may lack the value that the key
+    /// refers to.
     private func namesAnother(_ key: ForeignKey, than user: UUID) -> Statement {
         let own = key.refers(toRowsWhere: condition(for: key.target, user: user))
         return key.columns.reduce("(" + own + " is not true") { $0 + " and \(identifier: $1) is not null" } + ")"
@@ -80,7 +81,7 @@ struct ExportPlan: Sendable, Hashable {
         return ways.isEmpty ? "false" : "(" + Self.joined(ways, " or ") + ")"
     }
 
-    /// One of the keys of a row, and the condition that it leads to the account.
+    /// A key of a row, with the condition under which it leads to the account.
     private struct Way {
         let key: ForeignKey
         let isOwn: Statement
@@ -90,16 +91,18 @@ struct ExportPlan: Sendable, Hashable {
             self.isOwn = isOwn
         }
 
-        /// That it leads to the account or nowhere, by a name for whether it does.
+        /// A condition: the key leads to the account or is null, given the name of the column that holds `isOwn`.
         func isOwnOrUnset(_ isOwn: Statement) -> Statement {
             key.columns.reduce("(" + isOwn) { $0 + " or \(identifier: $1) is null" } + ")"
         }
     }
 
-    /// That one of the ways leads to the account, and none to somebody else; nil where there is no way.
+    /// A condition: at least one of the ways leads to the account, and none leads to somebody else; nil if there are
+    /// none.
     ///
-    /// Each condition is there once, since it holds those of all tables on its way: twice at each would be a thousand
-    /// times at the tenth. OFFSET 0 keeps the server from writing it wherever its name stands.
+    /// Each condition appears only once, since it contains the conditions of all tables on its way: appearing twice at
+    /// each step would mean a thousand times at the tenth. OFFSET 0 keeps the planner from substituting it for each use
+    /// of its name.
     private static func leads(_ ways: [Way]) -> Statement? {
         guard let only = ways.first else { return nil }
         guard ways.count > 1 else { return only.isOwn }

@@ -1,10 +1,11 @@
-/// Decides by its name what of a row is no personal data but a secret: it would open the account, or another service,
-/// to whoever reads the archive.
+/// Decides by name which data is a secret and not personal data.
+///
+/// A secret would give whoever reads the archive access to the account or to another service.
 enum ExportSecrets {
     /// Whether a column is left out, and named in the manifest instead.
     ///
-    /// Secrets are recognised by the words of a column's name, in the app's tables too: nobody can be asked about
-    /// tables we do not know.
+    /// Secrets are recognized by the words in a column's name, in the app's tables too, since nobody can be asked about
+    /// tables that are unknown here.
     static func holds(_ column: String, of table: TableName) -> Bool {
         let words = words(column)
         if !everywhere.isDisjoint(with: words) { return true }
@@ -14,7 +15,7 @@ enum ExportSecrets {
         return !inOurs.isDisjoint(with: words) || !pairsInOurs.isDisjoint(with: pairs)
     }
 
-    /// Whether a table is left out whole: a legal hold may be one that the person must not know of.
+    /// Whether a whole table is left out: the person may not be allowed to know of a legal hold.
     static func keepsBack(_ table: TableName) -> Bool {
         table == .holds
     }
@@ -23,11 +24,11 @@ enum ExportSecrets {
         "password", "passwords", "passwd", "secret", "secrets", "token", "tokens", "otp",
     ]
     private static let pairsEverywhere: Set = ["api_key", "private_key"]
-    /// Codes, challenges and `auth.refresh_tokens.parent`, which is a token too.
+    /// Codes, challenges and `auth.refresh_tokens.parent`, which is a token as well.
     private static let inOurs: Set = ["code", "challenge", "nonce", "hmac", "parent"]
     private static let pairsInOurs: Set = ["session_data"]
 
-    /// `refreshToken` and `refresh_token` have the same words.
+    /// The words of a column's name; `refreshToken` and `refresh_token` have the same ones.
     private static func words(_ name: String) -> [String] {
         var words: [String] = []
         var word = ""

@@ -6,22 +6,22 @@ import Postgres
     import Foundation
 #endif
 
-/// Where the rows and files of an account are, as of one moment.
+/// The locations of an account's rows and files in one snapshot.
 struct ExportSource {
     struct Table {
         let name: TableName
         let number: Int
-        /// What follows `from`.
+        /// The SQL after `from`.
         let rows: Statement
-        /// The columns that the archive has.
+        /// The columns included in the archive.
         let columns: Statement
-        /// Whether a row names another account as well.
+        /// An SQL expression: whether a row names another account too.
         let namesOthers: Statement
         let leftOut: [String]
-        /// Columns of which the archive has the text.
+        /// Columns whose values the archive has as text.
         let asText: [String]
 
-        /// The entry's name: of several tables what is harmless of their names may be the same.
+        /// The entry's name; it is numbered, since the harmless characters of several tables' names may be the same.
         var file: String { "tables/\(number)-" + ExportSource.harmless(name.description) + ".json" }
     }
 
@@ -74,13 +74,14 @@ struct ExportSource {
         let objects =
             hasStorage
             ? try AccountObjects.find(of: [user], profiles: profiles, folders: folders, on: connection) : [:]
-        // Of a bucket that keeps versions what the keys name now.
+        // In a bucket that keeps versions, only the current ones.
         files = (objects[user]?.objects ?? []).filter { $0.place == .current }
             .map { ExportManifest.StoredFile(bucket: $0.bucket, key: $0.key) }
     }
 
-    /// When the account was locked out for an erasure of which a step began that cannot be undone; now where it is gone,
-    /// and no open request tells.
+    /// When the account was locked out for an erasure that can no longer be cancelled.
+    ///
+    /// It is the current time if the account is deleted and no open request records when.
     static func erasureBegun(of user: UUID, on connection: isolated Connection) throws -> Date? {
         try connection.one(
             """
@@ -99,7 +100,7 @@ struct ExportSource {
         )
     }
 
-    /// At most 60 characters that no file system and no shell gives a meaning.
+    /// The last 60 characters at most, restricted to those without a meaning to file systems and shells.
     static func harmless(_ name: String) -> String {
         let safe = name.map { character in
             character.isASCII && (character.isLetter || character.isNumber || "._-".contains(character))
@@ -112,7 +113,7 @@ struct ExportSource {
         let name: String
         let hasCast: Bool
 
-        /// What the archive has of it, under its name.
+        /// The column's value in the archive, under the column's name.
         var value: Statement {
             let column: Statement = "t.\(identifier: name)"
             return hasCast ? CastsToJSON.text(of: column) + " as \(identifier: name)" : column

@@ -13,13 +13,13 @@ import Sealing
     import Darwin
 #endif
 
-/// Writes an uncompressed archive (POSIX ustar, IEEE 1003.1, section pax) whose entries are hashed as they are written.
+/// Writes an uncompressed archive (POSIX ustar, IEEE 1003.1, section pax) and hashes each entry as it is written.
 ///
-/// The size of an entry beyond 8 GiB, for which ustar has no digits, is written in binary as GNU tar does and other
-/// readers know.
+/// The size of an entry beyond 8 GiB, for which ustar has too few digits, is written in binary, as GNU tar does and
+/// other readers understand.
 ///
-/// An entry's length need not be known beforehand: its header is written last, in the place kept for it. So the archive
-/// has to be a file.
+/// An entry's length need not be known in advance: its header is written last, into the space reserved for it. So the
+/// archive has to be a file.
 package struct TarWriter: Sendable {
     /// An entry that was written.
     struct Entry: Sendable, Hashable {
@@ -52,7 +52,7 @@ package struct TarWriter: Sendable {
 
     /// - Parameters:
     ///   - descriptor: an empty file, positioned at its start.
-    ///   - modifiedAt: the time that every entry is given.
+    ///   - modifiedAt: the modification time of every entry.
     init(descriptor: Int32, modifiedAt: Date) {
         self.descriptor = descriptor
         self.modifiedAt = max(0, Int(modifiedAt.timeIntervalSince1970))
@@ -60,7 +60,7 @@ package struct TarWriter: Sendable {
 
     /// Begins an entry.
     ///
-    /// - Parameter name: at most 100 characters of ASCII; ours to choose, never a name that a stranger gave.
+    /// - Parameter name: at most 100 ASCII characters, chosen by us, never a name that a stranger gave.
     /// - Throws: ``Failure``.
     mutating func begin(_ name: String) throws(Failure) {
         precondition(open == nil && !name.isEmpty && name.utf8.count <= 100 && name.utf8.allSatisfy { $0 < 0x80 })
@@ -68,7 +68,7 @@ package struct TarWriter: Sendable {
         try put([UInt8](repeating: 0, count: Self.block))
     }
 
-    /// Adds to the entry that was begun.
+    /// Appends to the current entry.
     ///
     /// - Throws: ``Failure``.
     mutating func write(_ bytes: some Sequence<UInt8>) throws(Failure) {
@@ -126,7 +126,7 @@ package struct TarWriter: Sendable {
         if code != 0 { throw .system(code) }
     }
 
-    /// The header of an entry, which is readable to its owner only, whoever unpacks it.
+    /// The header of an entry, whose mode lets only its owner read it after unpacking.
     static func header(_ name: String, bytes: Int, modifiedAt: Int) -> [UInt8] {
         var header = [UInt8](repeating: 0, count: block)
         func place(_ text: String, at offset: Int) {
@@ -146,7 +146,7 @@ package struct TarWriter: Sendable {
         return header
     }
 
-    /// Octal digits and a zero byte, or, where these are too few, the number's bytes behind a set first bit.
+    /// Octal digits and a zero byte or, for larger numbers, the number in binary with the first bit set.
     private static func size(_ bytes: Int) -> [UInt8] {
         if bytes <= 0o77_777_777_777 { return Array(octal(bytes, digits: 11).utf8) + [0] }
         return [0x80] + (0..<11).map { UInt8(truncatingIfNeeded: bytes >> (8 * (10 - $0))) }
