@@ -53,8 +53,8 @@ extension AvatarSweep {
     /// The objects with some keys, judged.
     func judged(only keys: [String]) -> Statement { judged("o.name = any(\(keys))") }
 
-    /// Judges objects by scalar subqueries, not `exists`: with that, the server would examine all holds and requests
-    /// for each page.
+    /// Judges objects by scalar subqueries: with `exists`, the server would examine all holds and requests for each
+    /// page.
     private func judged(_ clauses: Statement) -> Statement {
         """
         with page as materialized (
@@ -67,8 +67,8 @@ extension AvatarSweep {
                    ) as account,
                    coalesce((o.metadata ->> 'size')::bigint, 0) as bytes,
                    greatest(o.created_at, o.updated_at) as changed_at,
-                   -- Not a condition: the planner would expect it to match next to nothing, and not scan the index in
-                   -- order.
+                   -- A column, not a condition: the planner would expect that to match next to nothing, and not scan the
+                   -- index in order.
                    \(AccountObjects.isCurrent) as is_current
             from storage.objects as o
             where o.bucket_id = \(AccountObjects.bucketOfProfiles)

@@ -145,7 +145,7 @@ package struct AccountListing: Sendable {
         if let flag = filter.isAnonymous { parts.append("u.is_anonymous = \(flag)") }
         if let flag = filter.isSoftDeleted { parts.append("(u.deleted_at is not null) = \(flag)") }
         if let flag = filter.isRelay {
-            // A scalar subquery, not `exists`: with that, the server would examine all accounts for each page.
+            // A scalar subquery: with `exists`, the server would examine all accounts for each page.
             parts.append(
                 """
                 ((select r.known_by from accountctl.relay_accounts as r where r.user_id = u.id) is not null) = \(flag)

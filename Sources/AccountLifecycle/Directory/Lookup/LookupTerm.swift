@@ -73,7 +73,7 @@ package struct LookupTerm: Sendable, Hashable {
         if isWhole {
             email = fits(.email) && isAddress ? Self.address(trimmed) : nil
         } else {
-            // An email address may start like an international phone number, but nobody means one by such a term.
+            // An email address may start like an international phone number, but nobody types one to mean an address.
             let isNumber = kind == nil && phone != nil && trimmed.hasPrefix("+")
             let isStart = fits(.email) && !isNumber && !trimmed.contains(where: \.isWhitespace)
             email = isStart ? trimmed.lowercased() : nil
