@@ -14,7 +14,7 @@ package enum CredentialReaction: Sendable, Hashable {
 package struct CredentialPolicy: Sendable, Hashable {
     /// The reactions when the person, or we, ended the use of Sign in with Apple in the app.
     ///
-    /// That is a sign-out, and by itself no request to erase the account.
+    /// That is a sign-out, and not by itself a request to erase the account.
     package var consentRevoked: Set<CredentialReaction> = [.signOut, .forgetCredential, .markIdentity]
     /// The reactions when the person had the whole Apple Account deleted.
     package var accountDeleted: Set<CredentialReaction> = [

@@ -10,8 +10,8 @@ import SignInWithApple
 
 /// Reads `apple_inbox`: verifies what was stored there unverified, then stores it as events or drops it.
 ///
-/// A notification is judged by the time of its arrival: Apple's notifications expire after a day, and are not sent
-/// again because no worker ran.
+/// A notification is judged by the time of its arrival: Apple's notifications expire after a day, and Apple does not
+/// send them again if no worker ran.
 struct NotificationInbox: Sendable {
     /// How many attempts a notification gets that cannot be judged or stored: a day's worth, with one each minute.
     ///
