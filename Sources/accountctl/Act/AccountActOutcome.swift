@@ -1,17 +1,17 @@
 import AccountLifecycle
 
-/// What came of an act on an account, whoever carried it out.
+/// The outcome of an act on an account, whichever command performed it.
 enum AccountActOutcome: Sendable {
-    /// A suspension, its end or a sign-out.
+    /// An account was suspended, restored or signed out, or the attempt was refused.
     case acted(AccountDesk.Outcome)
-    /// A legal hold.
+    /// A legal hold was set, or the attempt was refused.
     case holding(DeletionDesk.Holding)
-    /// So many holds were released.
+    /// The number of legal holds that were released.
     case released(Int)
-    /// Several holds lie on the account, and none was named: in words, which.
+    /// The account has several holds and the command named none; the text lists them.
     case severalHolds(String)
 
-    /// How many sessions it ended.
+    /// The number of sessions that the act ended.
     var endedSessions: Int {
         switch self {
         case .acted(.done(let sessions)), .acted(.suspended(let sessions, _)): sessions

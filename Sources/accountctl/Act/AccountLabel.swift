@@ -8,15 +8,16 @@ import Terminal
     import Foundation
 #endif
 
-/// What a question says of an account beside an id: its masked address and its state, so that a mistyped term shows.
+/// Describes an account by its masked address and its state in a confirmation question, so that a mistyped id is
+/// noticed.
 enum AccountLabel {
-    /// An id with the account that it means: `8d3c2a1e-… (a***@e***.com, active)`.
+    /// Labels an id with the account that was found: `8d3c2a1e-… (a***@e***.com, active)`.
     static func named(_ id: UUID, _ match: AccountMatch) -> String { named(id, of(match)) }
 
-    /// An id with its account, which is still to be looked up; the id alone where nobody knows of one.
+    /// Looks up the account and labels the id with it; returns the id alone if the account is unknown.
     static func named(_ id: UUID, account: UUID?, on connection: isolated Connection) throws -> String {
         guard let term = account.flatMap({ LookupTerm($0.uuidString, as: .userID) }) else { return named(id, nil) }
-        // Without the hash key: what was erased is no longer asked about.
+        // Without a hash key, the lookup does not search for erased accounts, which no question needs.
         let answer = try AccountDirectory(hashKey: nil).find(term, on: connection)
         return named(
             id,

@@ -8,29 +8,29 @@ import Terminal
     import Foundation
 #endif
 
-/// What an operator has done to an account or a request.
+/// An operation that an operator performs on an account or a deletion request.
 struct Act<Outcome: Sendable>: Sendable {
-    /// What a dry run says: "would be paused".
+    /// The message of a dry run: "would be paused".
     let plan: String
-    /// What is said when it was done: "paused".
+    /// The message after the act: "paused".
     let done: String
-    /// What of the act could fire an app's triggers, which a dry run must not when they may reach outside the database;
-    /// nil where it fires none.
+    /// The writes that could fire an app's triggers, which a dry run must not perform if a trigger may reach outside
+    /// the database; nil if the act fires none.
     var look: Look?
-    /// The command to suggest after the act, which undoes it or goes on, given the target's names and the outcome; nil
-    /// for none.
+    /// The command to suggest after the act, which undoes or continues it; nil for none.
     var next: (@Sendable (_ names: ActNames, _ outcome: Outcome) -> String?)?
-    /// The question to confirm before the act, given the id with what is known of the account; nil where none is asked.
+    /// The question to confirm before the act, given the labelled id of the target; nil if the act needs no
+    /// confirmation.
     var question: (@Sendable (_ named: String) -> String)?
-    /// Whether this target needs the ``question``; nil where every target does.
+    /// Whether this target needs the ``question``; nil if every target does.
     var asks: (@Sendable (UUID, isolated Connection) throws -> Bool)?
-    /// The refusal of this target, looked for before anything is asked or done; it returns nil where nothing stands in
-    /// the way, and is nil itself where nothing ever could.
+    /// Checks for a refusal of this target before any question or write; the closure returns nil if nothing prevents
+    /// the act, and is nil itself if nothing ever can.
     var refuses: (@Sendable (UUID, isolated Connection) throws -> Outcome?)?
-    /// What still holds the target back after the act, such as a pause, each with the command that ends it; nil where
-    /// nothing ever could.
+    /// Lists what still holds the target back after the act, such as a pause, each with the command that ends it; nil
+    /// if nothing ever can.
     var brakes: (@Sendable (UUID, ActNames, isolated Connection) throws -> [String])?
-    /// Further facts for output that programs read; nil where the outcome says all.
+    /// Further facts for machine-readable output; nil if the outcome is enough.
     var facts: (@Sendable (UUID, Outcome) -> [Sheet.Fact])?
     /// Performs the act and logs it in the same transaction.
     ///
@@ -40,9 +40,9 @@ struct Act<Outcome: Sendable>: Sendable {
 
     /// The writes of an act that may fire triggers of an app.
     struct Look: Sendable {
-        /// What the act writes in Supabase's tables.
+        /// The kinds of writes to Supabase's tables.
         let writes: Set<AccountWrite>
-        /// Whether the act writes that for this target; nil where it does for every target.
+        /// Whether the act performs these writes on this target; nil if it does so on every target.
         var applies: (@Sendable (UUID, isolated Connection) throws -> Bool)?
     }
 }

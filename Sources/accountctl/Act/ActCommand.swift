@@ -1,18 +1,18 @@
-/// A command that does one thing to one account, or to one deletion request.
+/// A command that performs one act on one account or one deletion request.
 ///
-/// Such commands differ in what they do and agree in how: find what the term names, ask, act, tell; a dry run undoes
-/// the act. The way is ``CommandContext/carryOut(_:on:_:_:)``; a command names its target, its kind of consent and its
-/// act.
+/// All such commands take the same steps in ``CommandContext/carryOut(_:on:_:_:)``: resolve the target, ask for
+/// confirmation, perform the act, report its outcome; a dry run rolls the act back. A conforming command provides its
+/// target, its consent options and its act.
 protocol ActCommand: AccountctlCommand {
     associatedtype Target: ActTarget
     associatedtype Consent: ConsentOptions
 
-    /// What is acted on, by whom and why, and what was answered beforehand.
+    /// The target, the operator and reason, and the answers given in advance.
     var options: ActOptions<Target, Consent> { get }
 
-    /// What is done.
+    /// Builds the act from the command line.
     ///
-    /// - Throws: ``CommandError`` when the command line lacks something, before anything is looked up.
+    /// - Throws: ``CommandError`` if the command line is incomplete, before any lookup.
     func act(in context: CommandContext) throws -> Act<Target.Outcome>
 }
 

@@ -1,7 +1,7 @@
-/// The ids of what was acted on, as commands take them.
+/// The ids of an act's target, in the form that commands accept.
 struct ActNames: Sendable {
-    /// The id of the account or request that was acted on.
+    /// The id of the account or request, whichever the command acts on.
     let id: String
-    /// The id of the account; nil where nobody knows it any more.
+    /// The id of the account; nil if it is no longer known.
     let account: String?
 }

@@ -1,16 +1,16 @@
 import ArgumentParser
 
-/// The options of every act, after those of its own.
+/// The options that every act shares, listed after the command's own.
 struct ActOptions<Target: ActTarget, Consent: ConsentOptions>: ParsableArguments {
-    /// What is acted on.
+    /// The account or request to act on.
     @OptionGroup
     var target: Target
 
-    /// Who acts, and why.
+    /// The operator who acts, and the reason.
     @OptionGroup
     var acting: ActingOptions
 
-    /// Whether it is only shown, and how the question is answered beforehand.
+    /// Whether this is a dry run, and the answer to the confirmation question if given in advance.
     @OptionGroup
     var consent: Consent
 

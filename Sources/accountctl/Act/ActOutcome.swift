@@ -1,19 +1,19 @@
 import Terminal
 
-/// What came of an act, in the same words everywhere; they are part of the interface.
+/// The outcome of an act as reported by every command; the raw values are part of the interface.
 enum ActOutcome: String, Sendable, CaseIterable {
-    /// Done, and logged.
+    /// The act was performed and logged.
     case done
-    /// It was so already.
+    /// The target already was in the desired state.
     case unchanged
-    /// Something forbids it; nothing was done, and the exit code says so, too.
+    /// The act was refused and nothing was changed; the exit status reports this too.
     case refused
-    /// A dry run: it would be done.
+    /// A dry run found that the act would be performed.
     case wouldBeDone = "would_be_done"
 
-    /// What it is called in the output.
+    /// The name of the field in the output.
     static let field = "outcome"
 
-    /// It as a fact of what a command shows.
+    /// The outcome as a fact of a command's output.
     var fact: Sheet.Fact { .init(Self.field, "Outcome", .text(rawValue)) }
 }

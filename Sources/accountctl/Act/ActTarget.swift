@@ -8,22 +8,23 @@ import Postgres
     import Foundation
 #endif
 
-/// What a term on the command line names.
+/// The target of an act, named by a term on the command line.
 protocol ActTarget: ParsableArguments, Sendable {
-    /// What may come of an act on it.
+    /// The outcomes that an act on this kind of target can have.
     associatedtype Outcome: Sendable
 
-    /// Finds it; only ever the one that is meant.
+    /// Resolves the term to exactly one target, or throws.
     func find(as actor: Operator, in context: CommandContext, on connection: isolated Connection) throws -> UUID
 
-    /// The account that it belongs to; nil where nobody knows it any more.
+    /// The account that the target belongs to; nil if it is no longer known.
     func account(of id: UUID, on connection: isolated Connection) throws -> UUID?
 
-    /// Says what came of an act.
+    /// Reports the outcome of an act to the operator.
     ///
-    /// - Throws: ``CommandError`` for all that is not done and was not so already; a refusal is ``ExitStatus/blocked``.
+    /// - Throws: ``CommandError`` unless the act was performed or had nothing to change; a refusal has the status
+    ///   ``ExitStatus/blocked``.
     func tell(_ outcome: Outcome, of id: UUID, _ words: ActWords, in context: CommandContext) throws -> ActOutcome
 
-    /// How its id is named in the output.
+    /// The name and label of the target's id in the output.
     static var idField: (name: String, label: String) { get }
 }

@@ -118,7 +118,7 @@ struct RequestTarget: ActTarget {
 }
 
 extension RequestTarget {
-    /// The request of a term that was read elsewhere.
+    /// A target for a term that another option group parsed.
     static func named(_ request: String) -> RequestTarget {
         var target = RequestTarget()
         target.request = request
@@ -133,13 +133,13 @@ extension RequestTarget {
         CommandError(.blocked, "request \(name) has ended: \(state.rawValue)")
     }
 
-    /// What keeps a request from going on, whatever is done for it.
+    /// Lists what keeps a request from going on regardless of the act.
     static func brakes(_ id: UUID, _ names: ActNames, _ connection: isolated Connection) throws -> [String] {
         try StandingBrakes.read(of: id, on: connection).words(of: names)
     }
 }
 
-/// One deletion request, or all of them: what the brakes act on.
+/// One deletion request or all of them, as the target of pause and resume.
 struct BrakeTarget: ParsableArguments {
     @Argument(help: "A request id, or the user id of its account.")
     var request: String?
@@ -151,7 +151,7 @@ struct BrakeTarget: ParsableArguments {
         if all == (request != nil) { throw ValidationError("name a request, or give --all") }
     }
 
-    /// What came of an act on all of them.
+    /// Shows the outcome of an act on all requests.
     static func sheet(_ outcome: ActOutcome) -> Sheet {
         Sheet(facts: [.init(RequestTarget.idField.name, RequestTarget.idField.label, .null), outcome.fact])
     }

@@ -1,19 +1,19 @@
 import Terminal
 
-/// What is said of an act that went well.
+/// The messages about an act that succeeded.
 struct ActWords {
-    /// What would be done.
+    /// The message of a dry run.
     let plan: String
-    /// What was done.
+    /// The message after the act.
     let done: String
-    /// The command that undoes it or goes on.
+    /// The command to suggest next, which undoes or continues the act.
     let next: String?
     /// What still holds the target back after the act, each with the command that ends it.
     let brakes: [String]
-    /// Whether it was undone again, for a dry run.
+    /// Whether the act was a dry run, and so rolled back.
     let isRehearsed: Bool
 
-    /// Warns of each brake that still holds it.
+    /// Warns of each brake that still holds the target back.
     func tellBrakes(in context: CommandContext) {
         for brake in brakes { context.messages.warning(brake) }
     }

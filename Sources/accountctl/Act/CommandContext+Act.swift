@@ -9,9 +9,9 @@ import Terminal
 #endif
 
 extension CommandContext {
-    /// Finds, shows or asks, acts and tells, in this order.
+    /// Resolves the target, asks for confirmation, performs the act and reports its outcome, in this order.
     ///
-    /// The act has a connection of its own: none is held while somebody thinks about a question.
+    /// The lookup and the act use separate connections, so that none is held while the operator considers the question.
     func carryOut<Target: ActTarget>(
         _ act: Act<Target.Outcome>,
         on target: Target,
@@ -35,7 +35,7 @@ extension CommandContext {
         let isRehearsed = consent.dryRun
         if let question {
             if !isRehearsed { try consent.ask(question, id: text, in: self) }
-            // When only some targets need confirmation, a dry run says that this one would.
+            // If only some targets need confirmation, a dry run says that this one does.
             if isRehearsed, act.asks != nil { messages.note("would ask: \(question)") }
         }
         let names = ActNames(id: text, account: account?.text)
@@ -68,7 +68,7 @@ extension CommandContext {
         return .ok
     }
 
-    /// Does it; a dry run undoes that: what it says is what would come of it.
+    /// Performs the act in a transaction; a dry run rolls it back and reports what it would have done.
     private func perform<Outcome: Sendable>(
         _ act: Act<Outcome>,
         as actor: Operator,
@@ -99,10 +99,10 @@ extension CommandContext {
     }
 }
 
-/// What came of carrying out an act.
+/// The outcome of an act, with what still holds its target back.
 private struct ActResult<Outcome: Sendable>: Sendable {
     let outcome: Outcome
-    /// What still holds the target back.
+    /// What still holds the target back, each with the command that ends it.
     var brakes: [String] = []
     /// The triggers that a dry run did not fire.
     var unasked: [DeletionCatalog.Trigger] = []

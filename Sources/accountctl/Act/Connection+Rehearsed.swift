@@ -1,7 +1,7 @@
 import Postgres
 
 extension Connection {
-    /// Runs `body` in a transaction, which is undone when it is only rehearsed: what it returns is what it would have
+    /// Runs `body` in a transaction, which is rolled back for a rehearsal; the result then tells what would have been
     /// done.
     func transaction<Result: Sendable>(
         rehearsed isRehearsal: Bool,
@@ -19,7 +19,7 @@ extension Connection {
     }
 }
 
-/// Ends a rehearsal.
+/// Carries the result of a rehearsal out of the transaction that it rolls back.
 private struct Undone<Result: Sendable>: Error {
     let result: Result
 }

@@ -17,7 +17,7 @@ extension CommandContext {
     /// }
     /// ```
     ///
-    /// That there is no server is told at once, unless it always retries.
+    /// If no server answers, the call fails at once unless `retriesConnecting` says to retry always.
     func withDatabase<Result: Sendable>(
         retriesConnecting: PoolConfiguration.Retrying = .onceConnected,
         _ body: @Sendable (Pool) async throws -> Result
@@ -27,13 +27,13 @@ extension CommandContext {
         configuration.maximumConnections = settings.database.connections
         configuration.retriesConnecting = retriesConnecting
         return try await Pool.withPool(configuration, logger: logger(settings)) { pool in
-            // One that is new beside others is refused before anything is asked or done.
+            // A hash key that is new in a database hashed with others is refused before any question or write.
             if let key = actingKey.take() { try await pool.withConnection { try HashKeyCanary.refuseNew(key, on: $0) } }
             return try await body(pool)
         }
     }
 
-    /// Gives `body` one connection, which is what a command of a few statements needs.
+    /// Gives `body` one connection, for commands that run only a few statements.
     func withConnection<Result: Sendable>(
         _ body: @Sendable (isolated Connection) async throws -> Result
     ) async throws -> Result {
@@ -48,14 +48,14 @@ extension CommandContext {
         }
     }
 
-    /// Where the database is, in the driver's terms.
+    /// The configuration of the connection to the database.
     func connectionConfiguration(_ settings: Settings) -> ConnectionConfiguration {
         var configuration = ConnectionConfiguration(conninfo: settings.database.url)
         configuration.password = { [database = settings.database] in database.password?.reveal() }
         configuration.statementDeadline = settings.database.statementTimeout
         configuration.allowsPlaintext = settings.database.allowsPlaintext
-        // The catalog is asked by statements that look dear to the server and are not: compiling one took longer than
-        // all else.
+        // The planner overestimates the cost of the catalog queries and would compile them with JIT, which took longer
+        // than everything else together.
         configuration.sessionSettings = ["jit": "off"]
         configuration.pooler =
             switch settings.database.pooler {
@@ -66,7 +66,7 @@ extension CommandContext {
         return configuration
     }
 
-    /// The settings, of which only those that a database command needs have to be right: somebody who looks a user up
+    /// The settings, of which only those that a database command needs must be valid: an operator who looks up a user
     /// at night should not be stopped by a wrong setting of the mail checks.
     ///
     /// - Throws: `SettingsError` with the problems of the database, of the log and of the choice of an environment.

@@ -3,15 +3,15 @@ import Postgres
 import Terminal
 
 extension CommandContext {
-    /// Writes a list of at most `limit` rows, and says when there are more.
+    /// Writes a list of at most `limit` rows, with a warning if there are more.
     ///
     /// - Parameters:
-    ///   - rows: one more than the limit where there are more.
+    ///   - rows: one more than the limit if there are more.
     ///   - fields: the columns.
-    ///   - limit: what `--limit` says.
-    ///   - limits: what it may say.
-    ///   - note: what people are told when the list is empty.
-    ///   - output: where to, when it is not the command's own.
+    ///   - limit: the value of `--limit`.
+    ///   - limits: the range allowed for `--limit`.
+    ///   - note: the message for an empty list.
+    ///   - output: the output to use instead of the command's own.
     /// - Throws: as `Output.list`.
     func list<Row>(
         _ rows: [Row],
@@ -25,14 +25,14 @@ extension CommandContext {
         if rows.count > limit { tellMore(than: limit, of: limits) }
     }
 
-    /// Shows one row of a list, as all the fields of the list tell of it.
+    /// Shows one row of a list with all of the list's fields.
     ///
     /// - Parameters:
-    ///   - what: what is called so where it is not there.
+    ///   - what: the row's name in the error when there is no such row.
     ///   - fields: the columns.
-    ///   - read: finds it.
-    /// - Returns: That all is well.
-    /// - Throws: ``CommandError`` where there is none; as `read` and `Output.show`.
+    ///   - read: finds the row, or returns nil.
+    /// - Returns: ``ExitStatus/ok``.
+    /// - Throws: ``CommandError`` if there is no such row; the errors of `read` and `Output.show`.
     func showOne<Row: Sendable>(
         _ what: String,
         _ fields: [Field<Row>],
@@ -44,7 +44,7 @@ extension CommandContext {
         return .ok
     }
 
-    /// Says that there is more than `--limit` lets through, and what helps.
+    /// Warns that there are more rows than `--limit` allows, and suggests raising it where possible.
     func tellMore(than limit: Int, of limits: ClosedRange<Int>, _ what: String? = nil) {
         let more = "there are more than \(limit)" + (what.map { " " + $0 } ?? "")
         messages.warning(more + (limit < limits.upperBound ? ": raise --limit" : ", the most that are listed"))
@@ -52,7 +52,7 @@ extension CommandContext {
 }
 
 extension ClosedRange<Int> {
-    /// Checks what `--limit` says.
+    /// Checks that the value of `--limit` lies in this range.
     ///
     /// - Throws: `ValidationError`.
     func check(_ limit: Int) throws {

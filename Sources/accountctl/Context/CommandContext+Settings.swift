@@ -20,12 +20,12 @@ extension CommandContext {
         return settings
     }
 
-    /// The settings, of which only those that a command needs have to be right.
+    /// The settings, of which only those that a command needs must be valid.
     ///
-    /// Which environment this is has to be known for each.
+    /// Every command needs to know which environment this is.
     ///
-    /// - Parameter sections: what the keys that have to be right begin with, such as `database.`.
-    /// - Returns: All settings; those that are wrong and not needed have their defaults.
+    /// - Parameter sections: prefixes of the keys that must be valid, such as `database.`.
+    /// - Returns: All settings; an invalid one that is not needed has its default.
     /// - Throws: `SettingsError` with the problems that matter.
     func settings(needing sections: [String]) throws -> Settings {
         let (settings, problems) = try checkedSettings()
@@ -36,12 +36,12 @@ extension CommandContext {
         return settings
     }
 
-    /// The settings with what is wrong with them, read once for the whole run.
+    /// The settings and their problems, read once per run.
     func checkedSettings() throws -> SettingsCache.Checked {
         try cache.checked(settingsInputs)
     }
 
-    /// What the settings are read from: flags, variables, the settings file.
+    /// The sources of the settings: flags, environment variables and the settings file.
     func settingsInputs() throws -> SettingsInputs {
         var flags: [String: (value: String, flag: String)] = [:]
         if let url = global.databaseURL { flags["database.url"] = (url, "--database-url") }
@@ -55,7 +55,7 @@ extension CommandContext {
         )
     }
 
-    /// A logger that writes to standard error as the settings say.
+    /// A logger that writes to standard error, with the level and format of the settings.
     func logger(_ settings: Settings) -> Logger {
         let asJSON =
             switch settings.log.format {
@@ -72,7 +72,7 @@ extension CommandContext {
                 level: level,
                 rewrite: FollowUp(global) { [cache] in cache.isProduction }.completed
             ) { line in
-                // When standard error is gone there is nobody left to tell.
+                // A failure to write to standard error cannot be reported anywhere.
                 try? sink.write(line)
             }
         }
@@ -80,7 +80,8 @@ extension CommandContext {
 }
 
 extension CommandContext {
-    /// A logger for a command that tells by its output what is logged elsewhere: it writes for who asks for details.
+    /// A logger for a command whose output already reports what would be logged: below the debug level, it logs only
+    /// critical messages.
     func detailLogger(_ settings: Settings) -> Logger {
         var logger = self.logger(settings)
         if logger.logLevel > .debug { logger.logLevel = .critical }
@@ -88,11 +89,11 @@ extension CommandContext {
     }
 }
 
-/// Finds the settings file: the one that was named, else the user's, else the machine's.
+/// Finds the settings file: the one named, else the user's, else the machine's.
 struct SettingsFileSearch {
     let environment: [String: String]
 
-    /// The places looked at when none was named.
+    /// The paths tried if none was named.
     var standardPaths: [String] {
         let user =
             environment["XDG_CONFIG_HOME"].flatMap { $0.isEmpty ? nil : $0 }
@@ -100,14 +101,14 @@ struct SettingsFileSearch {
         return [user.map { $0 + "/accountctl/accountctl.conf" }, "/etc/accountctl/accountctl.conf"].compactMap { $0 }
     }
 
-    /// Reads the file; nil when none was named and none lies in the standard places.
+    /// Reads the file; returns nil if none was named and none exists at the standard paths.
     func load(named flag: String?) throws -> (text: String, path: String)? {
         if flag?.isEmpty == true { throw CommandError(.usage, "--config is empty: name a settings file") }
         guard let file = path(named: flag) else { return nil }
         return (try read(file), file)
     }
 
-    /// The file that is read; nil when none was named and none lies in the standard places.
+    /// The path of the settings file; nil if none was named and none exists at the standard paths.
     func path(named flag: String?) -> String? {
         let variable = environment["ACCOUNTCTL_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
         return flag ?? variable ?? standardPaths.first { FileManager.default.fileExists(atPath: $0) }
@@ -115,15 +116,15 @@ struct SettingsFileSearch {
 
     private func read(_ path: String) throws -> String {
         do throws(SecretFile.Failure) {
-            // By its descriptor, which serves a pipe as well. Standard input is left to secrets: `-` is a file's name
-            // here.
+            // Reading through a descriptor works for pipes as well. Standard input is reserved for secrets, so `-` is
+            // an ordinary file name here.
             return try SecretFile.readText(path == "-" ? "./-" : path, limit: Self.longest).reveal()
         } catch {
             throw CommandError(.usage, "cannot read the settings file \(path): \(error.reason)")
         }
     }
 
-    /// The most bytes of a settings file.
+    /// The largest size of a settings file, in bytes.
     private static let longest = 1 << 20
 }
 

@@ -8,29 +8,29 @@ import Terminal
     import Foundation
 #endif
 
-/// What a command works with: where its results go, how it asks, which settings and database it uses.
+/// The environment of a command: its output, prompts, settings and database.
 struct CommandContext: Sendable {
     /// The options every command takes.
     let global: GlobalOptions
-    /// The variables of the process.
+    /// The environment variables of the process.
     let environment: [String: String]
-    /// Standard output: data and nothing else.
+    /// Standard output, for data only.
     let output: Output
-    /// Whether somebody can be asked.
+    /// Whether the command can prompt for an answer.
     let isInteractive: Bool
     /// The clock of this machine.
     let now: @Sendable () -> Date
-    /// The one thread that all of the command runs on; nil where it has several.
+    /// The single thread that the whole command runs on; nil if it uses several.
     var thread: EventThread?
-    /// The settings, once they were read.
+    /// The settings, read once per run.
     var cache = SettingsCache()
-    /// What acts are hashed with, once somebody acts.
+    /// The hash key for acts, set once the command has an operator.
     let actingKey = ActingKey()
 
-    /// Standard error, for people.
+    /// Standard error, for messages to the operator.
     var messages: Messages { output.messages }
 
-    /// Asks before something that can be undone, or ends the command when the answer is no.
+    /// Asks for confirmation of a reversible operation, and throws if the answer is no.
     ///
     /// - Throws: ``PromptRefusal``.
     func confirm(_ question: String, _ options: WriteOptions) throws {
@@ -38,14 +38,14 @@ struct CommandContext: Sendable {
         try prompter(assumesYes: options.yes).confirm(place + question)
     }
 
-    /// Asks for the id before something that cannot be undone.
+    /// Asks the operator to type the id before an irreversible operation.
     ///
     /// - Parameters:
-    ///   - question: what is about to happen, and to what.
+    ///   - question: the operation and its target.
     ///   - id: the full id that has to be typed or given with `--confirm`.
-    ///   - options: what the command line already answered.
-    /// - Throws: ``PromptRefusal``; ``CommandError`` when the environment is production and `--production` was not
-    ///   given; `SettingsError` when the settings leave in doubt whether it is.
+    ///   - options: the answers given on the command line.
+    /// - Throws: ``PromptRefusal``; ``CommandError`` if the environment is production and `--production` is missing;
+    ///   `SettingsError` if the settings leave it in doubt whether the environment is production.
     func confirmIrreversible(_ question: String, id: String, _ options: ConfirmOptions) throws {
         let settings = try settings(needing: [])
         if settings.environment.isProduction, !options.production {

@@ -98,7 +98,7 @@ struct GlobalOptions: ParsableArguments {
         throw ValidationError(message)
     }
 
-    /// The form of the output that was asked for.
+    /// The output format that the options select.
     var outputFormat: OutputFormat {
         let selection = selections.first
         let fields = selection?.selected.names
@@ -111,7 +111,7 @@ struct GlobalOptions: ParsableArguments {
         }
     }
 
-    /// The options that were given of those that may name fields; the first form is what the option means by itself.
+    /// The given options that may name fields; the first of `forms` is the format that the option selects on its own.
     private var selections: [(option: String, selected: FieldSelection, forms: [FormatName])] {
         let all: [(String, FieldSelection?, [FormatName])] = [
             ("--json", json, [.json, .ndjson]), ("--csv", csv, [.csv]), ("--tsv", tsv, [.tsv]),
@@ -149,7 +149,7 @@ extension GlobalOptions {
     enum FormatName: String, CaseIterable, ExpressibleByArgument {
         case table, json, ndjson, csv, tsv
 
-        // By hand: the parser's own way to them costs two searches through all conformances of the program.
+        // Written by hand, since the argument parser's default searches all conformances of the program twice.
         static var allValueStrings: [String] { allCases.map { $0.rawValue } }
         static var allValueDescriptions: [String: String] { [:] }
     }
@@ -157,14 +157,14 @@ extension GlobalOptions {
     /// The options that may name fields.
     static let fieldOptions: Set<String> = ["--json", "--csv", "--tsv"]
 
-    /// Whether a normalised word is such an option that names none.
+    /// Whether a normalised argument is one of these options without any field names.
     static func isWithoutFields(_ word: String) -> Bool {
         word.hasSuffix("=" + FieldSelection.all) && fieldOptions.contains(String(word.prefix { $0 != "=" }))
     }
 
-    /// The fields named after such an option; the rewritten command line says `all` when none are.
+    /// The fields named by one of these options; the rewritten command line has `all` for an option that names none.
     struct FieldSelection: ExpressibleByArgument, Equatable {
-        /// What a bare option stands for.
+        /// The value of an option that names no fields.
         static let all = "all"
 
         let names: [String]?

@@ -3,15 +3,15 @@ import Synchronization
 
 /// The settings of one run of the program.
 ///
-/// They are read once: what comes from standard input can be read only once, and files may change in between.
+/// The settings are read only once, because standard input cannot be read twice and files may change in between.
 final class SettingsCache: Sendable {
-    /// The settings, and what is wrong with them.
+    /// The settings with their problems.
     typealias Checked = (settings: Settings, problems: [SettingsProblem])
 
     private let known = Mutex<Checked?>(nil)
     private let warned = Mutex<Set<String>>([])
 
-    /// Reads and checks the settings, the first time only.
+    /// Reads and checks the settings on the first call, and returns the same result afterwards.
     func checked(_ inputs: () throws -> SettingsInputs) throws -> Checked {
         try known.withLock { known in
             if let known { return known }
@@ -21,10 +21,10 @@ final class SettingsCache: Sendable {
         }
     }
 
-    /// Whether the settings, where they were read, count as production.
+    /// Whether the settings count as production; false as long as they have not been read.
     var isProduction: Bool { known.withLock { $0?.settings.environment.isProduction ?? false } }
 
-    /// Whether a warning has not been given yet in this run; a command may open several connections.
+    /// Whether a warning is given for the first time in this run; a command may open several connections.
     func isNew(_ warning: String) -> Bool {
         warned.withLock { $0.insert(warning).inserted }
     }
