@@ -5,7 +5,7 @@
 #endif
 
 extension [UUID] {
-    /// Pieces of as many ids as one statement looks at.
+    /// Slices of at most 5000 ids, each small enough for one statement.
     var pages: [ArraySlice<UUID>] {
         stride(from: 0, to: count, by: 5000).map { self[$0...].prefix(5000) }
     }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Settings
 
-/// How many accounts are worked on, from a list.
+/// The options of a bulk run: the list, the result file, the rate and the failure limit.
 struct BulkOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -52,9 +52,9 @@ struct BulkOptions: ParsableArguments {
         if let stopAfter, stopAfter < 1 { throw ValidationError("--stop-after must be at least 1") }
     }
 
-    /// Where the results of a list go.
+    /// The path of the result file for a list.
     ///
-    /// - Throws: ``CommandError`` for standard input without `--result`.
+    /// - Throws: ``CommandError`` for a list from standard input without `--result`.
     func resultPath(for list: String) throws -> String {
         if let result { return result }
         if list == "-" {

@@ -1,13 +1,13 @@
 import Settings
 
-/// Decides how a bulk run goes on: how many accounts next, how long to wait, whether to stop.
+/// Decides the next batch size of a bulk run, the wait before it, and whether to stop.
 struct BulkPace: Equatable {
-    /// The most accounts of one transaction.
+    /// The most accounts in one transaction.
     static let largestBatch = 500
 
     private let rate: Rate?
     private let stopAfter: Int
-    /// What was done to how many.
+    /// The number of accounts per outcome.
     private(set) var counts: [BulkResult.Outcome: Int] = [:]
 
     init(rate: Rate? = nil, stopAfter: Int = 10) {
@@ -15,22 +15,22 @@ struct BulkPace: Equatable {
         self.stopAfter = stopAfter
     }
 
-    /// Why the last account failed that did.
+    /// The error of the most recent account that failed.
     private(set) var lastError: String?
 
-    /// How many accounts were worked on.
+    /// How many accounts were processed.
     var done: Int { counts.values.reduce(0, +) }
 
-    /// Whether so many failed that something is wrong with more than single accounts.
+    /// Whether so many accounts failed that the cause is probably not the single accounts.
     var isStopped: Bool { counts[.failed, default: 0] >= stopAfter }
 
-    /// How many accounts one transaction takes: with a rate, what it allows in a quarter of a second.
+    /// How many accounts the next transaction takes: with a rate, those that it allows in a quarter of a second.
     var batch: Int {
         guard let rate else { return Self.largestBatch }
         return min(Self.largestBatch, max(1, Int(Double(rate.count) / (rate.per / .seconds(1)) / 4)))
     }
 
-    /// How long to wait until the next batch may begin.
+    /// How long to wait before the next batch, given the time since the start of the run.
     func wait(elapsed: Duration) -> Duration {
         guard let rate else { return .zero }
         let due = Duration.seconds(Double(done) * (rate.per / .seconds(1)) / Double(rate.count))

@@ -1,9 +1,9 @@
 import AccountLifecycle
 import Terminal
 
-/// What is asked and told of a run over many accounts.
+/// The questions and messages of a bulk run.
 extension BulkRequest {
-    /// How a run ends that came to the end of its list, or stopped at failures.
+    /// Returns the status of a run that reached the end of its list or stopped after too many failures.
     func end(_ pace: BulkPace, _ planned: Int) throws -> ExitStatus {
         let failed = pace.counts[.failed, default: 0]
         if failed > 0 {
@@ -22,7 +22,7 @@ extension BulkRequest {
 
     private static let goesOn = "The same command line goes on with what is not done."
 
-    /// What stopped a run before its end; as it is where the run itself was to end.
+    /// Wraps the error that stopped a run early, adding how much is left; a cancellation is returned unchanged.
     func stop(by obstacle: any Error, _ pace: BulkPace, _ planned: Int) -> any Error {
         if obstacle is CancellationError { return obstacle }
         let report = ErrorReport(obstacle)
@@ -33,7 +33,7 @@ extension BulkRequest {
         )
     }
 
-    /// What is asked before anything is done.
+    /// The confirmation question, asked before any request is opened.
     func question(_ rest: BulkRest, _ survey: DeletionDesk.Survey) -> String {
         var facts = ["\(Wording.count(list.ids.count, "id")) in the list"]
         if rest.doneBefore > 0 { facts.append("\(rest.doneBefore) done before") }
@@ -47,12 +47,12 @@ extension BulkRequest {
             "Delete \(Wording.count(survey.accounts - survey.open, "account")) for good? (\(facts.joined(separator: ", ")))"
     }
 
-    /// How many of those that are left no account has.
+    /// How many of the remaining ids belong to no account.
     static func unknown(_ rest: BulkRest, _ survey: DeletionDesk.Survey) -> Int {
         rest.left.count - survey.accounts - survey.leaving - survey.erased
     }
 
-    /// What a dry run shows.
+    /// The output of a dry run.
     func plan(_ rest: BulkRest, _ survey: DeletionDesk.Survey) -> Sheet {
         DeletionRequestSheet.of([
             .outcome: "would_be_requested",
@@ -70,7 +70,7 @@ extension BulkRequest {
         ])
     }
 
-    /// What a run shows at its end, wherever that is.
+    /// The output at the end of a run, whether it finished or stopped.
     func outcome(_ rest: BulkRest, _ pace: BulkPace) -> Sheet {
         DeletionRequestSheet.of([
             .outcome: .text(pace.done < rest.left.count ? "stopped" : "requested"),

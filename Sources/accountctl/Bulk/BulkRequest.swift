@@ -8,10 +8,12 @@ import Terminal
     import Foundation
 #endif
 
-/// Asks for the deletion of many accounts: looks first, asks once, works in batches, writes down what was done.
+/// Requests the deletion of many accounts: surveys the list, asks for confirmation once, works in batches, and records
+/// every outcome.
 ///
-/// Asking again finds the open request, so that nothing is lost or done twice whenever a run ends: what was done and
-/// not written down is found by the next run, and what was written down is done only where the database has it still.
+/// Requesting a deletion again finds the open request, so a run may end at any point without losing or repeating work.
+/// The next run finds requests that were opened but not recorded, and skips a recorded request only if the database
+/// still has it.
 struct BulkRequest {
     let context: CommandContext
     let pool: Pool
@@ -34,7 +36,8 @@ struct BulkRequest {
             let rest = try await rest(by: results.requests)
             let left = rest.left
             let survey = try await survey(left)
-            // The count of the list, not of what is left: the same command line goes on with an unfinished run.
+            // Confirms the count of the whole list, not of the rest, so that the same command line continues an
+            // unfinished run.
             try context.confirmIrreversible(question(rest, survey), id: "\(list.ids.count)", confirmation)
             var pace = pace
             var obstacle: (any Error)?
@@ -45,13 +48,14 @@ struct BulkRequest {
         }
     }
 
-    /// What of the list is left, with a warning of what an operator may not expect.
+    /// Determines which accounts of the list are left, and warns of requests that were cancelled or that this database
+    /// lacks.
     ///
-    /// In a database that is a copy of another, or older than the file, the requests of the file are not there, or not
-    /// all.
+    /// A copied database, or one restored to a point before the result file was written, may lack some or all of the
+    /// recorded requests.
     ///
-    /// - Parameter requests: the request of each account by the result file.
-    /// - Returns: What is left, and how much of the list is not.
+    /// - Parameter requests: the request of each account, as recorded in the result file.
+    /// - Returns: The accounts that are left, and counts of the others.
     /// - Throws: `PostgresError`.
     private func rest(by requests: [UUID: UUID]) async throws -> BulkRest {
         let recorded = list.ids.compactMap { requests[$0] }
@@ -71,7 +75,7 @@ struct BulkRequest {
         }
     }
 
-    /// Looks at all of them, and refuses words that name one before anything is asked.
+    /// Surveys all accounts, and refuses a reason that names one of them before any question.
     private func survey(_ users: [UUID]) async throws -> DeletionDesk.Survey {
         let (desk, reason) = (desk, reason)
         return try await pool.withConnection { connection in
@@ -86,7 +90,7 @@ struct BulkRequest {
 
     private func work(_ users: [UUID], _ results: BulkResults, _ pace: inout BulkPace) async throws {
         let progress = context.progress("Requesting", total: users.count)
-        // However it ends: what is printed next begins a line of its own.
+        // However the loop ends, the next output starts on a new line.
         defer { progress.finish(pace.done) }
         let start = ContinuousClock.now
         var rest = users[...]
@@ -104,7 +108,7 @@ struct BulkRequest {
         }
     }
 
-    /// One account spoils its batch: the others are done by themselves, and it is told with its error.
+    /// Requests the accounts of a failed batch one by one, so that only those at fault are recorded as failed.
     private func oneByOne(_ users: [UUID], _ results: BulkResults, _ pace: inout BulkPace) async throws {
         for user in users where !pace.isStopped {
             do {
@@ -120,7 +124,7 @@ struct BulkRequest {
         pace.add(done)
     }
 
-    /// Asks for some, again and again for a while when the database is away.
+    /// Requests the deletion of some accounts, and retries for a while if the database is unreachable.
     private func request(_ users: [UUID]) async throws -> [BulkResult] {
         var retries = BulkRetries(each: pool.configuration.acquireDeadline)
         while true {
@@ -149,7 +153,8 @@ struct BulkRequest {
         }
     }
 
-    /// Whether another row may fare better: not so with a missing right or table, nor while the database is away.
+    /// Whether the error may concern a single row only: a missing privilege or table (SQLSTATE class 42) affects every
+    /// row, and so does an unreachable database.
     private static func isOfOneRow(_ error: PostgresError) -> Bool {
         error.connectionUsable && !error.isTransient && error.code == .server && error.sqlState?.class.rawValue != "42"
     }

@@ -7,23 +7,24 @@ import Terminal
     import Foundation
 #endif
 
-/// What of a list a run has to ask for, by its result file and by what the database has of that.
+/// The accounts of a list that a run still has to request, according to its result file and to the requests in the
+/// database.
 struct BulkRest {
-    /// The accounts to ask for, in the order of the list.
+    /// The accounts to request, in the order of the list.
     private(set) var left: [UUID] = []
-    /// Accounts with a request that goes on, or was carried out.
+    /// Accounts whose request is in progress or was carried out.
     private(set) var doneBefore = 0
-    /// Accounts whose request was cancelled since: not asked for again, as the person may have cancelled.
+    /// Accounts whose request has since been cancelled: they are not requested again, as the person may have cancelled.
     private(set) var cancelled = 0
-    /// Requests of the file that the database does not have; their accounts are among those that are left.
+    /// Recorded requests that the database does not have; their accounts are counted in ``left``.
     private(set) var lost = 0
 
-    /// Sorts the accounts of a list by what became of their requests.
+    /// Sorts the accounts of a list by what became of their recorded requests.
     ///
     /// - Parameters:
     ///   - users: the accounts of the list.
-    ///   - requests: the request of each account by the result file.
-    ///   - known: where those requests stand that the database has.
+    ///   - requests: the request of each account, as recorded in the result file.
+    ///   - known: the state of each of those requests that the database has.
     init(of users: [UUID], requests: [UUID: UUID], known: [UUID: DeletionState]) {
         for user in users {
             guard let request = requests[user] else {
@@ -40,16 +41,16 @@ struct BulkRest {
         }
     }
 
-    /// What became of a request of the result file.
+    /// What became of a request recorded in the result file.
     private enum Fate {
         /// The database does not have it.
         case lost
-        /// It was cancelled since.
+        /// The request has since been cancelled.
         case cancelled
-        /// It goes on, or was carried out.
+        /// The request is in progress or was carried out.
         case kept
 
-        /// What became of a request, by where it stands; nil where the database does not have it.
+        /// Derives the fate of a request from its state; nil if the database does not have the request.
         init(of state: DeletionState?) {
             guard let state else {
                 self = .lost
@@ -64,7 +65,7 @@ struct BulkRest {
         }
     }
 
-    /// What an operator has to know before the rest is asked for.
+    /// Warnings for the operator, to be shown before the rest is requested.
     var warnings: [String] {
         var warnings: [String] = []
         if lost > 0 {

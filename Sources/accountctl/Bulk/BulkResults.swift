@@ -13,18 +13,18 @@ import Terminal
     import Darwin
 #endif
 
-/// What came of one account in a bulk run: a line of the result file.
+/// The outcome for one account in a bulk run: a line of the result file.
 struct BulkResult: Codable, Equatable {
-    /// The stable words of the result file.
+    /// The outcomes; the raw values are part of the result file's format.
     enum Outcome: String, Codable, CaseIterable {
         case requested, found
-        /// It was erased before.
+        /// The account had been erased before.
         case erased
         case unknownUser = "unknown_user"
         case failed
 
-        /// Whether there was a request that a worker carries out: then a later run need not look at the account again
-        /// while it is there.
+        /// Whether a worker carries out a request for the account; a later run then skips the account as long as that
+        /// request exists.
         var isSettled: Bool { self == .requested || self == .found }
     }
 
@@ -39,7 +39,7 @@ struct BulkResult: Codable, Equatable {
         case outcome, request, error
     }
 
-    /// The line, without its end.
+    /// The line of the result file, without a newline.
     func line(at moment: Date) -> String {
         JSONText.line([
             "user_id": .uuid(userID), "outcome": .text(outcome.rawValue), "request": .uuid(request),
@@ -48,14 +48,15 @@ struct BulkResult: Codable, Equatable {
     }
 }
 
-/// The file that a bulk run writes what was done to, and reads what is done from: NDJSON, a line for each account.
+/// The result file of a bulk run, which records what was done and tells the next run where to continue: NDJSON, one
+/// line per account.
 ///
-/// The first line names the database: what was done in one is not done in another. A clone has the same name, and so
-/// has a backup that was restored: what a line says is done only where its request is. Lines are only ever added; the
-/// last one of an account counts. A run that is killed leaves at most one line unfinished, which the next run takes
-/// away; what it had done and not yet written is found done by the database. A run that does nothing leaves nothing.
+/// The first line names the database, since results from one say nothing about another. A clone or a restored backup
+/// has the same name, so a recorded request counts as done only if the database has it. Lines are only appended; the
+/// last one of an account counts. A run that is killed leaves at most one incomplete line, which the next run removes;
+/// requests that it opened but did not record are found in the database. A run that does nothing leaves no file.
 final class BulkResults {
-    /// The request of each account for which there was one when it was written down.
+    /// The recorded request of each account that had one.
     private(set) var requests: [UUID: UUID] = [:]
     private let descriptor: Int32
     private let database: DatabaseIdentity
@@ -68,10 +69,11 @@ final class BulkResults {
         sink = DescriptorSink(descriptor: descriptor)
     }
 
-    /// Opens the file for this run alone, or makes it readable to its owner only, and reads what is done.
+    /// Opens or creates the file, locks it for this run alone, and reads the recorded requests; a new file is readable
+    /// only to its owner.
     ///
-    /// - Throws: ``CommandError`` when another run has it, when it is of another database or holds something else, or
-    ///   when it cannot be opened.
+    /// - Throws: ``CommandError`` if another run has the file locked, if the file belongs to another database or is no
+    ///   result file, or if it cannot be opened.
     static func with<Result>(
         _ path: String,
         of database: DatabaseIdentity,
@@ -86,29 +88,30 @@ final class BulkResults {
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, isAt(path, descriptor) else {
             throw CommandError(.temporary, "another run is writing the result file \(path)")
         }
-        // While it is locked: whoever opened it in between sees that it is gone.
+        // Unlinks the empty file while it is still locked: a run that opened it in the meantime detects this in
+        // ``isAt(_:_:)``.
         defer { if isNew, lseek(descriptor, 0, SEEK_END) == 0 { unlink(path) } }
         let results = BulkResults(descriptor, database)
         try results.read(path)
         return try await body(results)
     }
 
-    /// Whether an open file is still the one of that name: a run that did nothing takes its own away.
+    /// Whether the path still names the open file, which another run may have removed because it did nothing.
     private static func isAt(_ path: String, _ descriptor: Int32) -> Bool {
         var (open, named) = (stat(), stat())
         return fstat(descriptor, &open) == 0 && stat(path, &named) == 0 && open.st_ino == named.st_ino
             && open.st_dev == named.st_dev
     }
 
-    /// Reads a file without making or locking it, for a look before a run.
+    /// Reads the file without creating or locking it, for a dry run.
     static func requests(in path: String, of database: DatabaseIdentity) throws -> [UUID: UUID] {
         guard access(path, F_OK) == 0 else { return [:] }
         return try contents(of: path, database).requests
     }
 
-    /// Adds lines.
+    /// Appends the results, after the head line if the file has none yet.
     ///
-    /// - Throws: `OutputFailed`, when the disk is full for example.
+    /// - Throws: `OutputFailed`, for example if the disk is full.
     func append(_ results: [BulkResult], at moment: Date) throws {
         let head = hasHead ? "" : Head.line(database, at: moment) + "\n"
         try sink.write(head + results.map { $0.line(at: moment) + "\n" }.joined())
@@ -121,14 +124,14 @@ final class BulkResults {
         hasHead = contents.hasHead
         let size = Int(lseek(descriptor, 0, SEEK_END))
         if contents.whole > size {
-            // All of the last line but its end.
+            // The last line is complete except for its newline.
             try sink.write("\n")
         } else if contents.whole < size, ftruncate(descriptor, off_t(contents.whole)) != 0 {
             throw CommandError(.failure, "cannot mend the result file \(path): \(String(cString: strerror(errno)))")
         }
     }
 
-    /// The first line.
+    /// The first line, which names the database.
     private struct Head: Decodable {
         let database: String
 
@@ -137,13 +140,13 @@ final class BulkResults {
         }
     }
 
-    /// What a file holds.
+    /// The contents of a result file.
     private struct Contents {
-        /// The request of each account that has one.
+        /// The recorded request of each account that has one.
         var requests: [UUID: UUID] = [:]
-        /// The length of all whole lines.
+        /// The length of all complete lines, in bytes with their newlines.
         var whole = 0
-        /// Whether it says which database it is of.
+        /// Whether the first line names the database.
         var hasHead = false
     }
 
@@ -166,7 +169,8 @@ final class BulkResults {
             }
             contents.whole += line.utf8.count + 1
         }
-        // A line of something else is not taken away as one that a killed run could not finish.
+        // Only a line that starts like one of ours is removed as the rest of a killed run; anything else is not a
+        // result file.
         let start = "{\"at\":\""
         if let (number, text) = unfinished, !start.hasPrefix(text.prefix(start.count)) { throw strange(path, number) }
         return contents

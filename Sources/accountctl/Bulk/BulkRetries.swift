@@ -1,17 +1,17 @@
 import Terminal
 
-/// Decides how often a bulk run asks a database again that is away, a little longer apart each time.
+/// The retry schedule of a bulk run whose database is unreachable, with growing waits.
 struct BulkRetries {
     private static let waits: [Duration] = [1, 2, 5, 10, 20, 30, 30, 30, 30].map { .seconds($0) }
 
-    /// What comes before the next try.
+    /// The pause before the next retry.
     struct Pause {
         let wait: Duration
-        /// How long it may be until the last try has failed, where each takes all its time; much less where the
-        /// server refuses.
+        /// The longest time until the last retry has failed, if each takes its full time limit; much shorter if the
+        /// server refuses connections at once.
         let longest: Duration
 
-        /// What somebody is told who wonders whether to wait.
+        /// The message for an operator who is waiting.
         var words: String {
             "trying again in \(Wording.length(wait)), and for at most \(Wording.length(longest)) more"
         }
@@ -20,12 +20,12 @@ struct BulkRetries {
     private let each: Duration
     private var left = Self.waits[...]
 
-    /// - Parameter each: how long a try may take.
+    /// - Parameter each: the time limit of a single try.
     init(each: Duration) {
         self.each = each
     }
 
-    /// The pause before the next try; nil when there is none.
+    /// The pause before the next retry; nil if there are no retries left.
     mutating func next() -> Pause? {
         let longest = left.reduce(.zero) { $0 + $1 + each }
         return left.popFirst().map { Pause(wait: $0, longest: longest) }

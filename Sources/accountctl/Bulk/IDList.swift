@@ -7,15 +7,15 @@ import Terminal
     import Foundation
 #endif
 
-/// Ids read from a file or from standard input, one a line.
+/// A list of ids read from a file or from standard input, one per line.
 ///
-/// Blank lines and lines that begin with `#` are skipped. What is kept of an id are its 16 bytes.
+/// Blank lines and lines that begin with `#` are skipped. Each id takes 16 bytes.
 struct IDList {
-    /// What the ids of a list name.
+    /// What the ids of a list refer to.
     enum Subject: Sendable {
         case users, requests
 
-        /// What a line is to be.
+        /// The expected content of a line, for error messages.
         var noun: String {
             switch self {
             case .users: "user id"
@@ -23,7 +23,7 @@ struct IDList {
             }
         }
 
-        /// What gives such an id.
+        /// The command that prints such ids.
         fileprivate var source: String {
             switch self {
             case .users: "accountctl user find"
@@ -32,20 +32,21 @@ struct IDList {
         }
     }
 
-    /// The most ids taken at once.
+    /// The most ids in one list.
     static let limit = 1_000_000
 
     /// Each id once, in the order of the file.
     private(set) var ids: [UUID] = []
-    /// How many lines named an id that stood there already.
+    /// How many lines repeated an id from an earlier line.
     private(set) var repeated = 0
 
     /// Reads a list.
     ///
     /// - Parameters:
     ///   - path: a file, or `-` for standard input.
-    ///   - subject: what its ids name.
-    /// - Throws: ``CommandError`` that names every line which is no such id.
+    ///   - subject: what the ids refer to.
+    /// - Throws: ``CommandError`` that names every line with an invalid id; also for an empty list, one over ``limit``,
+    ///   or one that cannot be read.
     init(path: String, of subject: Subject) throws {
         var seen: Set<UUID> = []
         var problems = LineProblems()
@@ -77,7 +78,7 @@ struct IDList {
         }
     }
 
-    /// Says how many lines repeated an id.
+    /// Notes how many lines repeated an id.
     func tellRepeated(in context: CommandContext) {
         guard repeated > 0 else { return }
         context.messages.note("\(Wording.count(repeated, "line repeats", "lines repeat")) an id, which counts once")

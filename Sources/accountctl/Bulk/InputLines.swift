@@ -4,15 +4,16 @@
     import Darwin
 #endif
 
-/// The lines of a file or of standard input, read in pieces: a long list needs no memory of its own.
+/// Reads the lines of a file or of standard input in chunks, so that memory use does not grow with the length of the
+/// list.
 enum InputLines {
-    /// Gives each line, without its end, to `body`, with its number from 1.
+    /// Passes each line, without its newline, and its number from 1 to `body`.
     ///
     /// - Parameters:
     ///   - path: a file, or `-` for standard input.
-    ///   - longest: a line of more bytes is cut: nothing that a list holds is.
-    ///   - body: takes a line; bytes that are not UTF-8 are replaced.
-    /// - Throws: ``CommandError`` when the file cannot be read, and what `body` throws.
+    ///   - longest: the most bytes kept of a line; longer lines, which no valid list has, are truncated.
+    ///   - body: receives a line; bytes that are not UTF-8 are replaced.
+    /// - Throws: ``CommandError`` if the file cannot be read; the errors of `body`.
     static func forEach(
         in path: String,
         longest: Int = 4096,
@@ -48,15 +49,15 @@ enum InputLines {
         if !line.isEmpty { try end() }
     }
 
-    /// Gives each line to `body`, as ``forEach(in:longest:_:)`` does, and goes on behind those that it throws a
-    /// ``LineProblem`` for.
+    /// Passes each line to `body` like ``forEach(in:longest:_:)``, but collects every ``LineProblem`` that it throws
+    /// and continues with the next line.
     ///
     /// - Parameters:
     ///   - path: a file, or `-` for standard input.
-    ///   - longest: a line of more bytes is cut.
-    ///   - problems: what is wrong with which lines is added to it.
-    ///   - body: takes a line.
-    /// - Throws: ``CommandError`` when the file cannot be read, and what else `body` throws.
+    ///   - longest: the most bytes kept of a line; longer lines are truncated.
+    ///   - problems: receives the problems with their line numbers.
+    ///   - body: receives a line.
+    /// - Throws: ``CommandError`` if the file cannot be read; the other errors of `body`.
     static func forEach(
         in path: String,
         longest: Int = 4096,

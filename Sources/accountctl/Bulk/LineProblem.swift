@@ -1,4 +1,4 @@
-/// What is wrong with a line of a list, in words for whoever wrote it.
+/// A problem with one line of a list, in words for its author.
 struct LineProblem: Error {
     let words: String
 

@@ -1,6 +1,6 @@
 import Terminal
 
-/// What is wrong with the lines of a file: all are counted, and as many are told as somebody reads.
+/// The problems with the lines of a file: all are counted, and the first 100 are shown.
 struct LineProblems {
     private var count = 0
     private var told: [String] = []
@@ -10,7 +10,7 @@ struct LineProblems {
         if told.count < 100 { told.append(problem) }
     }
 
-    /// In words; nil where nothing is wrong.
+    /// The text of an error message; nil if there are no problems.
     var text: String? {
         guard count > 0 else { return nil }
         let rest = count - told.count

@@ -80,8 +80,8 @@ extension CommandContext {
 }
 
 extension CommandContext {
-    /// A logger for a command whose output already reports what would be logged: below the debug level, it logs only
-    /// critical messages.
+    /// A logger for a command whose output already reports what would be logged: unless debug logging is on, only
+    /// critical messages are logged.
     func detailLogger(_ settings: Settings) -> Logger {
         var logger = self.logger(settings)
         if logger.logLevel > .debug { logger.logLevel = .critical }
