@@ -1,7 +1,8 @@
 import AccountLifecycle
 import ArgumentParser
 
-/// What became of a request's credentials at Apple, on the command line: of other steps other things become.
+/// The outcome of the revocation at Apple as a command-line value, which allows only the outcomes that this step can
+/// have.
 struct AppleOutcome: ExpressibleByArgument {
     let outcome: StepOutcome
 

@@ -2,7 +2,7 @@ import AccountLifecycle
 import Terminal
 
 extension Sheet.Section {
-    /// What stands in the way of a deletion.
+    /// The table of what blocks a deletion.
     static func blockers(_ blockers: [Blocker], whenEmpty: String? = nil) -> Self {
         .init(
             "blockers",

@@ -10,9 +10,9 @@ import Terminal
 #endif
 
 extension CommandContext {
-    /// Finds the request that a text names.
+    /// Finds the request that a command-line term names.
     ///
-    /// - Throws: ``CommandError`` where it names none, or cannot.
+    /// - Throws: ``CommandError`` if the term names no request or is malformed.
     func request(_ text: String, hashKey: HashKey?, on connection: isolated Connection) throws -> UUID {
         let id = LookupTerm(text, as: .userID)?.userID
         if id == nil, Int64(text) == nil {

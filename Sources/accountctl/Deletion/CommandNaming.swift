@@ -7,19 +7,19 @@ import Terminal
     import Foundation
 #endif
 
-/// How words that tell an operator what to do name a command.
+/// How messages write the commands that they suggest to an operator.
 struct CommandNaming {
     private let whole: (@Sendable (String) -> String)?
 
-    /// Commands by their names alone, for tables, which are narrow and have the id beside it.
+    /// Only the command's name, for tables, which are narrow and show the id in another column.
     static let short = CommandNaming(whole: nil)
 
-    /// Commands as they can be typed, with the options that chose the environment.
+    /// The whole command as it can be typed, with the options that chose the environment.
     static func typed(in context: CommandContext) -> CommandNaming {
         CommandNaming(whole: context.messages.rewrite)
     }
 
-    /// A command, of a request where it acts on one.
+    /// Writes a command, with the request that it acts on, if any.
     func callAsFunction(_ name: String, on request: UUID? = nil) -> String {
         guard let whole else { return name }
         return whole("accountctl \(name)" + (request.map { " " + $0.text } ?? ""))

@@ -65,7 +65,7 @@ struct DeletionAcceptCommand: AccountctlCommand {
             guard !withdraw else { throw Self.notAccepted(column, accepted) }
             if names.isDisjoint(with: reported) {
                 guard exists else { throw Self.absent(column, reported) }
-                // Findings make way for a pause or a hold, and are searched for anew after it.
+                // A pause or a hold replaces a request's findings; they are searched for again afterwards.
                 context.messages.warning("no open request reports \(SafeText.quoted(column)) now")
             }
         }

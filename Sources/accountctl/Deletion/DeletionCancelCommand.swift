@@ -2,7 +2,7 @@ import AccountLifecycle
 import ArgumentParser
 import Postgres
 
-/// Cancels a deletion, or those of a list.
+/// Cancels one deletion, or every deletion of a list.
 struct DeletionCancelCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
@@ -99,7 +99,7 @@ struct DeletionCancelCommand: AccountctlCommand {
             perform: { actor, writes, request, connection in
                 let desk = DeletionDesk(actor, writes: writes)
                 let outcome = try await desk.cancel(request, reason: reason, on: connection)
-                // A request that is cancelled already is as it should be; other acts come too late for it.
+                // A request that was cancelled already is in the desired state; for other commands that is an error.
                 return outcome == .ended(.cancelled) ? .unchanged : outcome
             }
         )

@@ -8,25 +8,25 @@ import Terminal
     import Foundation
 #endif
 
-/// What became of a request that was to be cancelled.
+/// The result of cancelling one request.
 struct DeletionCancelResult: Sendable {
     let request: UUID
-    /// Nil where nothing was done for another reason than the request's state, as with one that is not there.
+    /// The outcome; nil if nothing was done for a reason other than the request's state, such as an unknown id.
     let outcome: ActOutcome?
-    /// Why it was refused, in a word that is part of the interface.
+    /// The reason for a refusal, as a word that is part of the interface.
     let refusal: String?
-    /// What the command would end with, had it been this request alone.
+    /// The exit status that the command would have had for this request alone.
     let status: ExitStatus
-    /// For people.
+    /// The result in words for the operator.
     let result: String
 
-    /// One that was looked at.
+    /// The result of an attempt to cancel a request.
     init(_ request: UUID, _ act: DeletionDesk.Act, isRehearsed: Bool) {
         let name = request.text
         switch act {
         case .done where isRehearsed: self.init(request, .wouldBeDone, "would be cancelled")
         case .done: self.init(request, .done, "cancelled")
-        // What a list that was cut off has cancelled before.
+        // An interrupted run of the same list may have cancelled these before.
         case .unchanged, .ended(.cancelled): self.init(request, .unchanged, "was cancelled already")
         case .waiting: self.init(request, .unchanged, "nothing to do")
         case .unknownRequest: self.init(request, RequestTarget.unknown(name))
@@ -35,7 +35,7 @@ struct DeletionCancelResult: Sendable {
         }
     }
 
-    /// One that nothing was done to.
+    /// The result for a request that an error left unchanged.
     init(_ request: UUID, _ error: any ReportableError, _ refusal: String? = nil) {
         let report = error.report
         (self.request, self.refusal, status, result) = (request, refusal, report.status, report.message)
@@ -46,7 +46,7 @@ struct DeletionCancelResult: Sendable {
         (self.request, self.outcome, refusal, status, self.result) = (request, outcome, nil, .ok, result)
     }
 
-    /// What a list shows.
+    /// The columns of the output for a list.
     static let fields: [Field<DeletionCancelResult>] = [
         Field(RequestTarget.idField.name, RequestTarget.idField.label) { .uuid($0.request) },
         Field(ActOutcome.field, nil) { .text($0.outcome?.rawValue) },
@@ -57,12 +57,12 @@ struct DeletionCancelResult: Sendable {
 
     static let outputFields = fields.map(\.name)
 
-    /// What is told of one besides its id and the outcome.
+    /// The facts shown for a single request besides its id and the outcome.
     var facts: [Sheet.Fact] { Self.fields.dropFirst(2).map { .init($0.name, $0.name, $0.value(self)) } }
 }
 
 extension DeletionRefusal {
-    /// What it is called in the output.
+    /// The name of the refusal in the output.
     fileprivate var word: String {
         switch self {
         case .begun: "begun"

@@ -8,9 +8,9 @@ import Terminal
     import Foundation
 #endif
 
-/// Cancels the requests of a list, each in a transaction of its own and with its line in the operators' log.
+/// Cancels the requests of a list, each in its own transaction together with its entry in the operators' log.
 ///
-/// A dry run does the same and undoes it, so that it tells the truth.
+/// A dry run performs the same transactions and rolls them back, so its results are accurate.
 struct DeletionCancelRun {
     let context: CommandContext
     let pool: Pool
@@ -19,12 +19,12 @@ struct DeletionCancelRun {
     let reason: String?
     let isRehearsed: Bool
 
-    /// How many requests are taken between two looks at the progress.
+    /// How many requests are cancelled between two updates of the progress line.
     private static let batch = 100
 
-    /// - Returns: The status of the first that was not cancelled.
-    /// - Throws: `NamedSubject` before anything is done; ``CommandError`` for what stopped it half-way, after what was
-    ///   done until then is told.
+    /// - Returns: The status of the first request that could not be cancelled, or success.
+    /// - Throws: `NamedSubject` before any change; ``CommandError`` for the error that stopped the run early, after the
+    ///   results so far are shown.
     func run() async throws -> ExitStatus {
         try await refuseWords()
         let triggers =
@@ -49,12 +49,12 @@ struct DeletionCancelRun {
         return try end(done, triggers)
     }
 
-    /// What became of some requests.
+    /// The results for some of the requests.
     private struct Done: Sendable {
         var results: [DeletionCancelResult] = []
-        /// Whether the triggers on accounts were left out for one of them.
+        /// Whether any of the cancellations left out the triggers on accounts.
         var isUnasked = false
-        /// What ended the run.
+        /// The error that stopped the run.
         var obstacle: (any Error)?
 
         mutating func add(_ more: Done) {
@@ -64,7 +64,7 @@ struct DeletionCancelRun {
         }
     }
 
-    /// Refuses words that name the account of one of them before anything is done.
+    /// Refuses a reason that names the account of one of the requests, before any change.
     private func refuseWords() async throws {
         let (ids, desk, reason) = (list.ids, DeletionDesk(actor), reason)
         try await pool.withConnection { connection in
@@ -87,10 +87,10 @@ struct DeletionCancelRun {
                 if isUnasked, act == .done { done.isUnasked = true }
                 done.results.append(DeletionCancelResult(request, act, isRehearsed: isRehearsed))
             } catch let error as PostgresError where error.connectionUsable {
-                // Such as a trigger of the app that lets no account be changed.
+                // For example, an app's trigger rejects the change of the account.
                 done.results.append(DeletionCancelResult(request, error))
             } catch {
-                // Of one whose commit was cut off nobody knows.
+                // If the connection broke during the commit, it is unknown whether the request was cancelled.
                 if let error = error as? PostgresError { done.results.append(DeletionCancelResult(request, error)) }
                 done.obstacle = error
                 break
@@ -99,7 +99,7 @@ struct DeletionCancelRun {
         return done
     }
 
-    /// Tells what was done, and how the command ends.
+    /// Reports the results and determines the exit status.
     private func end(_ done: Done, _ triggers: [DeletionCatalog.Trigger]) throws -> ExitStatus {
         try context.output.list(done.results, DeletionCancelResult.fields)
         if done.isUnasked { context.tell(ofUnasked: triggers) }

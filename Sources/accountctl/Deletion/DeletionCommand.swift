@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Deletions of accounts.
+/// The group of commands for the deletion of accounts.
 struct DeletionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "deletion",

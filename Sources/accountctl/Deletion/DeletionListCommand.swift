@@ -33,8 +33,8 @@ struct DeletionListCommand: AccountctlCommand {
             """
     )
 
-    /// The columns; tables are wide enough without those that tell nothing here: brakes that nobody has put on, the
-    /// usual proof, outcomes at Apple that nobody asked for.
+    /// The columns; tables, which have little room, leave out those without information: brakes that no request has, a
+    /// proof that is the usual one, outcomes at Apple that were not asked for.
     private static func fields(
         withBrakes: Bool,
         withProof: Bool,
@@ -119,7 +119,8 @@ struct DeletionListCommand: AccountctlCommand {
             naming: context.output.format.isForPrograms ? .typed(in: context) : .short
         )
         if !context.output.format.isForPrograms, let user = fields.firstIndex(where: { $0.name == "user_id" }) {
-            // Two ids fill a line of 80 columns: what is looked for, such as the state, goes before the second.
+            // Two ids fill a line of 80 columns, so the account's id comes last, after columns of more interest such as
+            // the state.
             let account = fields.remove(at: user)
             fields.append(account)
         }

@@ -64,7 +64,7 @@ struct DeletionPauseCommand: AccountctlCommand {
         return try await pauseAll(in: context)
     }
 
-    /// Pauses everything first; whatever is wrong with the hash key comes after it.
+    /// Pauses every deletion first, and deals with problems of the hash key only afterwards.
     private func pauseAll(in context: CommandContext) async throws -> ExitStatus {
         let signature = try context.signature(acting)
         if consent.dryRun {

@@ -2,9 +2,9 @@ import AccountLifecycle
 import Postgres
 import Terminal
 
-/// What the deletion of an account would do, as one screen.
+/// The effects of an account's deletion, as one screen.
 struct DeletionPlanSheet {
-    /// Which files are counted as shared, for help.
+    /// The definition of shared files, for the help text.
     static let aboutShared = """
         Shared files are ownerless files that the profile names and that another account names too, or that are older \
         than the account. They stay when the account is deleted, and are not counted among its own files.
@@ -19,7 +19,7 @@ struct DeletionPlanSheet {
         ])
     }
 
-    /// The account, what Apple is asked, and whether a hold forbids it.
+    /// The account, the request to Apple, and any legal hold.
     private var facts: Sheet.Section {
         Sheet.Section(
             .facts([
@@ -29,13 +29,13 @@ struct DeletionPlanSheet {
         )
     }
 
-    /// What Apple is asked to do.
+    /// The revocations that Apple will be asked for.
     private var apple: String {
         if !preview.clientIDs.isEmpty { return "revoke for \(preview.clientIDs.joined(separator: ", "))" }
         return preview.hasAppleIdentity ? "no credential is held: nothing can be revoked" : "not used"
     }
 
-    /// The rows that go.
+    /// The rows that will be deleted.
     private var tables: Sheet.Section {
         Sheet.Section(
             "tables",
@@ -50,7 +50,7 @@ struct DeletionPlanSheet {
         )
     }
 
-    /// The objects of Storage, by bucket.
+    /// The Storage objects that will be deleted, by bucket.
     private var objects: Sheet.Section {
         Sheet.Section(
             "objects",
@@ -69,7 +69,7 @@ struct DeletionPlanSheet {
         )
     }
 
-    /// What is searched for once all is gone.
+    /// The identifiers that will be searched for after the deletion.
     private var identifiers: Sheet.Section {
         Sheet.Section(
             "identifiers",
@@ -83,7 +83,7 @@ struct DeletionPlanSheet {
         )
     }
 
-    /// Triggers and rules that run when rows go.
+    /// Triggers and rules that fire when rows are deleted.
     private var triggers: Sheet.Section {
         Sheet.Section(
             "triggers",
@@ -96,7 +96,7 @@ struct DeletionPlanSheet {
         )
     }
 
-    /// What may refuse, and was not asked.
+    /// Whatever may refuse the deletion and was not tried.
     private var untried: Sheet.Section {
         Sheet.Section(
             "untried",
@@ -105,7 +105,7 @@ struct DeletionPlanSheet {
         )
     }
 
-    /// Keys that make each deletion slow.
+    /// Foreign keys without an index, which make each deletion slow.
     private var unindexed: Sheet.Section {
         Sheet.Section(
             "unindexed",

@@ -3,7 +3,7 @@ import ArgumentParser
 import Postgres
 import Settings
 
-/// Has a deletion go on although something is missing for good.
+/// Lets a deletion continue although something that it waits for is lost for good.
 struct DeletionProceedCommand: ActCommand {
     static let configuration = CommandConfiguration(
         commandName: "proceed",
@@ -82,7 +82,7 @@ struct DeletionProceedCommand: ActCommand {
         )
     }
 
-    /// Has it wait for Apple again.
+    /// Makes the request wait for Apple again.
     private var withdrawal: Act<DeletionDesk.Act> {
         let reason = options.acting.reason
         return Act(

@@ -47,7 +47,7 @@ struct DeletionReceiptCommand: AccountctlCommand {
             return (receipt, state, try Self.otherKey(hashKey, on: connection))
         }
         guard let found else {
-            // Written in the transaction that ended the request: there was one.
+            // The receipt is written in the transaction that ends a request, so a verified request had one.
             if state == .verified { throw CommandError(.residue, "the receipt of this erasure was removed") }
             throw CommandError(
                 .notFound,
@@ -61,7 +61,8 @@ struct DeletionReceiptCommand: AccountctlCommand {
         case .intact: return .ok
         case .changed: return .residue
         case .unchecked:
-            // Which key it names is for whoever writes to the database to say, also of one that they made up.
+            // Anyone who can write to the database decides which key a receipt names, even one that never existed, so
+            // this receipt counts as unchecked.
             let why = other.map { "keys.hash_file: \($0)" } ?? Self.lacking(found, hashKey)
             context.messages.warning("the seal cannot be checked: \(why)")
             if other == nil, let others = OtherHashKeys([found.document.subjectKey]) {
@@ -71,13 +72,14 @@ struct DeletionReceiptCommand: AccountctlCommand {
         }
     }
 
-    /// Why a key, or none, does not check a receipt that names another.
+    /// Explains why a receipt cannot be checked: the given key is not the one that it names, or there is no key.
     private static func lacking(_ receipt: IssuedReceipt, _ key: HashKey?) -> String {
         let named = "the receipt names the hash key \(SafeText.quoted(receipt.document.subjectKey))"
         return named + (key.map { ", and keys.hash_file holds \"\($0.id)\"" } ?? ", and there is none at hand")
     }
 
-    /// A key that would call every receipt changed.
+    /// Returns the error for a key that is not the one used in this database under the same name; every receipt would
+    /// look changed.
     private static func otherKey(_ key: HashKey?, on connection: isolated Connection) throws -> OtherHashKey? {
         do {
             if let key { try HashKeyCanary.check(key, on: connection) }

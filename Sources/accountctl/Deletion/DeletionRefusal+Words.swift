@@ -8,7 +8,7 @@ import Postgres
 #endif
 
 extension DeletionRefusal {
-    /// What an operator is told, and what to do.
+    /// The reason for the refusal and what to do about it, in words for an operator.
     var words: String {
         switch self {
         case .begun(let step): "the step \(step.rawValue) has begun, which cannot be undone"

@@ -9,9 +9,9 @@ import Terminal
 #endif
 
 extension DeletionRehearsal.Beginning {
-    /// The rehearsal that was begun.
+    /// The rehearsal, if it could begin.
     ///
-    /// - Throws: ``CommandError``, why there is none.
+    /// - Throws: ``CommandError`` with the reason that it could not.
     func rehearsal() throws(CommandError) -> DeletionRehearsal {
         switch self {
         case .begun(let rehearsal): return rehearsal
@@ -43,7 +43,7 @@ extension DeletionRehearsal.Beginning {
 }
 
 extension DeletionRehearsal.Foresight {
-    /// How far the rehearsal of an account would come, in a sentence.
+    /// How far the rehearsal of an account would get, in one sentence.
     func words(of account: String) -> String {
         let request = details.summary
         let isBegun = request.lockedOutAt != nil

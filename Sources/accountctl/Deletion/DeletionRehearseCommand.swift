@@ -12,7 +12,7 @@ import Terminal
     import Foundation
 #endif
 
-/// Erases one test account step by step, and says what to look at.
+/// Erases one test account step by step, and says what to check on the device.
 struct DeletionRehearseCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "rehearse",
@@ -87,7 +87,8 @@ struct DeletionRehearseCommand: AccountctlCommand {
                 if confirmation.dryRun {
                     return try await look(account.id, actor, lease, parts.policy, pool, context)
                 }
-                // Interruptible from before the account's job is held: whatever ends the run has to hand the job back.
+                // Signals are handled from before the rehearsal takes the account's job, since the job must be handed
+                // back however the run ends.
                 let request = try await Interruptible.run {
                     try await drive(account.id, actor, lease, services, pool, context)
                 }
@@ -100,7 +101,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
         }
     }
 
-    /// Begins it, and drives it as far as it goes now, or until a signal stops it.
+    /// Begins the rehearsal and drives it as far as it can go now, or until a signal stops it.
     ///
     /// - Returns: The request.
     private func drive(
@@ -134,7 +135,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
         return request
     }
 
-    /// Takes the deletion of an account from all workers.
+    /// Takes the account's deletion job, so that no worker can run it.
     private func begin(
         _ account: UUID,
         _ actor: Operator,
@@ -156,7 +157,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
         return try beginning.rehearsal()
     }
 
-    /// Begins it, finds out how far it would come, and undoes that.
+    /// Begins the rehearsal, determines how far it would get, and rolls everything back.
     private func look(
         _ account: UUID,
         _ actor: Operator,

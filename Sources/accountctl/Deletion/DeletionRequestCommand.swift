@@ -9,7 +9,7 @@ import Terminal
     import Foundation
 #endif
 
-/// Asks for the deletion of one account, or of many.
+/// Requests the deletion of one account, or of many.
 struct DeletionRequestCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "request",
@@ -102,7 +102,7 @@ struct DeletionRequestCommand: AccountctlCommand {
             try context.confirmIrreversible("Delete the account \(named) for good?", id: id, confirmation)
         }
         let grace = try askedGrace()
-        // A dry run does it, and undoes it: what it says is what would come of it.
+        // A dry run opens the request and rolls it back, so it reports the actual outcome.
         let opening = try await context.withConnection { connection in
             try await connection.transaction(rehearsed: isRehearsed) { connection in
                 try await DeletionDesk(actor).request(account.id, reason: acting.reason, grace: grace, on: connection)
@@ -136,7 +136,7 @@ struct DeletionRequestCommand: AccountctlCommand {
         let list = try IDList(path: file, of: .users)
         list.tellRepeated(in: context)
         let grace = try askedGrace()
-        // It tries again itself, and says so.
+        // The bulk run retries by itself and reports each retry.
         return try await context.withDatabase(retriesConnecting: .never) { pool in
             try await BulkRequest(
                 context: context,

@@ -1,8 +1,8 @@
 import Terminal
 
-/// What `deletion request` shows: of one account or of many, done or only planned, it has the same facts.
+/// The output of `deletion request`, which has the same facts for one account or many, for a dry run or the real one.
 enum DeletionRequestSheet {
-    /// A fact, in the order of the columns; its raw value is its name.
+    /// The facts in the order of the columns; the raw value is the name in the output.
     enum Fact: String, CaseIterable {
         case outcome, request
         case userID = "user_id"
@@ -35,7 +35,7 @@ enum DeletionRequestSheet {
         }
     }
 
-    /// The sheet; a fact that is not given does not apply.
+    /// Makes the sheet; a fact without a value does not apply.
     static func of(_ values: [Fact: OutputValue]) -> Sheet {
         Sheet(facts: Fact.allCases.map { .init($0.rawValue, $0.label, values[$0] ?? .null) })
     }

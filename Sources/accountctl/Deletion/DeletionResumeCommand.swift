@@ -3,7 +3,7 @@ import ArgumentParser
 import Postgres
 import Terminal
 
-/// Lets paused deletions go on.
+/// Resumes paused deletions.
 struct DeletionResumeCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
@@ -82,8 +82,8 @@ struct DeletionResumeCommand: AccountctlCommand {
         return .ok
     }
 
-    /// Where nothing is paused, those go on whom a resume that was interrupted left asleep: they do by themselves, too,
-    /// only later, so nothing is asked.
+    /// Wakes the requests that an interrupted resume left asleep although nothing is paused; they would wake by
+    /// themselves later, so no confirmation is needed.
     private func wake(in context: CommandContext) async throws -> ExitStatus {
         let isRehearsed = consent.dryRun
         let (brakes, alone) = try await context.withConnection { connection in
@@ -96,7 +96,7 @@ struct DeletionResumeCommand: AccountctlCommand {
         return .ok
     }
 
-    /// Says what stays stopped all the same.
+    /// Warns of what is still stopped after the resume.
     private func tell(_ brakes: StandingBrakes, paused: Int, in context: CommandContext) {
         for brake in brakes.words(of: nil) { context.messages.warning(brake) }
         if paused > 0 {

@@ -2,7 +2,7 @@ import AccountLifecycle
 import ArgumentParser
 import Postgres
 
-/// Has a deletion looked at again now.
+/// Makes a worker process a deletion again now.
 struct DeletionRetryCommand: ActCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",

@@ -7,18 +7,18 @@ import Terminal
 struct DeletionSheet {
     let details: DeletionDetails
     let naming: CommandNaming
-    /// Whether a dry run opened the request: then nothing has its id.
+    /// Whether a dry run opened the request, so that its id does not exist after the rollback.
     var isForeseen = false
-    /// Whether it says where the job stands; after a rehearsal that is the business of workers, as in its dry run.
+    /// Whether the job is shown; not after a rehearsal or its dry run, which leave the job to workers.
     var showsJob = true
-    /// What is searched for, for whoever asked to see it.
+    /// The identifiers that are searched for, if the operator asked to see them.
     var identifiers: [Identifier] = []
 
     var sheet: Sheet {
         Sheet([facts, .blockers(details.summary.situation?.blockers ?? []), findings, sought, accepted, steps, job])
     }
 
-    /// Where it stands, and why.
+    /// The state of the request, with its cause.
     private var facts: Sheet.Section {
         let request = details.summary
         return Sheet.Section(
@@ -54,7 +54,7 @@ struct DeletionSheet {
         )
     }
 
-    /// What the last search has found.
+    /// The findings of the last search.
     private var findings: Sheet.Section {
         Sheet.Section(
             "findings",
@@ -69,7 +69,7 @@ struct DeletionSheet {
         )
     }
 
-    /// What is searched for.
+    /// The identifiers that are searched for.
     private var sought: Sheet.Section {
         Sheet.Section(
             "identifiers",
@@ -82,7 +82,7 @@ struct DeletionSheet {
         )
     }
 
-    /// Columns that may keep what was found in them.
+    /// Columns whose findings an operator has accepted.
     private var accepted: Sheet.Section {
         Sheet.Section(
             "accepted",
@@ -97,7 +97,7 @@ struct DeletionSheet {
         )
     }
 
-    /// What became of its steps.
+    /// The steps with their outcomes.
     private var steps: Sheet.Section {
         Sheet.Section(
             "steps",
@@ -121,7 +121,7 @@ struct DeletionSheet {
         )
     }
 
-    /// The job that drives it.
+    /// The job that drives the request.
     private var job: Sheet.Section {
         let job = showsJob ? details.job : nil
         return Sheet.Section(

@@ -59,7 +59,7 @@ struct DeletionShowCommand: AccountctlCommand {
         let (details, identifiers) = try await context.withConnection { connection in
             let id = try context.request(name, hashKey: hashKey, on: connection)
             var opened: [Identifier] = []
-            // Before anything is shown: what cannot be recorded is not shown.
+            // Records the access before showing anything, so that no identifier is shown without a record.
             if let actor, let keys {
                 let desk = DeletionDesk(actor)
                 opened = try desk.revealIdentifiers(of: id, with: keys, reason: reason, on: connection)
@@ -80,7 +80,7 @@ struct DeletionShowCommand: AccountctlCommand {
 }
 
 extension ExitStatus {
-    /// How a command ends that leaves, or shows, a request in a state.
+    /// The exit status of a command that leaves or shows a request in a state.
     init(_ state: DeletionState) {
         self =
             switch state {

@@ -1,9 +1,9 @@
 import AccountLifecycle
 
 extension DeletionSummary {
-    /// What ends the state the request is in, in words for an operator; nil when it has ended.
+    /// What ends the request's current state, in words for an operator; nil if the request has ended.
     func endedBy(_ command: CommandNaming) -> String? {
-        // These before whatever else it stands still for: nothing else is looked at while they last.
+        // A pause or a hold comes before any other cause, since nothing else is checked while it lasts.
         if finishedAt == nil {
             if isPaused { return command("deletion resume", on: id) }
             if isHeld {

@@ -45,17 +45,17 @@ struct DeletionWatchCommand: AccountctlCommand {
     }
 }
 
-/// What changed of a deletion since the last look.
+/// Reports how a deletion has changed since the last poll.
 struct DeletionWatch: Watch, Sendable {
-    /// A line.
+    /// A change of the state or of a step, shown as one line.
     struct Change: Sendable {
         let at: Date
-        /// The state it came to; nil when a step changed: what the request is by now, it was not yet then.
+        /// The new state; nil for a step, which may have changed while the request was in an earlier state.
         let state: DeletionState?
-        /// The step that changed; nil when the state did.
+        /// The step that changed; nil for a change of the state.
         let step: DeletionStep?
         let outcome: String?
-        /// How many steps are done; nil when a step changed.
+        /// How many steps are done; nil for a change of a step.
         let done: Int?
         let receipt: Int64?
     }
@@ -96,7 +96,7 @@ struct DeletionWatch: Watch, Sendable {
         try lines.flush()
     }
 
-    /// The lines between two looks.
+    /// The changes between two polls.
     static func changes(from old: DeletionDetails?, to new: DeletionDetails, at moment: Date) -> [Change] {
         var changes = new.steps.filter { step in step.runs > 0 && old?.steps.contains(step) != true }.map { step in
             Change(
@@ -123,7 +123,7 @@ struct DeletionWatch: Watch, Sendable {
         return changes
     }
 
-    /// Whether a worker looks at the request now, or has to, as after a retry: what stopped it may be gone.
+    /// Whether a worker is processing the request or is due to, as after a retry, so that a stop may be over soon.
     private static func isLookedAt(_ request: DeletionDetails, at moment: Date) -> Bool {
         guard let job = request.job else { return false }
         return switch job.state {
@@ -133,7 +133,7 @@ struct DeletionWatch: Watch, Sendable {
         }
     }
 
-    /// How the command ends in a state; nil where the next comes by itself.
+    /// The exit status for a state in which the watch ends; nil if the request will leave the state by itself.
     static func end(_ state: DeletionState) -> ExitStatus? {
         switch state {
         case .verified: .ok

@@ -9,7 +9,7 @@ import Terminal
     import Darwin
 #endif
 
-/// Stops a rehearsal after each step, until somebody has looked at the device.
+/// Pauses a rehearsal after each step until the operator has checked the device.
 final class RehearsalPrompt: Sendable {
     private let context: CommandContext
     private let isPreflightTold = Mutex(false)
@@ -18,20 +18,21 @@ final class RehearsalPrompt: Sendable {
         self.context = context
     }
 
-    /// Says what should be seen after a step, and waits for Enter where somebody can be asked.
+    /// Says what to check after a step, and waits for Enter if the command can prompt.
     ///
-    /// - Throws: `CancellationError` when the rehearsal is to end, or nobody is there any more to look.
+    /// - Throws: `CancellationError` if the rehearsal is to end, or standard input has ended.
     func tell(_ step: DeletionStep) async throws {
-        // Whoever looks for longer than a preflight holds would be asked after each, and never come further.
+        // A preflight that has expired while the operator looked is repeated; a prompt after each would expire the next
+        // one too, and the rehearsal would never get further.
         guard step != .preflight || isFirstPreflight() else {
             context.messages.note("\(step.rawValue): taken again, since what it saw was too old by now")
             return
         }
         context.messages.note("\(step.rawValue): \(step.whatToLookAt)")
-        // Behind the last one nothing is left to go on with.
+        // After the last step there is nothing to continue with.
         guard context.isInteractive, step != DeletionStep.allCases.last else { return }
         context.messages.note("Enter goes on, Ctrl-C stops here; a worker carries on then.")
-        // On a thread of its own: the heartbeats that keep workers away go on meanwhile.
+        // Reads on a thread of its own, so that the heartbeats that keep workers away continue.
         let (lines, line) = AsyncStream.makeStream(of: Void.self)
         DispatchQueue.global().async {
             if Self.readEnter() { line.yield() }
@@ -48,10 +49,10 @@ final class RehearsalPrompt: Sendable {
         }
     }
 
-    /// Reads to the end of a line; false where the input ends, as with a terminal that goes.
+    /// Reads to the end of a line; returns false if the input ends, such as when the terminal is closed.
     ///
-    /// Not through the C library's stream: whoever reads from that holds its lock, for which the end of the process
-    /// waits.
+    /// Reads the descriptor directly: a read from a C stdio stream would hold the stream's lock, for which the end of
+    /// the process waits.
     private static func readEnter() -> Bool {
         var byte: UInt8 = 0
         var count = 0
@@ -63,7 +64,7 @@ final class RehearsalPrompt: Sendable {
 }
 
 extension DeletionStep {
-    /// What somebody with the device in hand should see now.
+    /// What the operator should see on the device after this step.
     fileprivate var whatToLookAt: String {
         switch self {
         case .preflight: "nothing was touched; the app works as before"

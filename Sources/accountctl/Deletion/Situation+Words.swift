@@ -9,20 +9,22 @@ import AccountLifecycle
 extension Situation {
     /// What ends the situation of a request, in words for an operator.
     ///
-    /// Where the request looks again by itself, they say so: who removes the cause lets the account be erased.
+    /// If the request checks again by itself, the words say so, since removing the cause then lets the account be
+    /// erased.
     func endedBy(_ command: CommandNaming, of request: UUID) -> String {
         let retry = command("deletion retry", on: request)
         let thenGoesOn = "; it then goes on within five minutes, or at once by \(retry)"
-        // What fails after the lock-out is tried ever more seldom.
+        // After the lock-out, a failing step is retried at growing intervals.
         let thenRetries = "; it then goes on within the hour, or at once by \(retry)"
         let orWithoutApple =
             "\(thenRetries); or "
             + command("deletion proceed --without-apple", on: request)
             + "; or time: after apple.give_up it goes on by itself, once the account is locked out after some tries; "
             + "the revocation is then tried again separately"
-        // They read them when they start, and what is corrected looks as if it did not help until then.
+        // Workers read their settings when they start, so a correction seems to have no effect until they are
+        // restarted.
         let restarted = ", once workers are started anew with it"
-        // The file is not named: people call theirs what they like.
+        // The file is not named, since users choose the names of their files.
         let ofFile =
             subject.map {
                 "; where doctor finds nothing, Storage's log tells of the account's file in \($0) it fails at"
@@ -31,7 +33,7 @@ extension Situation {
         let isOfFiles = findings?.contains { $0.column.hasPrefix("storage.") } ?? false
         let byHand = isOfFiles ? " (files through Storage: SQL would leave their bytes)" : ""
         return switch code {
-        // Everything is: a pause of this one is told by the request itself.
+        // Here every deletion is paused; ``DeletionSummary`` handles the pause of a single request.
         case .paused: command("deletion resume --all")
         case .legalHold: "releasing the hold; the request then goes on by itself"
         case .ceiling: "time: requests go on as the hour passes; or a higher deletion.hourly_ceiling" + restarted

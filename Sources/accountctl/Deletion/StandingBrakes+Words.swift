@@ -2,8 +2,8 @@ import AccountLifecycle
 import Terminal
 
 extension StandingBrakes {
-    /// A sentence for each, with the command that ends it, to be told through ``FollowUp``; given what was acted on,
-    /// nil for no request in particular.
+    /// A sentence for each brake with the command that ends it, to be printed through ``FollowUp``; `names` are those
+    /// of the act's target, nil for no particular request.
     func words(of names: ActNames?) -> [String] {
         var words: [String] = []
         if let everything { words.append(everything.words) }
@@ -19,7 +19,7 @@ extension StandingBrakes {
         return words
     }
 
-    /// What is paused besides the request itself, in a few words: "everything is (incident 7)"; nil where nothing is.
+    /// What is paused besides the request itself, in a few words: "everything is (incident 7)"; nil if nothing is.
     var pausedWhole: String? {
         let words = [everything.map { ("everything", $0) }, queue.map { ("the queue \(Self.queueName)", $0) }]
             .compactMap(\.self)
@@ -27,7 +27,7 @@ extension StandingBrakes {
         return words.isEmpty ? nil : SafeText.line(words.joined(separator: ", "))
     }
 
-    /// What is said of a paused queue, and the command that ends the pause.
+    /// A message about a paused queue, with the command that ends the pause.
     static func words(ofQueue name: String, _ reason: String?) -> String {
         let why = reason.map { ": " + FollowUp.asWritten($0) } ?? ""
         return "the queue \(name) is paused\(why); go on with: accountctl jobs resume \(name)"
@@ -35,19 +35,19 @@ extension StandingBrakes {
 }
 
 extension StandingBrakes.Pause {
-    /// That every deletion is paused, and the command that ends it.
+    /// A message that every deletion is paused, with the command that ends the pause.
     var words: String {
         "every deletion is paused\(FollowUp.asWritten(told)); go on with: accountctl deletion resume --all"
     }
 
-    /// By whom, and why: ", by olga: incident 7".
+    /// Who paused it and why: ", by olga: incident 7".
     fileprivate var told: String {
         (by.map { ", by \($0)" } ?? "") + (reason.map { ": \($0)" } ?? "")
     }
 }
 
 extension Sheet.Fact {
-    /// Whether a request is paused, by itself or with others; empty where it is not, or where there is none.
+    /// The fact whether a request is paused, by itself or with others; empty if it is not paused or does not exist.
     static func paused(_ brakes: StandingBrakes?) -> Sheet.Fact {
         let whole = brakes?.pausedWhole
         let alone = brakes?.pausedSince.map { since in

@@ -2,10 +2,10 @@ import AccountLifecycle
 import Terminal
 
 extension StepFacts {
-    /// The counts, as members of what is shown.
+    /// The counts, as members of the output's object.
     var shownCounts: [String: OutputValue] { (counts ?? [:]).mapValues { .integer($0) } }
 
-    /// All that is no count: what could not be searched, what stayed, what was not asked.
+    /// Everything that is not a count: what could not be searched, what was kept, what was not tried.
     var shownNames: [String: OutputValue] {
         var members: [String: OutputValue] = [:]
         if let unreadable { members["unreadable"] = .list(unreadable.map { .text($0.name) }) }

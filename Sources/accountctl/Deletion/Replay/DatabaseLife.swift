@@ -1,7 +1,7 @@
 import AccountLifecycle
 import Postgres
 
-/// A database on one of its server's timelines, of which a restore begins another, and so does a failover.
+/// A database on one timeline of its server; a restore or a failover begins a new timeline.
 struct DatabaseLife: Hashable {
     let database: String
     let timeline: Int
@@ -11,7 +11,7 @@ struct DatabaseLife: Hashable {
         self.timeline = timeline
     }
 
-    /// Asks a database.
+    /// Reads the current timeline from the database.
     ///
     /// - Throws: `PostgresError`.
     init(of identity: DatabaseIdentity, on connection: isolated Connection) throws {

@@ -10,7 +10,7 @@ import Terminal
     import Foundation
 #endif
 
-/// Writes the list of erasures, to be kept outside of the database.
+/// Writes the list of erasures, which is to be kept outside the database.
 struct DeletionExportCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
@@ -109,6 +109,6 @@ struct DeletionExportCommand: AccountctlCommand {
         }
     }
 
-    /// How much is written at once.
+    /// The size from which the buffer is written out, in bytes.
     private static let large = 32 << 10
 }

@@ -3,7 +3,7 @@ import ArgumentParser
 import Postgres
 import Terminal
 
-/// Repeats what a restored backup has lost.
+/// Repeats the erasures that a restored backup has lost.
 struct DeletionReplayCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",

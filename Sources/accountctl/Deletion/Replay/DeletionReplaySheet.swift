@@ -8,9 +8,9 @@ import Terminal
     import Foundation
 #endif
 
-/// What `deletion replay` shows: planned or done, it has the same facts.
+/// The output of `deletion replay`, which has the same facts for a dry run and the real one.
 enum DeletionReplaySheet {
-    /// A fact, in the order of the columns; its raw value is its name.
+    /// The facts in the order of the columns; the raw value is the name in the output.
     enum Fact: String, CaseIterable {
         case outcome, listed
         case listedAt = "listed_at"
@@ -43,12 +43,12 @@ enum DeletionReplaySheet {
     }
 
     private static let examples = "examples"
-    /// How many accounts are shown.
+    /// The most accounts that are shown.
     private static let shown = 20
 
     static let outputFields = Fact.allCases.map(\.rawValue) + [examples]
 
-    /// The sheet; a fact that is not given does not apply.
+    /// Makes the sheet; a fact without a value does not apply.
     static func of(_ values: [Fact: OutputValue], steps: [ErasureReplay.Step]) -> Sheet {
         Sheet([
             .init(.facts(Fact.allCases.map { .init($0.rawValue, $0.label, values[$0] ?? .null) })),

@@ -8,32 +8,33 @@ import Terminal
     import Foundation
 #endif
 
-/// A list of erasures that was read from a file or from standard input: one, or several one after another.
+/// A list of erasures read from a file or from standard input, which may hold several lists one after another.
 struct ErasureListFile {
     private(set) var list = ErasureList()
-    /// The databases that it was written from, each with the timeline that its server was on.
+    /// The databases that the lists were written from, each with its server's timeline at the time.
     private(set) var lives: Set<DatabaseLife> = []
-    /// Whether the last line of each list is there.
+    /// Whether each list has its last line, with the right count.
     private(set) var isWhole = true
-    /// Whether each list has a seal that the key at hand can check: what is in it was written by who had the key.
+    /// Whether each list has a seal that the given key can check; one that matches proves that a holder of the key
+    /// wrote the list.
     private(set) var isSealed = true
-    /// Whether no seal that the key at hand can check says otherwise.
+    /// Whether every seal that the given key can check matches.
     private var isAsSealed = true
     /// How many requests were hashed with other keys, by key.
     private var others: [String: Int] = [:]
-    /// What it was read from, in words.
+    /// The source of the list, for messages.
     private let name: String
     private let key: HashKey
 
-    /// Reads a list whole.
+    /// Reads all lists and checks that they may be replayed.
     ///
     /// - Parameters:
     ///   - path: a file, or `-` for standard input.
-    ///   - key: the hash key at hand.
-    ///   - skipsOtherKeys: leaves out what was hashed with others.
-    ///   - takesUnsealed: takes a list that has no seal which the key can check, too.
-    /// - Throws: ``CommandError`` that names every line which cannot be read, or the keys that are not at hand; also for
-    ///   a list that is not as it was sealed, since what it says is deleted for good.
+    ///   - key: the current hash key.
+    ///   - skipsOtherKeys: leaves out requests that were hashed with other keys.
+    ///   - takesUnsealed: also accepts a list without a seal that the key can check.
+    /// - Throws: ``CommandError`` that names every invalid line, or the keys that are missing; also for a list whose
+    ///   seal does not match, since a replay deletes for good what the list says.
     init(path: String, key: HashKey, skipsOtherKeys: Bool, takesUnsealed: Bool) throws {
         name = path == "-" ? "standard input" : path
         self.key = key
@@ -87,7 +88,7 @@ struct ErasureListFile {
         try requireReplayable(skipsOtherKeys: skipsOtherKeys, takesUnsealed: takesUnsealed)
     }
 
-    /// Refuses a list that can be read and must not be replayed.
+    /// Refuses a list that can be read but must not be replayed.
     ///
     /// - Throws: ``CommandError``.
     private func requireReplayable(skipsOtherKeys: Bool, takesUnsealed: Bool) throws {
@@ -100,7 +101,7 @@ struct ErasureListFile {
             )
         }
         if !others.isEmpty, !skipsOtherKeys { throw Self.other(others, than: key) }
-        // Whoever can change a list can take its seal off, too.
+        // Anyone who can change a list can also remove its seal.
         if !isSealed, !takesUnsealed {
             throw CommandError(
                 .residue,

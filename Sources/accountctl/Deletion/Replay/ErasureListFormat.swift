@@ -9,9 +9,10 @@ import Terminal
     import Foundation
 #endif
 
-/// The lines of a list of erasures: what it is, a request each, and that it is whole and as it was written.
+/// The format of a list of erasures: a head line, a line per request, and an end line that shows the list is complete
+/// and unchanged.
 enum ErasureListFormat {
-    /// The version that is written and read.
+    /// The version of the format that is written and read.
     static let version = 1
 
     /// The names of a line's fields.
@@ -28,7 +29,7 @@ enum ErasureListFormat {
         case end, seal
     }
 
-    /// The first line.
+    /// The head line.
     static func head(
         of database: DatabaseIdentity,
         timeline: Int,
@@ -43,7 +44,7 @@ enum ErasureListFormat {
         ])
     }
 
-    /// The line of a request.
+    /// The line for a request.
     static func line(of listed: ListedErasure) -> String {
         line([
             .request: .uuid(listed.request), .state: .text(listed.state.rawValue),
@@ -54,16 +55,16 @@ enum ErasureListFormat {
         ])
     }
 
-    /// The last line: without it a list that was cut off would look like a whole one, and one that was rewritten like
-    /// one that was not.
+    /// The end line, without which a list that was truncated or rewritten could not be told from a complete, unchanged
+    /// one.
     static func end(_ count: Int, sealed seal: RunningHash) -> String {
         line([.end: .integer(count), .seal: .text(seal.bytes.hexadecimal)])
     }
 
-    /// Begins the seal of a list: a keyed hash over its lines, but for the last one, each with its end.
+    /// Begins the seal of a list: a keyed hash over all lines but the last, each with its newline.
     static func seal(with key: HashKey) -> RunningHash { key.hashing(purpose: "erasure-list") }
 
-    /// The canary by which another key of the same name is told from this one.
+    /// The canary, which distinguishes this key from another one of the same name.
     static func canary(of key: HashKey) -> String { key.canary().hexadecimal }
 
     private static func line(_ values: [Field: OutputValue]) -> String {

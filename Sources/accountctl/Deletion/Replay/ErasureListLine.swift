@@ -7,15 +7,15 @@ import Terminal
     import Foundation
 #endif
 
-/// A line of a list of erasures, as it is read.
+/// A line of a list of erasures, parsed.
 enum ErasureListLine: Decodable {
-    /// What a list, or a part of one, begins with.
+    /// The first line of a list, or of one of several in a file.
     case head(Head)
     case request(ListedErasure)
-    /// How many requests the list has, and its seal; lists of old have none.
+    /// The number of requests in the list, and its seal, which old lists lack.
     case end(Int, seal: String?)
 
-    /// Who wrote a list, and when.
+    /// The origin of a list: its database, time and key.
     struct Head {
         let life: DatabaseLife
         let moment: Date
@@ -64,7 +64,7 @@ enum ErasureListLine: Decodable {
         }
     }
 
-    /// The numbers that a receipt may have: after a restore they are skipped, and some have to be left.
+    /// The valid receipt numbers, bounded because a replay skips those in the list and enough of them must remain.
     private static let receipts: ClosedRange<Int64> = 1...1_000_000_000_000_000
 
     private static func listed(_ fields: Fields) throws -> ListedErasure {
@@ -93,13 +93,13 @@ enum ErasureListLine: Decodable {
         return listed
     }
 
-    /// The fields of a line, each read or named.
+    /// The fields of a line; the error for a bad field names it.
     private struct Fields {
         private let container: KeyedDecodingContainer<ErasureListFormat.Field>
 
         init(_ container: KeyedDecodingContainer<ErasureListFormat.Field>) { self.container = container }
 
-        /// Whether it is there, and not null.
+        /// Whether the field is present and not null.
         func has(_ field: ErasureListFormat.Field) -> Bool {
             container.contains(field) && (try? container.decodeNil(forKey: field)) != true
         }
@@ -117,7 +117,7 @@ enum ErasureListLine: Decodable {
 }
 
 extension LineProblem {
-    /// A field that is missing or of another form.
+    /// A problem with a field that is missing or malformed.
     fileprivate init(_ field: ErasureListFormat.Field) {
         self.init("the field \(field.rawValue) is missing or out of form")
     }

@@ -1,9 +1,9 @@
 import AccountLifecycle
 import Terminal
 
-/// What an operator is told, and asked.
+/// The messages and the question for the operator.
 extension ReplayRun {
-    /// What is to be known of the list itself.
+    /// Warns of problems with the list itself.
     func tellOfList(_ seen: ReplaySurvey) {
         if file.lives.contains(seen.life) {
             context.messages.warning(
@@ -28,7 +28,7 @@ extension ReplayRun {
         }
     }
 
-    /// What an operator has to know before it begins.
+    /// Tells the operator what to know before the replay begins.
     func tellBefore(_ seen: ReplaySurvey) {
         context.messages.note(
             "legal holds placed since the backup are lost, and the list names them where a deletion waited for one only: place them again"
@@ -48,7 +48,7 @@ extension ReplayRun {
         }
     }
 
-    /// What is still to be done once it has ended.
+    /// Tells the operator what is left to do after the replay.
     func tellAfter(_ seen: ReplaySurvey) {
         if seen.isPaused {
             context.messages.note("every deletion is paused; go on with: accountctl deletion resume --all")
@@ -62,7 +62,7 @@ extension ReplayRun {
         }
     }
 
-    /// What is asked before it is done.
+    /// The confirmation question.
     func question(_ seen: ReplaySurvey) -> String {
         if seen.repeatsNothing, let skips = seen.skips {
             return "Skip the receipt numbers from \(skips.lowerBound) to \(skips.upperBound) for good, "
@@ -75,7 +75,7 @@ extension ReplayRun {
         return "Repeat the list of erasures, which deletes accounts for good? (\(facts.joined(separator: ", ")))"
     }
 
-    /// What is planned, or was done; the numbers of receipts that are skipped by it.
+    /// The output: what is planned or was done, with the receipt numbers that are skipped.
     func sheet(
         _ seen: ReplaySurvey,
         _ outcome: ActOutcome,

@@ -9,9 +9,10 @@ import Terminal
     import Foundation
 #endif
 
-/// Repeats a list of erasures: compares first, asks, then cancels, pauses and opens requests.
+/// Replays a list of erasures: compares it with the database, asks for confirmation, then cancels, pauses and opens
+/// requests.
 ///
-/// Each act looks again by itself, so that nothing is lost or done twice whenever a run ends.
+/// Each act checks the current state again, so a run may end at any point without losing or repeating work.
 struct ReplayRun {
     let context: CommandContext
     let pool: Pool
@@ -21,12 +22,12 @@ struct ReplayRun {
     let confirmation: ConfirmOptions
     let yes: Bool
 
-    /// What was done.
+    /// The counts of what was done.
     struct Done {
         var counts: [ErasureReplay.Act: Int] = [:]
         var refused = 0
 
-        /// What came of it as a whole.
+        /// The outcome of the whole run.
         var outcome: ActOutcome { refused > 0 && refused == all ? .refused : .done }
 
         var all: Int { counts.values.reduce(0, +) + refused }
@@ -85,17 +86,18 @@ struct ReplayRun {
         }
     }
 
-    /// What has to be typed before it is done; nil where nobody is asked.
+    /// The text that must be typed as confirmation; nil if none is needed.
     ///
-    /// Numbers alone are skipped unasked where the list is this database's own: that of another app names numbers that
-    /// mean nothing here, and of a dump that was restored elsewhere nobody can tell.
+    /// If only receipt numbers are to be skipped, no confirmation is needed for a list that this database wrote. The
+    /// list of another app names numbers that mean nothing here, and such a list cannot be told from that of a dump
+    /// restored into another database.
     func wordToType(_ seen: ReplaySurvey) -> String? {
         if !seen.repeatsNothing { return "\(seen.replay.steps.count)" }
         let isOwn = file.lives.allSatisfy { $0.database == seen.database.description }
         return isOwn ? nil : seen.skips.map { "\($0.upperBound)" }
     }
 
-    /// How many of those to be asked for are under a legal hold; refuses words that name one.
+    /// How many of the accounts to be erased are under a legal hold; refuses a reason that names one of the accounts.
     private func survey(_ replay: ErasureReplay, on connection: isolated Connection) throws -> Int {
         var held = 0
         for page in replay.steps.map(\.user).pages {
@@ -105,9 +107,10 @@ struct ReplayRun {
         return held
     }
 
-    /// Keeps the receipts of what is erased from here on from bearing the number of one that is lost.
+    /// Skips the receipt numbers up to the last one in the list, so that no future receipt reuses the number of a lost
+    /// one.
     ///
-    /// - Returns: The numbers that were skipped; nil where there were none.
+    /// - Returns: The numbers that were skipped; nil if there were none.
     private func skipReceipts() async throws -> ClosedRange<Int64>? {
         guard let last = file.list.lastReceipt else { return nil }
         let skipped = try await pool.withConnection { connection in
@@ -122,7 +125,7 @@ struct ReplayRun {
     private func work(_ steps: [ErasureReplay.Step]) async throws -> Done {
         let progress = context.progress("Repeating", total: steps.count)
         var done = Done()
-        // First what takes back: an account may have asked again after it cancelled.
+        // Cancellations and pauses come first: an account may have requested its deletion again after it cancelled.
         for step in steps where step.act == .cancel || step.act == .pause {
             try await takeBack(step, &done)
             progress.update(done.all)

@@ -1,22 +1,22 @@
 import AccountLifecycle
 
-/// What a replay of the list of erasures saw before it does anything.
+/// The state of the database as found before a replay changes anything.
 struct ReplaySurvey {
     let database: DatabaseIdentity
     let life: DatabaseLife
     let replay: ErasureReplay
-    /// How many of those to be asked for are under a legal hold.
+    /// How many of the accounts to be erased are under a legal hold.
     let held: Int
-    /// The numbers of receipts that the list names and the database would give again; nil where there are none.
+    /// The receipt numbers that the list names and the database would assign again; nil if there are none.
     let skips: ClosedRange<Int64>?
     /// Whether every deletion is paused.
     let isPaused: Bool
     /// Whether a worker is alive.
     let isWorked: Bool
 
-    /// Whether nothing but numbers may have to be skipped.
+    /// Whether the list has nothing to repeat, so that at most receipt numbers have to be skipped.
     var repeatsNothing: Bool { replay.steps.isEmpty }
 
-    /// Whether nothing is to be done at all.
+    /// Whether there is nothing to do at all.
     var isUnchanged: Bool { repeatsNothing && skips == nil }
 }
