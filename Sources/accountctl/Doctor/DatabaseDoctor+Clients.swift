@@ -5,7 +5,8 @@ import SignInWithApple
 import Terminal
 
 extension DatabaseDoctor {
-    /// Credentials of client ids that are not configured any more: with none configured there is a finding already.
+    /// Reports credentials held for client ids that are no longer configured; if none is configured, another finding
+    /// says so.
     func clients(on connection: isolated Connection) throws -> [DoctorFinding] {
         guard settings.apple.isConfigured else { return [] }
         let ours = settings.apple.identities.map(\.clientID)

@@ -5,17 +5,18 @@ import SignInWithApple
 import Terminal
 
 extension DatabaseDoctor {
-    /// Threshold for consecutive refusals, and for accounts submitting an id: fewer may be chance or one person.
+    /// The threshold for refusals in a row, and for accounts that submit an id: fewer may be chance or one person.
     private static let suspicious = 3
 
-    /// The part of all accounts that has to submit an unknown client id before the app itself is at fault: one in so
-    /// many.
+    /// The fraction of accounts, one in this many, that must submit an unknown client id before the app itself is at
+    /// fault.
     private static let share = 10
 
-    /// How many client ids are told by name, since anybody may submit any number of them.
+    /// How many client ids are named, since anybody may submit any number of them.
     private static let named = 5
 
-    /// The client ids that workers found rejected: an error with a key of ours, while another one's may be of the past.
+    /// The client ids that Apple rejected for a worker: an error for a key that is configured here; otherwise a notice,
+    /// since the key may be an old one.
     func rejections(on connection: isolated Connection) throws -> [DoctorFinding] {
         try RejectedClient.all(on: connection).map { client in
             let isOurs = settings.apple.identities.contains {
@@ -46,9 +47,9 @@ extension DatabaseDoctor {
         }
     }
 
-    /// Looks at the newest authorization codes for client ids that cannot be the right ones.
+    /// Checks the newest authorization codes for client ids that cannot be the right ones.
     ///
-    /// What few accounts say is no fault of the deployment, whatever it is.
+    /// Codes of only a few accounts never count as a fault of the deployment.
     func codes(on connection: isolated Connection) throws -> [DoctorFinding] {
         let ours = settings.apple.identities.map(\.clientID)
         let (newest, nameless, accounts) = try CodeExchange.newest(

@@ -3,7 +3,8 @@ import Postgres
 import Settings
 
 extension DatabaseDoctor {
-    /// Whether this is another database than workers worked on, before one starts that pauses every deletion for it.
+    /// Warns if this is another database than the one that workers used, before a worker starts and pauses every
+    /// deletion because of it.
     func copies(on connection: isolated Connection) throws -> [DoctorFinding] {
         let difference = try DatabaseUse.difference(
             project: settings.database.project,

@@ -1,14 +1,17 @@
 import Postgres
 
 extension DatabaseDoctor {
-    /// Who else may create what sessions such as this one find before the server's own.
+    /// Reports other roles that may create objects in a schema on the search path, which sessions such as this one may
+    /// find before the server's own.
     ///
-    /// Not those who can act as our role or as the database's owner anyway, nor roles as which nobody signs in.
+    /// Leaves out roles that can act as our role or as the database's owner anyway, and roles that nobody can log in
+    /// as.
     ///
-    /// Sessions keep the path that the role has: the app's triggers run in our deletes, and find the app's tables by it.
+    /// Sessions keep the search path of the role, because the app's triggers run inside our deletes and find the app's
+    /// tables by it.
     func creators(on connection: isolated Connection) throws -> [DoctorFinding] {
         let rows = try connection.query(
-            // Qualified, and of the server's own types: this is asked where others may have been at work.
+            // Names are qualified and types are the server's own, since others may already have planted objects here.
             """
             select
                 pg_catalog.quote_ident(n.nspname::text),

@@ -2,7 +2,7 @@ import AccountLifecycle
 import Postgres
 
 extension DatabaseDoctor {
-    /// The keys that do not act, with the statements that have them act again.
+    /// Foreign keys that are disabled or not enforced, with the statements that enable them again.
     static func idle(_ keys: [ForeignKey]) -> [DoctorFinding] {
         let byTarget = Dictionary(grouping: keys.filter { $0.action == .disabled }, by: \.target)
         return byTarget.sorted { $0.key < $1.key }.map { target, keys in disabled(keys, onto: target) }

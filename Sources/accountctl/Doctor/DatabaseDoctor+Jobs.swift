@@ -19,7 +19,7 @@ extension DatabaseDoctor {
         return [workers(alive, lastBeat: lastBeat)] + paused + late + whole.compactMap(\.self)
     }
 
-    /// Whether anybody works.
+    /// Whether a worker is alive.
     private func workers(_ alive: Int, lastBeat: Duration?) -> DoctorFinding {
         if alive > 0 { return .ok("workers.alive", Wording.count(alive, "worker") + " alive") }
         let last =
@@ -28,7 +28,7 @@ extension DatabaseDoctor {
         let isWithinPatience = lastBeat.map { $0 <= patience } == true
         if isPatienceStated, isWithinPatience { return .ok("workers.alive", "no worker runs now; \(last)") }
         return DoctorFinding(
-            // A code dies within five minutes: longer than a restart takes is too long.
+            // An authorization code expires within five minutes, so an absence longer than a restart is too long.
             isWithinPatience ? .warning : .error,
             "workers.alive",
             "no worker is alive; \(last)",
@@ -44,7 +44,7 @@ extension DatabaseDoctor {
         let hasCodes = setting.name == AccountLifecycle.queueOfCodes
         let reason = setting.pauseReason.map { ": \(SafeText.line($0))" } ?? ""
         return DoctorFinding(
-            // What waits there is worth nothing after five minutes.
+            // The codes in this queue expire after five minutes.
             hasCodes ? .error : .warning,
             "jobs.paused",
             "the queue \(SafeText.line(setting.name)) is paused since \(Wording.moment(since))\(reason)",
@@ -68,7 +68,7 @@ extension DatabaseDoctor {
         )
     }
 
-    /// Jobs that are set aside, and that no other figure tells of: they neither fail nor grow late.
+    /// Jobs that are set aside; no other figure shows them, since they neither fail nor become late.
     private static func unreadable(_ kinds: [(kind: String, count: Int)]) -> DoctorFinding? {
         let count = kinds.reduce(0) { $0 + $1.count }
         guard count > 0 else { return nil }
@@ -84,7 +84,7 @@ extension DatabaseDoctor {
         )
     }
 
-    /// Rows of the history that no day's partition takes.
+    /// Rows of the job history that no daily partition covers.
     private static func strayRows(_ figures: JobFigures) -> DoctorFinding? {
         guard figures.defaultRows > 0 else { return nil }
         return DoctorFinding(
@@ -96,7 +96,7 @@ extension DatabaseDoctor {
         )
     }
 
-    /// What keeps dead rows, or else that there are too many; nil where all is well.
+    /// What keeps vacuum from removing dead rows, or else that there are too many; nil if all is well.
     static func deadRows(_ figures: JobFigures, keptBy keeper: DeadRowKeeper?) -> DoctorFinding? {
         if figures.areDeadRowsKept {
             let ending = keeper?.ending.map { "Where nobody needs it: \(SafeText.line($0));" } ?? "End what holds them:"
@@ -119,7 +119,7 @@ extension DatabaseDoctor {
         )
     }
 
-    /// The job table belongs to a role that the connection's is not.
+    /// The job table belongs to a role whose rights the connection's role lacks.
     private static func foreignTable(of owner: String) -> DoctorFinding {
         DoctorFinding(
             .warning,

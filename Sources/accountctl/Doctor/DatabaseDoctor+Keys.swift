@@ -5,7 +5,7 @@ import Settings
 import Terminal
 
 extension DatabaseDoctor {
-    /// The keys, held against what they sealed and hashed here: what a worker refuses to start with.
+    /// Compares the keys with those that sealed and hashed values here; a worker refuses to start if they differ.
     func keys(on connection: isolated Connection) throws -> [DoctorFinding] {
         var findings = try sealingKeys(on: connection)
         findings += try hashKey(on: connection)
@@ -54,7 +54,7 @@ extension DatabaseDoctor {
         return findings.isEmpty ? [.ok("keys.sealing", "every key that sealed something is there")] : findings
     }
 
-    /// How the hash key stands beside the others that were used here.
+    /// Rates the hash key against the others that were used here.
     private static func finding(of key: HashKey, _ standing: HashKeyCanary.Standing) -> DoctorFinding {
         let own = "the hash key \"\(key.id.text)\""
         let others = Wording.list(standing.others.map { "\"\($0)\"" })

@@ -3,7 +3,7 @@ import JobQueue
 import Postgres
 import Terminal
 
-/// Jobs that wait for longer than a burst or a restart takes.
+/// Finds jobs that have waited longer than a burst or a restart explains.
 extension DatabaseDoctor {
     /// Queues whose oldest jobs are late.
     func lateQueues(
@@ -11,11 +11,11 @@ extension DatabaseDoctor {
         isAnyoneAlive: Bool,
         on connection: isolated Connection
     ) throws -> [DoctorFinding] {
-        // Workers that are started by the clock leave jobs waiting for as long as they are away.
+        // If cron starts the workers, jobs wait for as long as no worker runs.
         let limit = max(JobFigures.Limits.oldestReady, isPatienceStated ? patience / Duration.seconds(1) : 0)
         let late = figures.oldestReady.filter { $0.value > limit }.sorted { $0.key < $1.key }
         guard !late.isEmpty else { return [] }
-        // With no worker alive there is nothing more to say about a late queue.
+        // If no worker is alive, nothing more can be said about a late queue.
         guard isAnyoneAlive else { return late.map { Self.lateQueue($0.key, oldest: $0.value) } }
         let served = try JobQueue().servedQueues(on: connection)
         let kinds = try JobQueue().lateKinds(waiting: limit, on: connection)
@@ -31,15 +31,15 @@ extension DatabaseDoctor {
         }
     }
 
-    /// A finding for each cause by which jobs of a queue wait; last the one that more workers would end, or the lifting
-    /// of a limit.
+    /// A finding for each reason why jobs of a queue wait; the last is the one that more workers or a higher limit
+    /// would end.
     private static func servedQueue(
         _ queue: String,
         oldest seconds: Double,
         _ kinds: [LateKind],
         under limits: [String]
     ) -> [DoctorFinding] {
-        // They may have been taken since they were counted.
+        // The jobs may have been claimed since they were counted.
         guard !kinds.isEmpty else { return [lateQueue(queue, oldest: seconds, under: limits)] }
         var causes: [LateCause] = []
         for cause in kinds.map({ LateCause($0) }) where !causes.contains(cause) { causes.append(cause) }
@@ -57,7 +57,7 @@ extension DatabaseDoctor {
         DoctorFinding(.warning, "jobs.age", what, why: why, todo: todo)
     }
 
-    /// `limits` are those that somebody set, as `accountctl jobs limit` names them.
+    /// Reports a late queue; `limits` are those set by an operator, as arguments of `accountctl jobs limit`.
     private static func lateQueue(_ queue: String, oldest seconds: Double, under limits: [String] = []) -> DoctorFinding
     {
         guard limits.isEmpty else {

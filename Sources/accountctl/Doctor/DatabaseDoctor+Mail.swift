@@ -4,7 +4,7 @@ import Postgres
 import Terminal
 
 extension DatabaseDoctor {
-    /// Whether mail reaches Apple's relay, by what the checks of the streams settled.
+    /// Whether mail reaches Apple's relay, according to the latest checks of the mail streams.
     func mail(on connection: isolated Connection) throws -> [DoctorFinding] {
         let (accounts, isOfAll) = try RelayDirectory.count(among: 10_000, on: connection)
         let number =
@@ -60,8 +60,7 @@ extension DatabaseDoctor {
         )
     }
 
-    /// A stream of which DNS answers and which cannot be judged all the same: too little is stated, or its key is on
-    /// trial.
+    /// A stream that cannot be judged although DNS answers: too little is declared, or its DKIM key is in test mode.
     private func vague(_ stream: MailStreamHealth) -> DoctorFinding {
         DoctorFinding(
             .warning,

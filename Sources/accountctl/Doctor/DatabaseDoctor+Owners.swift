@@ -3,15 +3,16 @@ import Postgres
 import Terminal
 
 extension DatabaseDoctor {
-    /// Who else can have code run with our rights when an account is deleted: whoever owns a table that loses or changes
-    /// rows, to which they may add triggers, or the function of a trigger there.
+    /// Warns of other roles that can run code with our rights when an account is deleted: owners of a table whose rows
+    /// are deleted or changed, who may add triggers to it, and owners of the function of a trigger there.
     ///
-    /// What runs after a delete runs as who deletes, also where a cascade deletes as the table's owner. The tables of
-    /// Supabase's own services are left out.
+    /// A trigger that fires after a delete runs as the role that deletes, even if a cascade deletes the rows as the
+    /// table's owner. The tables of Supabase's own services are left out.
     func owners(_ plan: DeletionPlan, on connection: isolated Connection) throws -> [DoctorFinding] {
         let tables = plan.touched.filter { !["auth", "storage"].contains($0.schema) }
         let rows = try connection.query(
-            // As in creators(on:), what is called is the server's own; unnest of several arrays is without a schema, too.
+            // As in creators(on:), only the server's own functions are called; unnest of several arrays is one even
+            // without a schema.
             """
             select pg_catalog.quote_ident(r.rolname::text), o.name
             from (
@@ -49,7 +50,7 @@ extension DatabaseDoctor {
         }
     }
 
-    /// Whether somebody signs in who can act as a role, and neither as ours nor as the database's owner.
+    /// A condition that is true if a login role can act as `role`, but neither as our role nor as the database's owner.
     static func isOthers(_ role: Statement) -> Statement {
         """
         exists (

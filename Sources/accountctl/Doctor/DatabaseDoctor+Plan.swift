@@ -2,7 +2,7 @@ import AccountLifecycle
 import Postgres
 
 extension DatabaseDoctor {
-    /// What would stop or slow the deletion of any account, by the catalog.
+    /// What would block or slow the deletion of any account, according to the catalog.
     func deletionPlan(on connection: isolated Connection) throws -> [DoctorFinding] {
         let plan = DeletionPlan(try DeletionCatalog.read(on: connection))
         let ontoFiles = plan.files.refusing.filter { !plan.refusing.contains($0) }
@@ -19,7 +19,7 @@ extension DatabaseDoctor {
         }
         findings += plan.unpublishable.map(Self.unpublishable)
         findings += Self.idle(plan.idle + plan.files.idle.filter { !plan.idle.contains($0) })
-        // Nobody but its owner may add an index: of Supabase's tables nothing is said that nobody can heed.
+        // Only a table's owner can add an index, so nothing is said about Supabase's tables.
         let theirs = ["accountctl", "auth", "storage"]
         findings += plan.unindexed.filter { !theirs.contains($0.table.schema) }.map(Self.slow)
         findings += plan.triggers.filter { !$0.isOfStorage }.map(Self.running)
@@ -94,7 +94,7 @@ extension DatabaseDoctor {
         )
     }
 
-    /// What our role lacks on the way, each with the statement that gives it.
+    /// The rights that our role lacks for a deletion, each with the statement that grants it.
     private func missing(_ faults: [Blocker], on connection: isolated Connection) throws -> [DoctorFinding] {
         guard !faults.isEmpty else { return [] }
         let role = try connection.one("select quote_ident(current_user)", as: String.self)
@@ -120,7 +120,7 @@ extension DatabaseDoctor {
             "grant usage on schema \(schema.text) to \(role); grant \(right.lowercased()) on \(table.text) to \(role)"
     }
 
-    /// The statement that adds the index which a key lacks.
+    /// The statement that creates the missing index of a key.
     private static func index(for key: ForeignKey) -> String {
         var columns: Statement = ""
         for (place, column) in key.columns.enumerated() {

@@ -14,7 +14,7 @@ extension DatabaseDoctor {
             }
     }
 
-    /// A request whose legal deadline is near, or passed.
+    /// Requests whose legal deadline is near or has passed.
     private static func deadline(_ requests: OpenRequests) -> DoctorFinding? {
         guard requests.isUrgent, let time = requests.left else { return nil }
         let left =
@@ -28,12 +28,12 @@ extension DatabaseDoctor {
         )
     }
 
-    /// Requests that fail time and again.
+    /// Requests that fail repeatedly.
     private static func failing(_ requests: OpenRequests) -> DoctorFinding? {
         guard let failing = requests.failing else { return nil }
         let (count, verb) = (Wording.count(failing.count, "request"), failing.count == 1 ? "fails" : "fail")
         return DoctorFinding(
-            // A fault that passes by itself has passed within an hour.
+            // A transient fault is over within an hour.
             failing.longest > .seconds(3600) ? .error : .warning,
             "deletion.failing",
             "\(count) in the state \(requests.state) \(verb) again and again, the first for "
@@ -43,7 +43,7 @@ extension DatabaseDoctor {
         )
     }
 
-    /// Requests that somebody has to do something for.
+    /// Requests that need an operator.
     private static func waiting(_ requests: OpenRequests) -> DoctorFinding? {
         let state = requests.state
         guard state == "residue" || state == "blocked" else { return nil }
@@ -57,7 +57,7 @@ extension DatabaseDoctor {
         )
     }
 
-    /// Requests that Apple keeps waiting: worth knowing at once, and more for longer than an outage lasts.
+    /// Requests that wait for Apple: a notice at first, a warning once they have waited longer than an outage lasts.
     private static func waitingForApple(_ requests: OpenRequests) -> DoctorFinding? {
         guard let waited = requests.waitedForApple else { return nil }
         return DoctorFinding(
@@ -72,7 +72,7 @@ extension DatabaseDoctor {
         )
     }
 
-    /// Requests that law forbids to carry out, whose legal deadlines do not count meanwhile.
+    /// Requests under a legal hold, during which their legal deadlines do not count.
     private static func held(_ requests: OpenRequests) -> DoctorFinding? {
         let count = requests.underHold
         guard count > 0 else { return nil }
@@ -98,7 +98,7 @@ extension DatabaseDoctor {
         if let general = stopped.general {
             findings.append(
                 DoctorFinding(
-                    // An hour's look at something is meant; what lasts for longer than a day may be forgotten.
+                    // A pause of an hour is deliberate; one of more than a day may have been forgotten.
                     general.length > .seconds(86_400) ? .error : .warning,
                     "deletion.paused",
                     "every deletion is paused, for \(Wording.length(general.length)), by \(SafeText.line(general.by))"

@@ -3,15 +3,15 @@ import Postgres
 import Terminal
 
 extension DatabaseDoctor {
-    /// Credentials that Apple does not take: the deletion of their accounts does not wait for it, and a test of our keys
-    /// says nothing of them.
+    /// Reports credentials that Apple does not revoke: the deletion of their accounts does not wait for it, and a test
+    /// of our keys does not show it.
     func revocations(on connection: isolated Connection) throws -> [DoctorFinding] {
         let late = try LateRevocations.read(on: connection)
         return [late.waiting.flatMap(Self.waiting), late.givenUp.map(Self.givenUp)].compactMap(\.self)
     }
 
-    /// Whether Apple's notifications come in, as far as our own revocations tell; one or two may be of credentials that
-    /// were dead before, of which Apple tells nothing more.
+    /// Whether Apple's notifications arrive, judged by our own revocations; up to two without one are ignored, since
+    /// their credentials may already have been dead, of which Apple sends no notification.
     func notifications(on connection: isolated Connection) throws -> [DoctorFinding] {
         let unheard = try UnheardRevocations.count(on: connection)
         guard unheard > 2 else { return [] }
@@ -29,12 +29,12 @@ extension DatabaseDoctor {
         ]
     }
 
-    /// Those that Apple has not revoked for long.
+    /// Credentials that have long waited for Apple to revoke them.
     private static func waiting(_ part: LateRevocations.Part) -> DoctorFinding? {
         guard part.longest > LateRevocations.patience else { return nil }
         let (verb, end) = (part.count == 1 ? "waits" : "wait", Wording.length(max(part.left, .zero)))
         return DoctorFinding(
-            // An outage at Apple's side is over within a week: what waits for longer waits for somebody to act.
+            // An outage at Apple ends within a week; a longer wait needs an operator.
             part.longest > LateRevocations.patience * 7 ? .error : .warning,
             "apple.revocations",
             "\(credentials(part)) \(verb) for Apple to revoke \(part.count == 1 ? "it" : "them"), the first for "
@@ -48,7 +48,7 @@ extension DatabaseDoctor {
         )
     }
 
-    /// Those whose time was over.
+    /// Credentials that were given up when their time was over.
     private static func givenUp(_ part: LateRevocations.Part) -> DoctorFinding {
         DoctorFinding(
             .warning,

@@ -2,7 +2,7 @@ import Postgres
 import Terminal
 
 extension DatabaseDoctor {
-    /// What the role may see and do.
+    /// Checks what the role may see and do.
     func role(on connection: isolated Connection) throws -> [DoctorFinding] {
         let (name, isSuperuser, bypasses) = try connection.one(
             "select rolname::text, rolsuper, rolbypassrls from pg_roles where rolname = current_user",
@@ -23,7 +23,7 @@ extension DatabaseDoctor {
         return try findings + rights(of: name, on: connection)
     }
 
-    /// Whether the role sees every row.
+    /// Checks that the role sees every row.
     private static func visibility(for role: String, isWhole: Bool) -> DoctorFinding {
         guard !isWhole else { return .ok("database.role", "\(role) is not bound by row-level security") }
         return DoctorFinding(
@@ -35,7 +35,7 @@ extension DatabaseDoctor {
         )
     }
 
-    /// The tables of Supabase that the role may not read.
+    /// Supabase's tables that the role may not read.
     private func rights(of role: String, on connection: isolated Connection) throws -> [DoctorFinding] {
         let unreadable = try connection.query(
             """

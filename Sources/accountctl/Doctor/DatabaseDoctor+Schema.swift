@@ -4,12 +4,12 @@ import Postgres
 import Terminal
 
 extension DatabaseDoctor {
-    /// Whether the schema is there, whole, and as its migrations made it.
+    /// Checks that the schema is installed, complete, and as its migrations made it.
     func schema(on connection: isolated Connection) async throws -> ([DoctorFinding], isInstalled: Bool) {
         let plan = try engine.plan(on: connection)
         guard plan.items.contains(where: { $0.applied != nil }) else { return ([Self.notInstalled], false) }
         var findings = Self.ahead(plan) + Self.history(plan) + Self.pending(plan)
-        // What a run has made so far is no change of anybody's, and is recorded at its end.
+        // Objects that an unfinished run has made are not drift: the run records them at its end.
         let isUnfinished = try CatalogSnapshot.isUnfinished(on: connection)
         findings += try await isUnfinished ? [unfinished(on: connection)] : drift(on: connection)
         findings += try schemaOwners(on: connection) + usernameRules(on: connection)
@@ -25,7 +25,7 @@ extension DatabaseDoctor {
         todo: "accountctl migrate up"
     )
 
-    /// What a newer version has made.
+    /// Migrations that a newer version applied.
     private static func ahead(_ plan: MigrationPlan) -> [DoctorFinding] {
         let newer = plan.conflicts.filter { $0.state == .unknown }
         guard let newest = newer.last else { return [] }
@@ -41,7 +41,7 @@ extension DatabaseDoctor {
         ]
     }
 
-    /// What was not made by the migrations that this version knows.
+    /// Applied migrations that differ from those of this version.
     private static func history(_ plan: MigrationPlan) -> [DoctorFinding] {
         plan.conflicts.filter { $0.state != .unknown }.map { conflict in
             DoctorFinding(
@@ -54,7 +54,7 @@ extension DatabaseDoctor {
         }
     }
 
-    /// What this version has still to make.
+    /// Migrations of this version that are still to be applied.
     private static func pending(_ plan: MigrationPlan) -> [DoctorFinding] {
         guard !plan.pending.isEmpty else { return [] }
         return [
@@ -68,7 +68,7 @@ extension DatabaseDoctor {
         ]
     }
 
-    /// A run that has not ended: whether it goes on its lock tells.
+    /// A migration run that has not ended; the migration lock tells whether it is still in progress.
     private func unfinished(on connection: isolated Connection) throws -> DoctorFinding {
         let holder = try MigrationLock.holder(on: connection)
         return DoctorFinding(
@@ -80,10 +80,10 @@ extension DatabaseDoctor {
         )
     }
 
-    /// What somebody changed of what the migrations made.
+    /// Objects of the migrations that somebody has changed since.
     private func drift(on connection: isolated Connection) async throws -> [DoctorFinding] {
         let differences = try await CatalogSnapshot.differences(on: connection)
-        // What is grave is never among those that are left out.
+        // Grave differences are all shown, others only up to 20.
         let told = differences.filter(\.isGrave) + differences.filter { !$0.isGrave }.prefix(20)
         return told.sorted { $0.object < $1.object }.map(Self.finding)
     }
@@ -102,8 +102,8 @@ extension DatabaseDoctor {
         )
     }
 
-    /// Rules on usernames that an earlier text of migration 0012 added to a table whose rows the app's own sign-up
-    /// writes.
+    /// Constraints on usernames that an earlier text of migration 0012 added to a table into which the app's own
+    /// sign-up writes.
     private func usernameRules(on connection: isolated Connection) throws -> [DoctorFinding] {
         guard try connection.one("select to_regclass('accountctl.adoption_notes') is not null", as: Bool.self) else {
             return []

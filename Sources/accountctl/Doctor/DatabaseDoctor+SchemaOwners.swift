@@ -2,11 +2,11 @@ import Postgres
 import Terminal
 
 extension DatabaseDoctor {
-    /// What of the schema belongs to a role whose rights the schema's owner does not have, as where an administrator made
-    /// something in it, or gave it away.
+    /// Reports objects of the schema that belong to a role whose rights the schema's owner lacks, for example because
+    /// an administrator created them or changed their owner.
     ///
-    /// Sequences of columns go with their tables. Days of the history belong to whoever works; the schema's owner may
-    /// drop them all the same.
+    /// Sequences owned by a column are covered by its table. Daily partitions of the history belong to the worker's
+    /// role, but the schema's owner may still drop them.
     func schemaOwners(on connection: isolated Connection) throws -> [DoctorFinding] {
         let rows = try connection.query(
             """

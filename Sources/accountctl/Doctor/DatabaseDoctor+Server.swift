@@ -7,7 +7,7 @@ import Postgres
 #endif
 
 extension DatabaseDoctor {
-    /// What is known of a server's version: the tests ran with the two that Supabase has, 15 and 17.
+    /// Rates the server's version: the tests run with the two that Supabase offers, 15 and 17.
     static func version(_ number: Int, _ name: String) -> DoctorFinding {
         let (code, what) = ("database.version", "PostgreSQL \(name)")
         let why = "This program is tested with PostgreSQL 15 and 17."
@@ -19,7 +19,7 @@ extension DatabaseDoctor {
         }
     }
 
-    /// The server, and the way to it.
+    /// Checks the server and the connection to it.
     func server(on connection: isolated Connection) throws -> [DoctorFinding] {
         let (name, isStandby, isReadOnly, serverTime) = try connection.one(
             """
@@ -36,7 +36,7 @@ extension DatabaseDoctor {
             + [Self.pooler(connection.route), Self.clock(off: difference)]
     }
 
-    /// What keeps the database from taking writes.
+    /// What prevents writes to the database.
     private static func writes(isStandby: Bool, isReadOnly: Bool) -> [DoctorFinding] {
         let why = "It takes no writes: nothing can be migrated or erased."
         var findings: [DoctorFinding] = []
@@ -65,7 +65,8 @@ extension DatabaseDoctor {
         return findings
     }
 
-    /// Who else may be on the way to the server; without TLS nobody goes to another machine who did not say so.
+    /// How the connection is protected from others on the network; it goes to another machine without TLS only if the
+    /// settings allow that.
     static func way(_ protection: Protection?) -> [DoctorFinding] {
         let code = "database.tls"
         let todo = "Put sslmode=verify-full and sslrootcert=, with the certificate of the server, into database.url."
@@ -95,7 +96,7 @@ extension DatabaseDoctor {
         }
     }
 
-    /// What lies between here and the server.
+    /// The pooler between here and the server, if any.
     private static func pooler(_ route: Route) -> DoctorFinding {
         let code = "database.pooler"
         return switch route {
@@ -120,7 +121,7 @@ extension DatabaseDoctor {
         }
     }
 
-    /// Whether the clocks of this machine and the server agree.
+    /// Checks that the clocks of this machine and the server agree.
     private static func clock(off seconds: Double) -> DoctorFinding {
         let code = "database.clock"
         guard seconds > 5 else { return .ok(code, "the clocks agree") }

@@ -8,13 +8,13 @@ import Settings
     import Foundation
 #endif
 
-/// Looks at the database.
+/// Checks the database.
 struct DatabaseDoctor {
     let settings: Settings
     let engine: MigrationEngine
-    /// How long no worker may be alive.
+    /// How long there may be no live worker before that is an error.
     let patience: Duration
-    /// Whether somebody said so, as where workers are started by the clock; it comes of a lease otherwise.
+    /// Whether the operator stated the patience, as for workers that cron starts; otherwise it derives from the lease.
     let isPatienceStated: Bool
     /// The clock of this machine.
     let now: @Sendable () -> Date
@@ -49,8 +49,8 @@ struct DatabaseDoctor {
         return findings
     }
 
-    /// A part that cannot be looked at is a finding of its own, and no reason to be silent about the rest; a lost
-    /// connection is.
+    /// Runs one part of the checks and turns its failure into a finding, so that the others still run; a lost
+    /// connection ends them all.
     private func look(_ what: String, _ part: () async throws -> [DoctorFinding]) async throws -> [DoctorFinding] {
         do {
             return try await part()

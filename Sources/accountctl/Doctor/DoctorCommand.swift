@@ -5,7 +5,7 @@ import Postgres
 import Settings
 import Terminal
 
-/// Says whether this deployment is sound.
+/// Reports whether this deployment is sound.
 struct DoctorCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -77,7 +77,7 @@ struct DoctorCommand: AccountctlCommand {
         var findings = databaseOnly ? [] : try SettingsDoctor(context: context).findings()
         let (settings, problems) = try context.checkedSettings()
         var unreachable: ExitStatus?
-        // As where nothing else was chosen.
+        // The default if the database cannot be read: profiles are installed unless they were left out.
         var hasProfiles = true
         do {
             let (found, bundles) = try await context.withMigrations(anyDatabase: true) { engine, connection in
@@ -89,13 +89,13 @@ struct DoctorCommand: AccountctlCommand {
                     now: context.now
                 )
                 let found = try await doctor.findings(on: connection)
-                // What is in the way of a plan is among the findings.
+                // If no plan can be made, the findings already say why.
                 return (found, (try? engine.plan(on: connection))?.bundles)
             }
             findings += found
             hasProfiles = bundles?.contains("profiles") ?? true
         } catch let error as PostgresError {
-            // What else there is to say is said all the same: this is when one asks.
+            // The other findings are still shown, since a failing database is when an operator runs doctor.
             let report = ErrorReport(error)
             unreachable = report.status
             findings.append(Self.unreachable(report))
@@ -118,7 +118,7 @@ struct DoctorCommand: AccountctlCommand {
         if let unreachable { return unreachable }
         let limit: DoctorFinding.Severity = strict ? .warning : .error
         let grave = findings.filter { $0.severity >= limit }
-        // An exception that is no longer needed, or was mistyped, would hide what comes under that code later.
+        // An exception that is mistyped or no longer needed would hide later findings with its code.
         for code in Set(except).subtracting(grave.map(\.code)).sorted() {
             context.messages.note("--except \(SafeText.line(code)): nothing under this code would have counted.")
         }

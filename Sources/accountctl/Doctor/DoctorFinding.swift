@@ -1,13 +1,13 @@
-/// Something that `doctor` looked at, and what it means.
+/// A result of one of `doctor`'s checks, and what it means.
 struct DoctorFinding: Sendable, Equatable {
     enum Severity: String, Sendable, Comparable, CaseIterable {
-        /// Looked at, and sound.
+        /// Checked, and in order.
         case ok
         /// Worth knowing.
         case notice
-        /// Will become trouble.
+        /// Will become a problem.
         case warning
-        /// Is trouble.
+        /// Is a problem.
         case error
 
         static func < (left: Severity, right: Severity) -> Bool {
@@ -20,7 +20,7 @@ struct DoctorFinding: Sendable, Equatable {
     let code: String
     /// What was found.
     let what: String
-    /// Why it matters; nil where all is well.
+    /// Why it matters; nil if all is well.
     let why: String?
     /// What to do about it.
     let todo: String?
@@ -33,21 +33,22 @@ struct DoctorFinding: Sendable, Equatable {
         self.todo = todo
     }
 
-    /// This finding with the commands that it names completed.
+    /// The finding with the options of this run added to the commands that it names.
     func completed(_ complete: (String) -> String) -> DoctorFinding {
         DoctorFinding(severity, code, what, why: why, todo: todo.map(complete))
     }
 
-    /// What is to be done after a setting was corrected, to be put behind that: doctor finds it well at once, and workers
-    /// do not.
+    /// A sentence to append to the correction of a setting: doctor uses the new value at once, workers only after a
+    /// restart.
     static let thenRestart = " Then start workers anew: they read settings when they start."
 
-    /// What to do besides where Apple rejects us.
+    /// Further advice where Apple rejects a key.
     static let ofNewKey = " How a new key takes the place of one that was revoked: accountctl apple --help."
 
     static func ok(_ code: String, _ what: String) -> DoctorFinding { DoctorFinding(.ok, code, what) }
 
-    /// What is configured cannot be used: in the words of the error, with `todo` where it says nothing itself.
+    /// A finding about something configured that cannot be used, with the error's message and hint; `todo` is used if
+    /// the error has no hint.
     static func unusable(_ code: String, _ error: any Error, why: String, todo: String? = nil) -> DoctorFinding {
         let report = ErrorReport(error)
         return DoctorFinding(.error, code, report.message, why: why, todo: report.hint ?? todo)

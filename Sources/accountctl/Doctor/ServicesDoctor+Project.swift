@@ -8,7 +8,7 @@ import SignInWithApple
 #endif
 
 extension ServicesDoctor {
-    /// Compares the project's settings of Sign in with Apple with ours, where the management API is configured.
+    /// Compares the project's settings for Sign in with Apple with ours, if the management API is configured.
     func project() async throws -> [DoctorFinding] {
         let settings = parts.settings
         guard let project = try settings.supabase.project(parts.caller) else { return [] }
@@ -75,7 +75,7 @@ extension ServicesDoctor {
         }
         if let secret = provider.secret {
             let kept = StaticClientSecret.inspect(secret, now: now())
-            // Often the API shows a hash alone, of which nothing can be said.
+            // The API often returns only a hash, which cannot be judged.
             if kept != .notASecret { findings.append(contentsOf: webSecret(kept, "the secret of project \(project)")) }
         }
         guard findings.isEmpty, isAppleSound else { return findings }

@@ -3,7 +3,7 @@ import Settings
 import Terminal
 
 extension ServicesDoctor {
-    /// Whether Storage takes the key and has the buckets that deletions know.
+    /// Checks that Storage accepts the key and has the buckets that deletions need.
     func storage() async throws -> [DoctorFinding] {
         let client: StorageClient
         do {
@@ -39,7 +39,7 @@ extension ServicesDoctor {
         }
     }
 
-    /// Buckets that are named and not there, and buckets that nobody decided about.
+    /// Reports buckets that are configured but missing, and buckets about which no setting decides.
     private func compare(_ found: Set<String>) -> [DoctorFinding] {
         let deletion = parts.settings.deletion
         let decided = Set(["avatars"] + deletion.buckets)

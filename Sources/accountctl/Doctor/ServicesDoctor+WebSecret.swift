@@ -9,18 +9,18 @@ import SignInWithApple
 #endif
 
 extension ServicesDoctor {
-    /// Looks at the copy of the client secret that Supabase keeps, where there is one.
+    /// Checks our copy of the client secret that Supabase holds, if one is configured.
     func webSecret() -> [DoctorFinding] {
         guard let text = parts.settings.apple.webClientSecret else { return [] }
         return webSecret(StaticClientSecret.inspect(text, now: now()), "apple.web_client_secret")
     }
 
-    /// Tells what a secret of the web flow is.
+    /// Reports on a client secret of the web flow.
     ///
     /// - Parameters:
-    ///   - inspection: What it turned out to be.
-    ///   - place: Where it lies, in words.
-    /// - Returns: One finding for each thing worth saying.
+    ///   - inspection: the result of inspecting the secret.
+    ///   - place: the secret's location, in words.
+    /// - Returns: One finding per fact worth reporting.
     func webSecret(_ inspection: StaticClientSecret.Inspection, _ place: String) -> [DoctorFinding] {
         let renew =
             "Make a new one for Supabase's settings and the copy: accountctl apple client-secret push, or print."

@@ -7,18 +7,18 @@ import SignInWithApple
     import Foundation
 #endif
 
-/// Looks at Apple and Storage from here, without using anything up.
+/// Checks that Apple and Storage accept our credentials from here, without using anything up.
 struct ServicesDoctor {
     let parts: WorkerServices
-    /// Whether the database has profiles, which have a bucket of their own.
+    /// Whether the database has profiles, which need a bucket of their own.
     let hasProfiles: Bool
-    /// Whether the settings of Sign in with Apple are without a fault, and with them the list of our client ids.
+    /// Whether the settings of Sign in with Apple are valid, and so is the list of our client ids.
     let isAppleSound: Bool
     /// The clock of this machine.
     let now: @Sendable () -> Date
 
     func findings() async throws -> [DoctorFinding] {
-        // Beside one another: in a network that swallows everything each tells so after ten seconds or more.
+        // The checks run concurrently: in a network that drops every packet, each needs ten seconds or more to fail.
         async let apple = self.apple()
         async let project = self.project()
         async let storage = self.storage()

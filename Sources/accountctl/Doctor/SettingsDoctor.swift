@@ -1,13 +1,13 @@
 import Sealing
 import Settings
 
-/// Looks at the settings and the files they name.
+/// Checks the settings and the files that they name.
 struct SettingsDoctor {
     let context: CommandContext
 
     func findings() throws -> [DoctorFinding] {
         let (settings, told) = try context.checkedSettings()
-        // What is wrong with the keys is looked at below, and where they are held against the database.
+        // Problems with the key files are reported below, and where the keys are compared with the database.
         let problems = settings.problemsOfParts(besides: told)
             .filter { told.contains($0) || !$0.key.hasPrefix("keys.") }
         var findings = problems.map { problem in
@@ -36,7 +36,7 @@ struct SettingsDoctor {
         ]
         findings += settings.secretFiles.compactMap { openFile($0.key, $0.path) }
         if let finding = writableFile() { findings.append(finding) }
-        // What is set and wrong was told above.
+        // Invalid settings were reported above.
         let wrong = problems.filter { !$0.stopsNothing }.map(\.key)
         if !settings.apple.isConfigured, !wrong.contains(where: { $0.hasPrefix("apple.") }) {
             findings.append(
@@ -63,7 +63,7 @@ struct SettingsDoctor {
         return findings
     }
 
-    /// A warning where others can read the file of a secret; what is wrong with the file otherwise the settings tell.
+    /// Warns if others can read a secret's file; other problems with the file are reported with the settings.
     private func openFile(_ key: String, _ path: String) -> DoctorFinding? {
         guard let contents = try? SecretFile.read(path), contents.isReadableByOthers else { return nil }
         return DoctorFinding(
@@ -75,7 +75,7 @@ struct SettingsDoctor {
         )
     }
 
-    /// A warning where everybody on the machine may write the settings file.
+    /// Warns if everybody on this machine can write the settings file.
     private func writableFile() -> DoctorFinding? {
         let search = SettingsFileSearch(environment: context.environment)
         guard let path = search.path(named: context.global.config), let modes = FileModes(path: path), modes.isPlain,
@@ -90,7 +90,7 @@ struct SettingsDoctor {
         )
     }
 
-    /// Whether the file of a key is there for us alone; `risk` says what comes of it otherwise.
+    /// Checks that a key's file exists and that only we can read it; `risk` says what follows if others can.
     private func keyFile(_ key: String, _ path: String?, risk: String) -> DoctorFinding {
         guard let path else {
             return DoctorFinding(
