@@ -64,7 +64,7 @@ struct AccountTarget: ActTarget {
             )
         case .acted(.suspendedLonger(let ban)):
             let end = ban.until.map(Wording.moment) ?? "further notice"
-            throw CommandError(.blocked, "it is suspended until \(end) already: --shorten ends that sooner")
+            throw CommandError(.blocked, "it is suspended until \(end) already: --shorten ends the suspension sooner")
         case .holding(.notNow(let why)): throw CommandError(.blocked, why.words)
         case .severalHolds(let which): throw CommandError(.blocked, which)
         }

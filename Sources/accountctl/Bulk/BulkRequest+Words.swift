@@ -14,13 +14,13 @@ extension BulkRequest {
             throw CommandError(
                 .failure,
                 said + (pace.lastError.map { "; the last: \($0)" } ?? ""),
-                hint: "\(resultPath) says why of each. \(Self.goesOn)"
+                hint: "\(resultPath) says why for each. \(Self.goesOn)"
             )
         }
         return pace.counts[.unknownUser, default: 0] > 0 ? .notFound : .ok
     }
 
-    private static let goesOn = "The same command line goes on with what is not done."
+    private static let goesOn = "The same command line continues with the rest."
 
     /// Wraps the error that stopped a run early, adding how much is left; a cancellation is returned unchanged.
     func stop(by obstacle: any Error, _ pace: BulkPace, _ planned: Int) -> any Error {
@@ -39,8 +39,8 @@ extension BulkRequest {
         if rest.doneBefore > 0 { facts.append("\(rest.doneBefore) done before") }
         if rest.cancelled > 0 { facts.append("\(rest.cancelled) cancelled since") }
         let unknown = Self.unknown(rest, survey)
-        if unknown > 0 { facts.append("\(unknown) no account") }
-        if survey.open + survey.leaving > 0 { facts.append("\(survey.open + survey.leaving) asked for already") }
+        if unknown > 0 { facts.append("\(unknown) without an account") }
+        if survey.open + survey.leaving > 0 { facts.append("\(survey.open + survey.leaving) requested already") }
         if survey.erased > 0 { facts.append("\(survey.erased) erased before") }
         if survey.held > 0 { facts.append("\(survey.held) under legal hold") }
         return

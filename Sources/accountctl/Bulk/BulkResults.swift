@@ -127,7 +127,7 @@ final class BulkResults {
             // The last line is complete except for its newline.
             try sink.write("\n")
         } else if contents.whole < size, ftruncate(descriptor, off_t(contents.whole)) != 0 {
-            throw CommandError(.failure, "cannot mend the result file \(path): \(String(cString: strerror(errno)))")
+            throw CommandError(.failure, "cannot repair the result file \(path): \(String(cString: strerror(errno)))")
         }
     }
 

@@ -115,7 +115,7 @@ struct DeletionCancelRun {
         throw CommandError(
             report.status,
             "stopped, \(list.ids.count - done.results.count) of \(list.ids.count) not looked at: \(report.message)",
-            hint: (report.hint.map { $0 + "\n" } ?? "") + "The same command line cancels what is not cancelled."
+            hint: (report.hint.map { $0 + "\n" } ?? "") + "The same command line cancels the rest."
         )
     }
 }

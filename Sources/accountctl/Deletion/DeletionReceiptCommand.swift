@@ -75,7 +75,7 @@ struct DeletionReceiptCommand: AccountctlCommand {
     /// Explains why a receipt cannot be checked: the given key is not the one that it names, or there is no key.
     private static func lacking(_ receipt: IssuedReceipt, _ key: HashKey?) -> String {
         let named = "the receipt names the hash key \(SafeText.quoted(receipt.document.subjectKey))"
-        return named + (key.map { ", and keys.hash_file holds \"\($0.id)\"" } ?? ", and there is none at hand")
+        return named + (key.map { ", and keys.hash_file holds \"\($0.id)\"" } ?? ", and no hash key is available")
     }
 
     /// Returns the error for a key that is not the one used in this database under the same name; every receipt would

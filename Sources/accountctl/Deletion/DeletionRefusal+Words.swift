@@ -14,13 +14,13 @@ extension DeletionRefusal {
         case .begun(let step): "the step \(step.rawValue) has begun, which cannot be undone"
         case .underWay(let step, let request):
             """
-            the step \(step.rawValue) is under way, which nothing interrupts; try again, and see: accountctl deletion show \
+            the step \(step.rawValue) is under way and cannot be interrupted; try again, and see: accountctl deletion show \
             \(request.text)
             """
         case .nothingLost: "it holds no sealed identifiers: none of them is lost"
         case .notHeldUpByApple:
-            "neither Apple nor a missing sealing key holds it up: there is nothing to go on without; deletion show says why "
-                + "it stands"
+            "neither Apple nor a missing sealing key holds it up: there is nothing to proceed without; deletion show says what "
+                + "it waits for"
         case .lockedOut: "the account is locked out by now: it goes on without Apple"
         case .busy: "somebody else is at work on it; try again"
         }

@@ -25,13 +25,13 @@ final class RehearsalPrompt: Sendable {
         // A preflight that has expired while the operator looked is repeated; a prompt after each would expire the next
         // one too, and the rehearsal would never get further.
         guard step != .preflight || isFirstPreflight() else {
-            context.messages.note("\(step.rawValue): taken again, since what it saw was too old by now")
+            context.messages.note("\(step.rawValue): repeated, since its result had expired")
             return
         }
         context.messages.note("\(step.rawValue): \(step.whatToLookAt)")
         // After the last step there is nothing to continue with.
         guard context.isInteractive, step != DeletionStep.allCases.last else { return }
-        context.messages.note("Enter goes on, Ctrl-C stops here; a worker carries on then.")
+        context.messages.note("Press Enter to go on, or Ctrl-C to stop here; a worker then carries on.")
         // Reads on a thread of its own, so that the heartbeats that keep workers away continue.
         let (lines, line) = AsyncStream.makeStream(of: Void.self)
         DispatchQueue.global().async {

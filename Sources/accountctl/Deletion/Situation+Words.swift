@@ -23,11 +23,11 @@ extension Situation {
             + "the revocation is then tried again separately"
         // Workers read their settings when they start, so a correction seems to have no effect until they are
         // restarted.
-        let restarted = ", once workers are started anew with it"
+        let restarted = ", once workers are restarted with it"
         // The file is not named, since users choose the names of their files.
         let ofFile =
             subject.map {
-                "; where doctor finds nothing, Storage's log tells of the account's file in \($0) it fails at"
+                "; if doctor finds nothing, Storage's log shows at which of the account's files in \($0) it fails"
             }
             ?? ""
         let isOfFiles = findings?.contains { $0.column.hasPrefix("storage.") } ?? false
@@ -41,9 +41,9 @@ extension Situation {
             "deleting the named rows, or changing the constraint: a key to ON DELETE CASCADE" + thenGoesOn
         case .refusingTrigger: "changing the trigger, or what it objects to" + thenGoesOn
         case .unpublishable: "giving the named table a primary key or another replica identity" + thenGoesOn
-        case .idleKey: "having the named key act again by what \(command("doctor")) says" + thenGoesOn
-        case .missingRight: "granting the right to the worker's role by what \(command("doctor")) says" + thenGoesOn
-        case .hiddenRows: "giving the worker's role BYPASSRLS by what \(command("doctor")) says" + thenGoesOn
+        case .idleKey: "enabling the named key again, as \(command("doctor")) says" + thenGoesOn
+        case .missingRight: "granting the right to the worker's role, as \(command("doctor")) says" + thenGoesOn
+        case .hiddenRows: "giving the worker's role BYPASSRLS, as \(command("doctor")) says" + thenGoesOn
         case .tooLarge: "a higher deletion.max_rows\(restarted), or deleting the rows beforehand" + thenGoesOn
         case .undecidedBucket: "naming the bucket in deletion.buckets or deletion.kept_buckets" + restarted + thenGoesOn
         case .undecidedFile:

@@ -29,7 +29,7 @@ extension DatabaseDoctor {
                     "Apple rejected \(client.clientID) with team \(client.teamID) and key \(client.keyID), which are not the "
                         + "ones here, since \(Wording.moment(client.since)): \(client.refusal)",
                     why:
-                        "It concerns workers that have this key still. Where there are none it is forgotten within two days.",
+                        "It concerns workers that still have this key. If there are none, the finding goes within two days.",
                     todo:
                         "Restart workers that were started with it; accountctl apple test asks Apple about the key here."
                 )
@@ -41,8 +41,8 @@ extension DatabaseDoctor {
                     + "since \(Wording.moment(client.since)): \(client.refusal)",
                 why: "No worker calls Apple for it: codes run out, and deletions that hold its credentials wait.",
                 todo: "Compare \(settings.apple.section(of: client.clientID)).team_id, .key_id and the client id with "
-                    + "the developer account. Workers notice by themselves when it works again as it is; what was "
-                    + "corrected here, once they are started anew." + DoctorFinding.ofNewKey
+                    + "the developer account. Workers notice by themselves when Apple accepts it again; a "
+                    + "correction here takes effect once they are restarted." + DoctorFinding.ofNewKey
             )
         }
     }
@@ -76,8 +76,8 @@ extension DatabaseDoctor {
                     .error,
                     "apple.codes",
                     "the app submits codes without a client id, and several are configured here",
-                    why: "Nobody knows whose they are: they are not exchanged, and no credential is held that could be "
-                        + "revoked.",
+                    why: "It is unknown which one they belong to: they are not exchanged, and no credential is held "
+                        + "that could be revoked.",
                     todo: "Submit client_id with each code, the one that the sign-in was for: "
                         + "\(ours.joined(separator: ", "))."
                 )

@@ -36,9 +36,9 @@ extension DatabaseDoctor {
             return DoctorFinding(
                 .error,
                 "database.creators",
-                "who else may create in the schema \(schema), where our sessions look names up: \(roles)",
+                "other roles may create objects in the schema \(schema), where our sessions look names up: \(roles)",
                 why:
-                    "A function there that fits better comes before the server's own, and runs with our rights.",
+                    "A function there that matches a call better is chosen over the server's own, and runs with our rights.",
                 todo: "revoke create on schema \(schema) from \(roles)"
             )
         }

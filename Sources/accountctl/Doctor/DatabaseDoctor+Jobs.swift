@@ -62,7 +62,7 @@ extension DatabaseDoctor {
             .error,
             "jobs.exhausted",
             Wording.count(figures.exhausted, "job") + " failed through all usual attempts",
-            why: "They are tried once a day only, and somebody waits for them.",
+            why: "They are tried only once a day, and somebody waits for them.",
             todo: "accountctl jobs list --exhausted names them and their last errors; once the cause is gone: "
                 + "accountctl jobs retry --exhausted"
         )
@@ -78,9 +78,9 @@ extension DatabaseDoctor {
             "jobs.unreadable",
             "\(Wording.count(count, "job is", "jobs are")) set aside, since no worker could read \(whose) arguments: "
                 + Wording.list(kinds.map { SafeText.line($0.kind) }),
-            why: "They wait for a release that can, and a deletion among them stands still, whatever its deadline.",
+            why: "They wait for a release that can, and a deletion among them stays put, whatever its deadline.",
             todo: "accountctl jobs list --state parked says what is wrong with each. Start the release that added "
-                + "it, or cancel what was added by mistake: a deletion gets another job within a minute."
+                + "it, or cancel a job that was added by mistake: a deletion gets another job within a minute."
         )
     }
 
@@ -105,7 +105,7 @@ extension DatabaseDoctor {
                 "jobs.dead_rows",
                 "\(SafeText.line(keeper?.name ?? "something")) keeps the dead rows of the last "
                     + Wording.count(figures.oldestXminAge, "transaction"),
-                why: "No vacuum removes them meanwhile: the job table grows, and claims walk over them.",
+                why: "No vacuum removes them meanwhile: the job table grows, and claims have to read past them.",
                 todo: ending + " pg_stat_activity, pg_prepared_xacts and pg_replication_slots show the rest."
             )
         }
@@ -114,7 +114,7 @@ extension DatabaseDoctor {
             .warning,
             "jobs.dead_rows",
             "the job table has \(Wording.count(figures.deadRows, "dead row"))",
-            why: "Vacuums come too seldom, or do not get through: claims walk over what they leave.",
+            why: "Vacuum runs too seldom, or cannot finish: claims have to read past the dead rows.",
             todo: "Let a worker run, which vacuums each minute; vacuum (verbose) accountctl.jobs says what is left."
         )
     }
@@ -124,8 +124,8 @@ extension DatabaseDoctor {
         DoctorFinding(
             .warning,
             "jobs.owner",
-            "the job table belongs to \(owner), and who connects here may not vacuum it",
-            why: "Postgres only warns a worker that connects so: dead rows wait for autovacuum, and slow claims down.",
+            "the job table belongs to \(owner), and the role that connects here may not vacuum it",
+            why: "Postgres gives such a worker only a warning: dead rows wait for autovacuum, and slow claims down.",
             todo: "Connect workers as \(owner), or as a member of it."
         )
     }

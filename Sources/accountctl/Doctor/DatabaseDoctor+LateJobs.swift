@@ -64,14 +64,14 @@ extension DatabaseDoctor {
             return late(
                 waiting(in: queue, seconds),
                 why:
-                    "Somebody limited what begins, as accountctl jobs stats shows, and work comes in faster than that.",
+                    "An operator limited how many jobs start, as accountctl jobs stats shows, and more come in than that.",
                 todo: "Start more workers where the limit is not full; lift it by: "
                     + Wording.list(limits.map { "accountctl jobs limit \($0) --none" }, "or")
             )
         }
         return late(
             waiting(in: queue, seconds),
-            why: "Work comes in faster than it is done, or nobody does it.",
+            why: "Jobs come in faster than workers run them, or no worker runs them.",
             todo: "Start more workers, or see what they do: accountctl jobs list"
         )
     }
@@ -86,7 +86,7 @@ extension DatabaseDoctor {
         let place = homes.isEmpty ? "in one of those queues" : "where workers take them, \(Wording.list(homes))"
         return late(
             "\(waiting(in: queue, seconds)), and no worker serves this queue",
-            why: "Nobody takes its jobs; those that live serve \(served.sorted().joined(separator: ", ")).",
+            why: "Nobody takes its jobs; the live workers serve \(served.sorted().joined(separator: ", ")).",
             todo: "Add such jobs \(place), and cancel what waits here: accountctl jobs list --queue \(queue)"
         )
     }
@@ -119,7 +119,7 @@ extension DatabaseDoctor {
         case .unprepared:
             late(
                 "\(waits), and no worker knows \(those)",
-                why: "The workers that live are of another release, or run without the section [apple].",
+                why: "The live workers are of another release, or run without the section [apple].",
                 todo: "Start workers of this release with all of its settings; what waits: \(list)"
             )
         case .unknown:

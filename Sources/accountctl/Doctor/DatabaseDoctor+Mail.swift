@@ -65,9 +65,9 @@ extension DatabaseDoctor {
         DoctorFinding(
             .warning,
             "mail.unknown",
-            "what is stated and published of the mail stream \(stream.name) does not tell whether it reaches Apple's relay: "
+            "what is declared and published about the mail stream \(stream.name) does not show whether it reaches Apple's relay: "
                 + Self.paths(spf: stream.seenSPF, dkim: stream.seenDKIM),
-            why: "Without who sends, and a key that counts, a fault would not be seen.",
+            why: "Without the senders, and a key that counts, a fault would not be seen.",
             todo: "accountctl relay check \(stream.name) --explain says what is missing."
         )
     }

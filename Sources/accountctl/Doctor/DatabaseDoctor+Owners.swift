@@ -44,7 +44,7 @@ extension DatabaseDoctor {
                 .warning,
                 "deletion.owners",
                 "\(role) owns what a deletion runs through: \(Wording.list(rows.map(\.1)))",
-                why: "Triggers there run with our rights, which are those over all of the database.",
+                why: "Triggers there run with our rights, which cover the whole database.",
                 todo: "Give it to our own role (alter … owner to …), unless \(role) is trusted with everything."
             )
         }

@@ -47,7 +47,7 @@ extension DatabaseDoctor {
         return DoctorFinding(
             .warning,
             "deletion.unpublishable",
-            "\(table) is published, and has nothing that tells its rows apart",
+            "\(table) is published, and has no replica identity to tell its rows apart",
             why: "An account that has rows there cannot be deleted: the server refuses to delete or change them.",
             todo: "Give the table a primary key, or: \(statement.text)"
         )
@@ -79,8 +79,8 @@ extension DatabaseDoctor {
             .notice,
             "deletion.trigger_files",
             "the trigger \(trigger.name) of \(trigger.table) runs when Storage deletes an account's files",
-            why: "It may have Storage's rights alone. If it raises an error, the account is locked out and stays so.",
-            todo: "Make its function SECURITY DEFINER, and sure that it lets a delete pass."
+            why: "It may have only Storage's rights. If it raises an error, the account is locked out and stays so.",
+            todo: "Make its function SECURITY DEFINER, and make sure that it lets a delete pass."
         )
     }
 
@@ -89,7 +89,7 @@ extension DatabaseDoctor {
             .notice,
             "deletion.trigger_outside",
             "the trigger \(trigger.name) of \(trigger.table) may reach outside the database",
-            why: "None is asked before an account is locked out: no rollback takes back what is done outside.",
+            why: "None is tried before an account is locked out, since a rollback cannot undo what is done outside.",
             todo: "Make sure that all let a delete pass; or have it done after the commit, as pg_net does."
         )
     }

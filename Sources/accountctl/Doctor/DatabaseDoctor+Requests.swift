@@ -51,7 +51,7 @@ extension DatabaseDoctor {
             .error,
             "deletion.\(state)",
             Wording.count(requests.count, "request") + " in the state \(state)",
-            why: "They wait for somebody. Once the cause is gone they go on by themselves, and erase: within "
+            why: "They wait for somebody to act. Once the cause is gone, they go on by themselves and erase: within "
                 + (state == "residue" ? "the hour." : "five minutes."),
             todo: todo(state)
         )
@@ -103,7 +103,7 @@ extension DatabaseDoctor {
                     "deletion.paused",
                     "every deletion is paused, for \(Wording.length(general.length)), by \(SafeText.line(general.by))"
                         + (general.reason.map { ": \(SafeText.line($0))" } ?? ""),
-                    why: "Nobody is erased, while the legal deadlines of all go on.",
+                    why: "No account is erased, while all legal deadlines keep running.",
                     todo: general.isOfWorker
                         ? "After a restore repeat the list of erasures first: accountctl deletion replay FILE. A clone stays "
                             + "paused until it has nothing of real people's to erase. Then, or where somebody moved the "
@@ -131,10 +131,10 @@ extension DatabaseDoctor {
                     .warning,
                     "deletion.ceiling",
                     "\(Wording.count(waiting, "request waits", "requests wait")) for the hourly ceiling",
-                    why: "No more accounts are locked out in an hour: many more requests than usual may be a mistake.",
+                    why: "No more accounts are locked out per hour: many more requests than usual may be a mistake.",
                     todo:
                         "Those of a list that was meant go on by themselves; deletion.hourly_ceiling lets more through, "
-                        + "once workers are started anew with it. Else: accountctl deletion pause --all"
+                        + "once workers are restarted with it. Otherwise: accountctl deletion pause --all"
                 )
             )
         }

@@ -19,9 +19,9 @@ extension DatabaseDoctor {
             DoctorFinding(
                 .notice,
                 "apple.notifications",
-                "\(unheard) erased accounts were revoked at Apple within 30 days, and Apple told of nothing since",
-                why: "Apple tells of each at the endpoint that is entered there. Without it nobody hears who stops "
-                    + "using the app, deletes the Apple Account or switches mail forwarding off.",
+                "\(unheard) erased accounts were revoked at Apple within 30 days, and Apple sent no notification of them",
+                why: "Apple sends one for each to the endpoint that is entered there. Without them, you do not learn "
+                    + "who stops using the app, deletes the Apple Account or switches mail forwarding off.",
                 todo: "See that the endpoint is entered at the primary App ID and reached from outside, and that "
                     + "client_ids has the bundle id of that App ID: the metric apple_notifications_total counts what is "
                     + "for others as refused_audience."
@@ -41,7 +41,7 @@ extension DatabaseDoctor {
                 + "\(Wording.length(part.longest)) and \(end) more: \(Wording.list(part.outcomes))",
             why:
                 "The app keeps its access to the Apple Accounts of people whose accounts are erased. What is still waiting "
-                + "when its time is over is told as not revoked. While every deletion is paused none is tried.",
+                + "when its time is over is reported as not revoked. While every deletion is paused, none is tried.",
             todo: "accountctl apple test says whether Apple takes the keys. Where it does, Apple does not know these "
                 + "credentials under their client id: was it put into another group of apps, or transferred? "
                 + "accountctl deletion list --all --apple pending names the requests."

@@ -30,7 +30,7 @@ extension DatabaseDoctor {
             .error,
             "database.role",
             "row-level security binds the role \(role)",
-            why: "It would find no account and call that clean.",
+            why: "It would find no accounts, and report the database as clean.",
             todo: "Connect as postgres, or as a role with BYPASSRLS."
         )
     }

@@ -41,7 +41,7 @@ extension DatabaseDoctor {
         ]
     }
 
-    /// Applied migrations that differ from those of this version.
+    /// Migrations whose text or order conflicts with what was applied.
     private static func history(_ plan: MigrationPlan) -> [DoctorFinding] {
         plan.conflicts.filter { $0.state != .unknown }.map { conflict in
             DoctorFinding(
@@ -62,7 +62,7 @@ extension DatabaseDoctor {
                 .error,
                 "schema.pending",
                 Wording.count(plan.pending.count, "migration") + " to be applied",
-                why: "No worker of this version starts before.",
+                why: "No worker of this version starts before that.",
                 todo: "accountctl migrate up"
             )
         ]
@@ -74,8 +74,8 @@ extension DatabaseDoctor {
         return DoctorFinding(
             holder == nil ? .error : .notice,
             "schema.unfinished",
-            holder.map { "migrate up goes on (\($0))" } ?? "a run of migrate up has not ended well",
-            why: "Until one has ended, what somebody changed cannot be told from what it made.",
+            holder.map { "migrate up goes on (\($0))" } ?? "a run of migrate up did not finish",
+            why: "Until a run has finished, its own changes cannot be told from somebody else's.",
             todo: holder.map { "Wait for its end. \($0.ending)" } ?? "Start it again: accountctl migrate up"
         )
     }
@@ -129,7 +129,7 @@ extension DatabaseDoctor {
                 "schema.username_rule",
                 "migrate up added the constraint \(name) to the app's profiles",
                 why: "The app's own sign-up writes these rows: with a username that breaks the rule it fails.",
-                todo: "Keep it if no sign-up can; else say alter table public.profiles drop constraint \(name)."
+                todo: "Keep it if no sign-up can break it; else: alter table public.profiles drop constraint \(name)."
             )
         }
     }

@@ -78,8 +78,8 @@ extension DatabaseDoctor {
                 DoctorFinding(
                     .warning,
                     code,
-                    "sslmode does not say that the server's certificate is to be checked",
-                    why: "Somebody on the way may answer in its place, and have the password and all the data.",
+                    "sslmode does not require the server's certificate to be checked",
+                    why: "Somebody on the network path can pose as the server, and get the password and all the data.",
                     todo: todo
                 )
             ]
@@ -89,8 +89,8 @@ extension DatabaseDoctor {
                     .notice,
                     code,
                     "the connection goes to another machine without TLS",
-                    why: "Whoever is on the way reads and changes what they like.",
-                    todo: todo + " Leave it where nobody else is in that network."
+                    why: "Anybody on the network path can read and change all data.",
+                    todo: todo + " Leave it as it is if nobody else is in that network."
                 )
             ]
         }
@@ -101,22 +101,22 @@ extension DatabaseDoctor {
         let code = "database.pooler"
         return switch route {
         case .direct: .ok(code, "a direct connection")
-        case .sessionPooler: .ok(code, "a pooler in session mode, which takes nothing away")
+        case .sessionPooler: .ok(code, "a pooler in session mode, which restricts nothing")
         case .transactionPooler:
             DoctorFinding(
                 .warning,
                 code,
                 "a pooler in transaction mode lies between here and the server",
-                why: "Workers hear no notifications there, only look about by the clock, and migrations are refused.",
+                why: "Workers receive no notifications through it and can only poll, and migrations are refused.",
                 todo: "On Supabase use port 5432 (session mode) for workers and migrations."
             )
         case .unknownPooler:
             DoctorFinding(
                 .warning,
                 code,
-                "whether the pooler in between keeps sessions could not be found out",
-                why: "Asking takes a second connection, and none was available. Until then nothing is listened to.",
-                todo: "Look whether its connections are all taken, and run the doctor again."
+                "could not find out whether the pooler keeps sessions",
+                why: "Finding out takes a second connection, and none was available. Until then workers do not listen.",
+                todo: "See whether its connections are all taken, and run doctor again."
             )
         }
     }

@@ -83,7 +83,7 @@ struct DatabaseDoctor {
                 .error,
                 "database.failed",
                 said,
-                why: "What cannot be looked at cannot be judged.",
+                why: "What cannot be read cannot be judged.",
                 todo: "Try again; the server's log may say more."
             )
         }

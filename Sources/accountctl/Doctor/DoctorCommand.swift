@@ -130,7 +130,7 @@ struct DoctorCommand: AccountctlCommand {
             .error,
             "database.reachable",
             report.message,
-            why: "Nothing works without it; what there is to say about it is missing here.",
+            why: "Nothing works without it, and the findings about it are missing here.",
             todo: report.hint ?? "See database.url and the PG* variables, and whether the server runs."
         )
     }
@@ -141,7 +141,7 @@ struct DoctorCommand: AccountctlCommand {
             "database.settings",
             "the database was not looked at: " + error.problems.map(\.description).joined(separator: "; "),
             why: "Commands that work on the database stop at these settings.",
-            todo: "Correct them; accountctl config check tells when all are right."
+            todo: "Correct them; accountctl config check says when all are right."
         )
     }
 

@@ -40,10 +40,10 @@ struct DoctorFinding: Sendable, Equatable {
 
     /// A sentence to append to the correction of a setting: doctor uses the new value at once, workers only after a
     /// restart.
-    static let thenRestart = " Then start workers anew: they read settings when they start."
+    static let thenRestart = " Then restart workers: they read settings only when they start."
 
     /// Further advice where Apple rejects a key.
-    static let ofNewKey = " How a new key takes the place of one that was revoked: accountctl apple --help."
+    static let ofNewKey = " How to replace a revoked key with a new one: accountctl apple --help."
 
     static func ok(_ code: String, _ what: String) -> DoctorFinding { DoctorFinding(.ok, code, what) }
 

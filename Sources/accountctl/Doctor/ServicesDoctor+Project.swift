@@ -19,8 +19,8 @@ extension ServicesDoctor {
                 DoctorFinding(
                     .error,
                     "supabase.project",
-                    "the management API does not let the token at project \(project.project) (HTTP \(status))",
-                    why: "The project's client ids and secret cannot be looked at.",
+                    "the management API denies the token access to project \(project.project) (HTTP \(status))",
+                    why: "The project's client ids and secret cannot be checked.",
                     todo: "Compare supabase.project and the owner and scopes of supabase.access_token_file."
                 )
             ]
@@ -57,7 +57,7 @@ extension ServicesDoctor {
                     .error,
                     "supabase.client_ids",
                     "project \(project) does not list the client id \(id)",
-                    why: "Whoever signs in with it is told that the audience of the token is not acceptable.",
+                    why: "Sign-ins with it fail: the audience of the token is not acceptable.",
                     todo: "Add it to the client ids of the provider Apple in the project's settings."
                 )
             )

@@ -51,8 +51,8 @@ extension ServicesDoctor {
                 "there is no bucket \(bucket)",
                 why: "Files of accounts are looked for in it; perhaps the address is that of another project.",
                 todo: bucket == "avatars"
-                    ? "accountctl migrate up makes it, once; where it was deleted since, make it under Storage of the "
-                        + "project: a private bucket."
+                    ? "accountctl migrate up makes it, but only once; if it was deleted since, make it under Storage of the "
+                        + "project, as a private bucket."
                     : "Correct deletion.buckets, or make the bucket."
             )
         }
@@ -63,7 +63,7 @@ extension ServicesDoctor {
                     .error,
                     "storage.undecided",
                     "nobody decided about the files in \(Wording.list(undecided))",
-                    why: "An account that owns files there is not erased until somebody does.",
+                    why: "An account that owns files there is not erased until the settings decide.",
                     todo: "Name each in deletion.buckets (delete them) or deletion.kept_buckets (keep them)."
                         + DoctorFinding.thenRestart
                 )

@@ -71,7 +71,7 @@ extension ServicesDoctor {
                     "apple.web_secret",
                     "the web client secret of \(whose) is signed with the key \(keyID), and "
                         + "\(apple.section(of: ours.clientID)).key_id is \(ours.keyID)",
-                    why: "Sign-in on the web stops when that key is revoked at Apple, whatever the end of the secret.",
+                    why: "Sign-in on the web stops when that key is revoked at Apple, even before the secret expires.",
                     todo: renew
                 )
             }
@@ -81,7 +81,7 @@ extension ServicesDoctor {
             .warning,
             "apple.web_secret",
             "the web client secret of \(whose) ends in \(days) days",
-            why: "Then sign-in with Apple on the web stops, without a word from anybody.",
+            why: "Sign-in with Apple on the web then stops without any warning.",
             todo: renew
         )
     }

@@ -16,9 +16,9 @@ struct SettingsDoctor {
                 "settings",
                 problem.description,
                 why: problem.stopsNothing
-                    ? "A worker starts without it, and what the setting is for is not done."
-                    : "A worker does not start with settings that are not right.",
-                todo: "Correct it; accountctl config check tells when all are right."
+                    ? "A worker starts without it, but does not do what the setting is for."
+                    : "A worker does not start with wrong settings.",
+                todo: "Correct it; accountctl config check says when all are right."
             )
         }
         if problems.isEmpty { findings.append(.ok("settings", "the settings are right")) }
@@ -85,7 +85,7 @@ struct SettingsDoctor {
             .warning,
             "settings.writable",
             "everybody on this machine can write \(path)",
-            why: "Whoever writes it has secrets sent to another address, or accounts of another database erased.",
+            why: "Whoever writes it can have secrets sent to another address, or accounts of another database erased.",
             todo: "chmod o-w \(path)"
         )
     }

@@ -139,7 +139,7 @@ struct DocumentationTests {
         #expect(named > 3)
     }
 
-    @Test("settings: whoever corrects one that holds requests up is told that workers have to be started anew with it")
+    @Test("settings: whoever corrects one that holds requests up is told that workers have to be restarted with it")
     func settingsNeedNewWorkers() {
         let situations = [
             Situation(.ceiling), Situation(.tooLarge), Situation(.undecidedBucket), Situation(.undecidedFile),
@@ -148,12 +148,12 @@ struct DocumentationTests {
         ]
         for situation in situations {
             let words = situation.endedBy(.short, of: UUID())
-            #expect(words.contains("once workers are started anew with it"), "\(words)")
+            #expect(words.contains("once workers are restarted with it"), "\(words)")
         }
         let outage = Situation(.storageUnusable).endedBy(.short, of: UUID())
         #expect(outage.hasPrefix("Storage answering again, see doctor; it then goes on within the hour"), "\(outage)")
         let ofFile = Situation(.storageUnusable, subject: "avatars").endedBy(.short, of: UUID())
-        #expect(ofFile.hasPrefix(outage) && ofFile.contains("Storage's log tells of the account's file in avatars"))
+        #expect(ofFile.hasPrefix(outage) && ofFile.contains("at which of the account's files in avatars"))
     }
 
     @Test(

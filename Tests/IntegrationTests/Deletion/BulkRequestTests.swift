@@ -137,7 +137,7 @@ struct BulkRequestTests {
             let asked = try await stage.run(command)
             #expect(
                 asked.errors.contains(
-                    "Delete 1 account for good? (4 ids in the list, 1 no account, 1 asked for already, 1 erased before)"
+                    "Delete 1 account for good? (4 ids in the list, 1 without an account, 1 requested already, 1 erased before)"
                 ),
                 "\(asked)"
             )

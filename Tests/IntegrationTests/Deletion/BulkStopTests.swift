@@ -93,7 +93,7 @@ struct BulkStopTests {
             #expect(stopped.status == 1)
             #expect(stopped.errors.contains("stopped after 2 failures: 15 not looked at"), "\(stopped.errors)")
             #expect(stopped.errors.contains("the last: Postgres error server P0001"), "\(stopped.errors)")
-            #expect(stopped.errors.contains("goes on with what is not done"), "\(stopped.errors)")
+            #expect(stopped.errors.contains("continues with the rest"), "\(stopped.errors)")
             #expect(try await BulkRun.requests(database) == "13|13")
             let all = try await stage.run(command)
             #expect(all.status == 1)
@@ -132,7 +132,7 @@ struct BulkStopTests {
             for fact in [#""outcome": "stopped""#, #""requested": 3"#, #""failed": 0"#] {
                 #expect(stopped.output.contains(fact), "\(stopped)")
             }
-            for said in ["stopped, 3 of 6 not done: permission", "goes on with what is not done"] {
+            for said in ["stopped, 3 of 6 not done: permission", "continues with the rest"] {
                 #expect(stopped.errors.contains(said), "\(stopped)")
             }
             // At a terminal the line of the progress ends before what came of it.

@@ -131,7 +131,7 @@ struct DoctorServiceTests {
             let old = try #require(unknown.first { $0.what.contains("stream old") })
             #expect(old.what.contains("for days"))
             let vague = try #require(unknown.first { $0.what.contains("stream vague") })
-            #expect(vague.what.contains("is stated and published") && vague.what.contains("SPF unknown, DKIM broken"))
+            #expect(vague.what.contains("is declared and published") && vague.what.contains("SPF unknown, DKIM broken"))
             #expect(!vague.what.contains("for days"))
             let mute = try #require(unknown.first { $0.what.contains("stream mute") })
             #expect(!mute.what.contains("stated") && !mute.what.contains("for days"))

@@ -106,16 +106,16 @@ struct ErasureListFile {
             throw CommandError(
                 .residue,
                 "\(name), or a part of it, has no seal that the hash key \"\(key.id)\" can check: "
-                    + "whether somebody changed it, nobody can tell",
-                hint: "Nothing was done. One that was cut off has none, and that of another key is checked by a replay "
-                    + "with that key: where you are sure of the list, give --unsealed."
+                    + "it cannot be ruled out that somebody changed it",
+                hint: "Nothing was done. A list that was cut off has no seal, and that of another key is checked by a "
+                    + "replay with that key. If you are sure of the list, give --unsealed."
             )
         }
         if let moment = list.writtenAfterRestore {
             throw CommandError(
                 .usage,
-                "the list of \(Wording.moment(moment)) calls requests open that an older one says have ended: it was written after "
-                    + "the restore, and knows nothing of what was lost",
+                "the list of \(Wording.moment(moment)) has requests as open that have ended in an older one: it was written after "
+                    + "the restore, and lacks what was lost",
                 hint: "Nothing was done. Replay the lists from before the restore alone."
             )
         }
@@ -126,7 +126,7 @@ struct ErasureListFile {
         throw CommandError(
             .residue,
             "keys.hash_file: \"\(key.id)\" is not the hash key that \(path) was written with under that name",
-            hint: "Give the right file: with this one no account of the list is found."
+            hint: "Give the right key file: with this one, no account of the list is found."
         )
     }
 

@@ -7,23 +7,23 @@ extension ReplayRun {
     func tellOfList(_ seen: ReplaySurvey) {
         if file.lives.contains(seen.life) {
             context.messages.warning(
-                "the list, or a part of it, was written by this database as it stands: after a restore only lists from before it tell "
+                "the list, or a part of it, was written by this database as it is now: after a restore, only lists from before it show "
                     + "what was lost"
             )
         }
         if !file.isWhole {
-            context.messages.warning("the list was cut off: what stood behind its last line is not repeated")
+            context.messages.warning("the list was cut off: what came after its last line is not repeated")
         }
         if !file.isSealed {
             context.messages.warning(
-                "the list, or a part of it, has no seal that this hash key can check: whether somebody changed it, nobody can tell"
+                "the list, or a part of it, has no seal that this hash key can check: it cannot be ruled out that somebody changed it"
             )
         }
         let databases = Set(file.lives.map(\.database))
         if databases != [seen.database.description] {
             context.messages.warning(
                 "the list is of the database \(Wording.list(databases.sorted().map { SafeText.line($0) })), and this is "
-                    + "\(seen.database): as after a dump that was restored elsewhere, or the list of another app"
+                    + "\(seen.database): either a dump was restored elsewhere, or the list is that of another app"
             )
         }
     }

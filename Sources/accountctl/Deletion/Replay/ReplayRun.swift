@@ -47,7 +47,7 @@ struct ReplayRun {
         if !seen.repeatsNothing, seen.isWorked, !seen.isPaused, !yes {
             var options = WriteOptions()
             (options.dryRun, options.yes) = (false, false)
-            try context.confirm("Go on beside a live worker?", options)
+            try context.confirm("Continue although a worker is alive?", options)
         }
         if let word = wordToType(seen) { try context.confirmIrreversible(question(seen), id: word, confirmation) }
         let skipped = seen.skips == nil ? nil : try await skipReceipts()
