@@ -34,8 +34,8 @@ struct Act<Outcome: Sendable>: Sendable {
     var facts: (@Sendable (UUID, Outcome) -> [Sheet.Fact])?
     /// Performs the act and logs it in the same transaction.
     ///
-    /// With `writes` false (a dry run whose triggers may reach outside the database) it only reports what it would
-    /// change in Supabase's tables.
+    /// With `writes` false (a dry run whose triggers may reach outside the database) the act only reports what it
+    /// would change in Supabase's tables.
     let perform: @Sendable (Operator, _ writes: Bool, UUID, isolated Connection) async throws -> Outcome
 
     /// The writes of an act that may fire triggers of an app.

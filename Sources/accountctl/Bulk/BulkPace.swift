@@ -21,7 +21,7 @@ struct BulkPace: Equatable {
     /// How many accounts were processed.
     var done: Int { counts.values.reduce(0, +) }
 
-    /// Whether so many accounts failed that the cause is probably not the single accounts.
+    /// Whether so many accounts failed that the cause probably lies beyond single accounts.
     var isStopped: Bool { counts[.failed, default: 0] >= stopAfter }
 
     /// How many accounts the next transaction takes: with a rate, those that it allows in a quarter of a second.

@@ -22,8 +22,8 @@ final class RehearsalPrompt: Sendable {
     ///
     /// - Throws: `CancellationError` if the rehearsal is to end, or standard input has ended.
     func tell(_ step: DeletionStep) async throws {
-        // A preflight that has expired while the operator looked is repeated; a prompt after each would expire the next
-        // one too, and the rehearsal would never get further.
+        // A preflight that expired while the operator looked is repeated. A prompt after that, too, could let each one
+        // expire, and the rehearsal would never get further.
         guard step != .preflight || isFirstPreflight() else {
             context.messages.note("\(step.rawValue): repeated, since its result had expired")
             return

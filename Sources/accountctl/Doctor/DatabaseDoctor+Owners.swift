@@ -50,7 +50,8 @@ extension DatabaseDoctor {
         }
     }
 
-    /// A condition that is true if a login role can act as `role`, but neither as our role nor as the database's owner.
+    /// A condition that is true if a login role other than a superuser can act as `role`, but neither as our role nor as
+    /// the database's owner.
     static func isOthers(_ role: Statement) -> Statement {
         """
         exists (
