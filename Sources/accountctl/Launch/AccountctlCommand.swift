@@ -5,26 +5,25 @@ protocol AccountctlCommand: ParsableCommand {
     /// The options every command takes.
     var global: GlobalOptions { get }
 
-    /// The names that can be selected, in the order of the columns: for the help and for telling a selection from an
-    /// operand.
+    /// The names of the selectable fields, in column order: for the help, and to tell a selection from an operand.
     static var outputFields: [String] { get }
 
-    /// The columns between separators that are a fact of a section, such as `auth.email`; in JSON the section is one
-    /// field.
+    /// The columns of CSV and TSV that are one fact of a section, such as `auth.email`; in JSON the whole section is
+    /// one field.
     static var sectionFields: [String] { get }
 
-    /// The names of ``outputFields`` that what is asked for has.
+    /// The names of ``outputFields`` that the requested output has.
     var selectableFields: [String] { get }
 
-    /// Whether it asks over one connection and does nothing else meanwhile.
+    /// Whether the command only queries over one connection and does nothing else meanwhile.
     ///
-    /// One thread is enough for it then, and starts and ends sooner than five.
+    /// One thread is then enough, which starts and ends sooner than five.
     static var isSequential: Bool { get }
 
-    /// Does the work.
+    /// Carries out the command.
     ///
-    /// Results that are no failure of the command (nothing found, drift, residue) are returned; what stopped it is
-    /// thrown.
+    /// Results that are not a failure of the command (nothing found, drift, residue) are returned; errors that stopped
+    /// it are thrown.
     func run(in context: CommandContext) async throws -> ExitStatus
 }
 
@@ -34,13 +33,15 @@ extension AccountctlCommand {
     var selectableFields: [String] { Self.outputFields }
     static var isSequential: Bool { false }
 
-    /// The command that the words after its name ask for; nil when they ask for something else, or are wrong.
+    /// The command parsed from the words after its name; nil when they are invalid or ask for something else, such as
+    /// help.
     static func parsed(_ words: [String]) -> Self? {
         (try? Leaf<Self>.parseAsRoot(words) as? Leaf<Self>)?.command
     }
 }
 
-/// A command by itself, which is not asked for a completion script first: that would be two more commands to parse.
+/// A command parsed as a root of its own, without the parser's check for a request of a completion script, which would
+/// parse two more commands.
 private struct Leaf<Command: AccountctlCommand>: ParsableCommand {
     static var configuration: CommandConfiguration { CommandConfiguration(_superCommandName: "accountctl") }
 

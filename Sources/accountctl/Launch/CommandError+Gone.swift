@@ -1,7 +1,7 @@
 extension CommandError {
-    /// That an account is not there any more which has just been found: somebody else was faster.
+    /// The error for an account that was just found and is gone by now, because somebody else deleted it first.
     static let accountGone = CommandError(.notFound, "the account has just gone")
 
-    /// The same of a deletion request.
+    /// The error for a deletion request that was just found and is gone by now.
     static let requestGone = CommandError(.notFound, "the request has just gone")
 }

@@ -5,7 +5,7 @@
 #endif
 
 extension CommandError {
-    /// That a file cannot be written, for the reason that the system has just given.
+    /// The error for a file that cannot be written, with the reason in `errno`.
     static func cannotWrite(_ path: String) -> CommandError {
         CommandError(.failure, "cannot write \(path): \(String(cString: strerror(errno)))")
     }

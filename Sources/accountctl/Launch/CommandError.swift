@@ -1,6 +1,7 @@
-/// A failure in the words of the command line: what happened, and what to do about it.
+/// A failure as the command line reports it: what happened, and what to do about it.
 ///
-/// Commands throw it for what they find wrong themselves; errors of the layers below are translated by ``ErrorReport``.
+/// Commands throw it for problems that they detect themselves; ``ErrorReport`` translates the errors of the layers
+/// below.
 struct CommandError: ReportableError, Equatable, CustomStringConvertible {
     let report: ErrorReport
 

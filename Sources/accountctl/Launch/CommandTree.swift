@@ -1,7 +1,7 @@
 import ArgumentParser
 import Terminal
 
-/// The way a command line takes through the command tree.
+/// The path of a command line through the command tree.
 struct CommandPath {
     /// The commands from the root to where the words stop naming commands.
     private(set) var commands: [any ParsableCommand.Type]
@@ -30,7 +30,7 @@ struct CommandPath {
     /// The names as one would type them.
     var text: String { commands.map { $0._commandName }.joined(separator: " ") }
 
-    /// What to say of the stray word, with the name that it may have meant; nil where there is none.
+    /// The error that reports the stray word, with a suggestion if a name is close; nil if there is no stray word.
     var mistake: CommandError? {
         guard let strayWord else { return nil }
         let near = meaning(of: strayWord).map { "Did you mean: \(text) \($0)\n" } ?? ""
@@ -41,7 +41,8 @@ struct CommandPath {
         )
     }
 
-    /// What the word may have meant: a name like it, one that begins as it does, or the only group with such a command.
+    /// The name that the word may have meant: a similar one, one that starts with all of the word but its last letter,
+    /// or the only group that has a command of this name.
     private func meaning(of word: String) -> String? {
         let groups = last.shownSubcommands
         let names = groups.flatMap { $0.names }

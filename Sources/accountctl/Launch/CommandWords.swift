@@ -1,16 +1,17 @@
 import ArgumentParser
 import Terminal
 
-/// Brings a command line into the form that the parser reads without doubt.
+/// Normalises a command line into a form that the parser reads unambiguously.
 ///
-/// - Global options may stand before the command: `accountctl --json user find anna`.
-/// - `--json`, `--csv` and `--tsv` take their fields as the next word, but only when that word is a list of fields of
-///   the command: in `deletion show --json 42` the 42 stays an operand, and so does a word with dots but where a
-///   command has such columns.
-/// - A single word behind one of these that is nearly a field, or for which the command has no other place, is taken
-///   for a mistyped one where the command line is complete without it: in `user find --json emil` it stays an operand.
-/// - What begins like a number below zero is the value of the option before it, or an operand, which then tells its
-///   bounds: no option is called so.
+/// - Global options may precede the command: `accountctl --json user find anna`.
+/// - `--json`, `--csv` and `--tsv` take their fields as the next word, but only if that word is a list of fields of the
+///   command: in `deletion show --json 42` the 42 stays an operand. So does a word with dots, unless the command has
+///   such columns.
+/// - A single word after one of these options counts as a mistyped field if it is nearly a field, or if the command has
+///   no other place for it, provided that the command line is complete without it: in `user find --json emil` it stays
+///   an operand.
+/// - A word that begins like a negative number is the value of the option before it, or else an operand, whose own
+///   check then reports the allowed range: no option starts with a digit.
 enum CommandWords {
     /// The options of every command that always have a value.
     static let globalOptionsWithValue: Set<String> = [
@@ -34,7 +35,7 @@ enum CommandWords {
                 joined.append(word)
             }
         }
-        // Where nothing is taken for an option.
+        // After `--`, where the parser takes no word for an option.
         return operands.isEmpty ? joined + words[end...] : joined + ["--"] + operands + words[end...].dropFirst()
     }
 
@@ -75,7 +76,7 @@ enum CommandWords {
         return Array(rest[..<path.wordCount] + leading + rest[path.wordCount...])
     }
 
-    /// Whether an option before the command is one that takes fields, and what follows it no command.
+    /// Whether the first word is an option that takes fields and the next word is not a command.
     private static func isFollowedByFields(_ words: ArraySlice<String>, root: any ParsableCommand.Type) -> Bool {
         guard let option = words.first, GlobalOptions.fieldOptions.contains(option) else { return false }
         guard let next = words.dropFirst().first, !next.hasPrefix("-") else { return false }
@@ -118,14 +119,15 @@ enum CommandWords {
         return result
     }
 
-    /// Several words between commas can only be meant as fields; a single one might be an operand.
+    /// Whether a word selects fields: several names between commas can only be fields, while a single name may be an
+    /// operand.
     private static func isSelection(
         _ word: String,
         after option: String,
         of command: (any AccountctlCommand.Type)?
     ) -> Bool {
         let names = word.split(separator: ",", omittingEmptySubsequences: false)
-        // What stands between separators may have columns such as auth.email; elsewhere a word with dots is a domain.
+        // CSV and TSV may have columns such as auth.email; otherwise a word with dots is a domain.
         let sectionFields = option == "--json" ? [] : command?.sectionFields ?? []
         let marks = sectionFields.isEmpty ? "_" : "_."
         let shaped = names.allSatisfy { name in

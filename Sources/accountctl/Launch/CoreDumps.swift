@@ -6,15 +6,16 @@
 
 /// Keeps keys and tokens out of core files.
 enum CoreDumps {
-    /// Forbids them for this process and those it starts.
+    /// Forbids core files for this process and its children.
     ///
-    /// The limit holds for files; where the system pipes cores to a collector it holds nothing, and the filter leaves
-    /// all memory out (core(5)). What cannot be set is left: a machine without the file has no such collector.
+    /// The resource limit applies to core files only. Where the system pipes cores to a collector the limit has no
+    /// effect, and the dump filter leaves out all memory instead (core(5)). Failures are ignored: a machine without the
+    /// filter file has no such collector.
     static func forbid() {
         var limit = rlimit(rlim_cur: 0, rlim_max: 0)
         #if canImport(Glibc)
             _ = setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &limit)
-            // By hand: every command starts here, and this is the whole of a file's writing that it needs.
+            // With plain system calls: every command runs this code at its start, and needs no more than one write.
             let filter = open("/proc/self/coredump_filter", O_WRONLY | O_CLOEXEC)
             guard filter >= 0 else { return }
             _ = write(filter, "0", 1)

@@ -1,4 +1,4 @@
-/// An error as its user sees it: one clear message, an exit status, and what to do next where that is known.
+/// An error as the user sees it: one clear message, an exit status, and the next step if it is known.
 struct ErrorReport: Equatable {
     let status: ExitStatus
     let message: String
@@ -20,7 +20,8 @@ struct ErrorReport: Equatable {
     }
 }
 
-/// An error that knows how it should be shown; the file of the layer or command it belongs to declares the conformance.
+/// An error that provides its own report; the conformance is declared in the file of the layer or command that the
+/// error belongs to.
 protocol ReportableError: Error {
     var report: ErrorReport { get }
 }

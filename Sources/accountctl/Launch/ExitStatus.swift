@@ -2,27 +2,27 @@
 enum ExitStatus: Int32, Sendable, CaseIterable {
     /// Done.
     case ok = 0
-    /// Failed for a reason no other number tells.
+    /// Failed for a reason that no other status covers.
     case failure = 1
     /// The command line was wrong, or a confirmation was declined.
     case usage = 2
-    /// What was asked for does not exist.
+    /// The requested item does not exist.
     case notFound = 3
     /// The role, key or credential may not do this.
     case notAuthorised = 4
     /// Personal data was left behind, or the database differs from what it should be.
     case residue = 5
-    /// Something forbids it: a legal hold, a constraint, a column nobody decided about, a pause.
+    /// Something forbids it: a legal hold, a constraint, a column without a decision, a pause.
     case blocked = 6
     /// It works, but something about it should be fixed.
     case advice = 7
-    /// What was checked does not work.
+    /// The checked item does not work.
     case broken = 8
     /// Worth trying again: the database or a service could not be reached, or was busy.
     case temporary = 75
     /// Interrupted from the keyboard.
     case interrupted = 130
-    /// The reader of the output went away, as with `| head`.
+    /// The reader of the output closed it, as `| head` does.
     case outputClosed = 141
 
     /// What the status means, in a few words.
@@ -43,7 +43,7 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
         }
     }
 
-    /// The table of the help.
+    /// The table of exit codes in the help.
     static let table = allCases.reduce(into: "") { table, status in
         let number = String(status.rawValue)
         if !table.isEmpty { table += "\n" }

@@ -2,14 +2,14 @@ import ArgumentParser
 import Postgres
 import Terminal
 
-/// Completes the commands that a text names by the options which told this one where to act: pasted as they stand, they
-/// would act in another environment.
+/// Adds the options that chose this command's target to the commands that a message suggests: pasted without them, they
+/// would act on another environment.
 struct FollowUp: Sendable {
-    /// A blank before each; empty where the settings alone decide.
+    /// The options, each after a space; empty if the settings alone decide.
     private let options: String
     private let isProduction: @Sendable () -> Bool
 
-    /// Whether this is production is asked when a command is named: the settings are read by then.
+    /// `isProduction` is called only when a message names a command, since the settings have been read by then.
     init(_ global: GlobalOptions, isProduction: @escaping @Sendable () -> Bool) {
         self.isProduction = isProduction
         var words: [String] = []
@@ -22,9 +22,9 @@ struct FollowUp: Sendable {
         options = words.reduce("") { $0 + " " + $1 }
     }
 
-    /// The text with the options behind the program's name wherever a command follows it.
+    /// The text with the options inserted after the program's name wherever a command follows it.
     ///
-    /// What ``asWritten(_:)`` marked comes through without its marks.
+    /// Text marked by ``asWritten(_:)`` is left unchanged, without its marks.
     func completed(_ text: String) -> String {
         let parts = text.split(separator: Self.program, omittingEmptySubsequences: false)
         return parts.dropFirst().reduce(String(parts[0])) { done, part in
@@ -35,7 +35,7 @@ struct FollowUp: Sendable {
         .replacing(Self.marked, with: Self.program)
     }
 
-    /// Somebody's words on one line, in which a command is told as it was written.
+    /// A user's text on one line, marked so that ``completed(_:)`` leaves any command in it as written.
     static func asWritten(_ words: String) -> String {
         SafeText.line(words).replacing(program, with: marked)
     }
@@ -47,7 +47,7 @@ struct FollowUp: Sendable {
         (CommandList.running + CommandList.accounts + CommandList.help).map { $0._commandName }
     )
 
-    /// A command, and what follows it, with `--production` behind its name where it takes that.
+    /// A command and the text after it, with `--production` added after the command's name if the command takes it.
     private static func consenting(_ text: Substring) -> String {
         let words = text.split(separator: " ").map { String($0.prefix { $0.isLetter || $0 == "-" }) }
         let path = CommandPath(root: Accountctl.self, words: words)
@@ -60,7 +60,8 @@ struct FollowUp: Sendable {
         return name + " --production" + rest
     }
 
-    /// As a shell reads it back, which knows no characters: a quote with an accent on it is a quote.
+    /// The word quoted for a shell, which works on bytes: an apostrophe with a combining accent still ends a quoted
+    /// string.
     private static func quoted(_ word: String) -> String {
         let isPlain =
             !word.isEmpty

@@ -7,11 +7,11 @@ import Terminal
     import Foundation
 #endif
 
-/// What a command works with, by its options, the variables and the standard streams.
+/// Builds a command's context from its options, the environment variables and the standard streams.
 extension Launch {
-    /// Where the command's results go, how it asks, and what it runs on.
+    /// The context of a command: where results go, how it prompts, and which thread it runs on.
     ///
-    /// - Throws: ``CommandError`` for fields that the command does not have.
+    /// - Throws: ``CommandError`` for selected fields that the command does not have.
     func makeContext(
         of command: any AccountctlCommand,
         _ messages: Messages,
@@ -58,10 +58,10 @@ extension Launch {
         }
     }
 
-    /// Whether colours are left away, also where the words are no command.
+    /// Whether colours are off; read from the raw arguments, so that it also applies if they do not parse.
     var refusesColour: Bool { arguments.contains("--no-color") }
 
-    /// How a stream is written to.
+    /// The style in which a stream is written.
     func style(_ stream: StandardStreams.Stream, noColour: Bool) -> StreamStyle {
         .decide(
             isTerminal: StandardStreams.isTerminal(stream),

@@ -1,11 +1,11 @@
 import ArgumentParser
 import Terminal
 
-/// From the words to a command, to help, or to what is wrong with them.
+/// Turns the words into a command, help, or an error.
 extension Launch {
     /// The command that the words ask for; nil when the parser has run one of its own.
     ///
-    /// - Throws: What the parser says, or a `ValidationError` of an option that is given twice.
+    /// - Throws: The parser's error, or a `ValidationError` for an option that is given twice.
     static func command(_ words: [String]) throws -> (any AccountctlCommand)? {
         guard let command = try parsed(words) else { return nil }
         if let name = try RepeatedOption.name(in: words, of: type(of: command)) {
@@ -14,14 +14,16 @@ extension Launch {
         return command
     }
 
-    /// The command that the words ask for, whatever option they give twice; nil when the parser has run one of its own.
+    /// The command that the words ask for, with repeated options accepted; nil when the parser has run a command of its
+    /// own.
     ///
-    /// The command that the words name parses what follows its name. The whole tree, which takes longer, is asked where
-    /// that comes to anything else: help, the version, every mistake.
+    /// The named command alone parses the words after its name. If that fails (for help, the version and every
+    /// mistake), the whole tree parses the line, which takes longer.
     private static func parsed(_ words: [String]) throws -> (any AccountctlCommand)? {
         let path = CommandPath(root: Accountctl.self, words: words)
         let rest = Array(words[path.wordCount...])
-        // By name: to ask a type whether it takes plain words itself reads through all conformances of the program.
+        // Compared by type: a conditional cast to ``PlainOptions`` would search all protocol conformances of the
+        // program.
         if path.last == UserFindCommand.self, let command = UserFindCommand.plain(rest) { return command }
         if let command = (path.last as? any AccountctlCommand.Type)?.parsed(rest) { return command }
         var parsed = try Accountctl.parseAsRoot(words)
@@ -31,10 +33,9 @@ extension Launch {
         return nil
     }
 
-    /// What the version alone, or help and nothing else behind a command's name, answers; nil where more or other words
-    /// stand there.
+    /// The answer to `--version` alone, or to a help option right after a command's name; nil for any other words.
     ///
-    /// Parsed, each would be looked for after two commands for completion scripts.
+    /// The parser would first try two commands for completion scripts.
     var plainAnswer: String? {
         if words == ["--version"] { return Version.text + "\n" }
         let path = CommandPath(root: Accountctl.self, words: words)
@@ -42,7 +43,7 @@ extension Launch {
         return help(Accountctl.helpMessage(for: path.last), of: path)
     }
 
-    /// Help and version are data; everything else the parser says is a mistake on the command line.
+    /// Prints help and version as output; reports everything else the parser throws as a mistake on the command line.
     func reportParsing(_ error: any Error, _ messages: Messages) -> ExitStatus {
         let asked = CommandPath(root: Accountctl.self, words: words.first == "help" ? Array(words.dropFirst()) : words)
         if Accountctl.exitCode(for: error) == .success, asked.strayWord == nil || words.first != "help" {
@@ -58,7 +59,7 @@ extension Launch {
         return .usage
     }
 
-    /// What the parser says of a value, with what is expected where that is a number: of those it does not say so.
+    /// The parser's message about a value; for numbers, the expected form is added, which the parser leaves out.
     private static func withForm(_ message: String) -> String {
         let isOfNumber = ["count", "number", "id", "ids"].contains { message.hasSuffix("<\($0)>'") }
         return isOfNumber && message.contains("' is invalid for '") ? message + ": it takes a whole number" : message

@@ -7,7 +7,7 @@ import Terminal
 struct Launch {
     let arguments: [String]
     let environment: [String: String]
-    /// The arguments as the parser reads them without doubt.
+    /// The normalised arguments, which the parser reads unambiguously.
     let words: [String]
 
     init(arguments: [String], environment: [String: String] = ProcessVariables.all()) {
@@ -16,16 +16,16 @@ struct Launch {
         words = CommandWords.normalised(arguments, root: Accountctl.self)
     }
 
-    /// Answers what needs no command: the version alone, or help and nothing else behind a command's name; nil for all
-    /// else.
+    /// Answers a request that needs no command, the version alone or help right after a command's name; nil for all
+    /// others.
     func answerPlainly() -> ExitStatus? {
         plainAnswer.map { answer($0) }
     }
 
-    /// Runs the command; everything that ``answerPlainly()`` answers as well.
+    /// Runs the command; also answers every request that ``answerPlainly()`` answers.
     ///
-    /// - Parameter thread: What the caller runs on, and what a command stays on that needs no other.
-    /// - Returns: What the process ends with.
+    /// - Parameter thread: The caller's thread; a sequential command stays on it.
+    /// - Returns: The exit status of the process.
     func run(on thread: EventThread) async -> ExitStatus {
         if let unknown = CommandWords.unknownField(words, root: Accountctl.self) { return report(unknown) }
         let command: any AccountctlCommand
@@ -50,13 +50,13 @@ struct Launch {
                 throw await SchemaGap(context: context).explanation(of: error) ?? error
             }
         } catch {
-            // A command that answers with help.
+            // A command may answer with help.
             if Accountctl.exitCode(for: error) == .success { return reportParsing(error, messages) }
             return report(error, messages)
         }
     }
 
-    /// Most commands connect.
+    /// Loads libpq, which most commands need.
     private static func loadLibrary() throws {
         guard let failure = Connection.loadLibrary() else { return }
         throw CommandError(.failure, "libpq cannot be loaded: \(failure)", hint: "install libpq 5")
@@ -64,7 +64,7 @@ struct Launch {
 
     // MARK: - What is said
 
-    /// Tells of an error, and what the process ends with for it.
+    /// Prints an error and returns its exit status.
     func report(_ error: any Error) -> ExitStatus { report(error, messages) }
 
     private func report(_ error: any Error, _ messages: Messages) -> ExitStatus {
@@ -73,7 +73,7 @@ struct Launch {
         return report.status
     }
 
-    /// Prints what was asked of the program itself.
+    /// Prints the help or the version.
     func answer(_ text: String) -> ExitStatus {
         do {
             try DescriptorSink(descriptor: 1).write(text)

@@ -10,7 +10,8 @@ import EventThread
 enum Main {
     static func main() {
         StandardDescriptors.occupy()
-        // A reader that goes away is an error of the write, not the end of the process in the middle of something.
+        // If the reader of the output goes away, the write fails; SIGPIPE would end the process half-way through its
+        // work.
         signal(SIGPIPE, SIG_IGN)
         heedSignals()
         CoreDumps.forbid()
@@ -22,28 +23,29 @@ enum Main {
         } catch {
             end(launch.report(CommandError(.failure, "this program cannot start: \(error)")))
         }
-        // Not by an asynchronous `main`: it would start three threads before anything is asked for.
+        // An asynchronous `main` would start three threads before any work begins.
         Task.detached(executorPreference: thread) { end(await launch.run(on: thread)) }
         thread.run()
     }
 
-    /// Lets the signals that are to end the program reach it: takes back what whoever started it has blocked.
+    /// Unblocks the signals that end the program, in case the parent process has blocked them.
     private static func heedSignals() {
         var none = sigset_t()
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, nil)
-        // The first process of a container is kept from default actions: nothing would end it but being killed.
+        // Process 1 of a container gets no default actions, so that only SIGKILL would end it.
         guard getpid() == 1 else { return }
         for number in [SIGINT, SIGTERM, SIGHUP] where !SignalAction(of: number).isIgnored {
             signal(number) { _exit(128 + $0) }
         }
     }
 
-    /// Ends the process from any thread: the way back to `main` would start another one.
+    /// Ends the process from any thread; returning to `main` would start another thread.
     private nonisolated static func end(_ status: ExitStatus) -> Never {
-        // What the parser prints by itself goes through the C library.
+        // The parser's own output goes through the C library's buffers.
         fflush(nil)
-        // Not `exit`, at which the libraries put away, for half a millisecond, what goes with the process anyway.
+        // Not `exit`: the libraries' exit handlers take half a millisecond to release what ends with the process
+        // anyway.
         _exit(status.rawValue)
     }
 }

@@ -1,15 +1,16 @@
 import ArgumentParser
 
-/// A command, or a group of options, that takes plain words itself.
+/// A command or option group that parses plain words itself.
 ///
-/// The parser finds a command's properties by reflection, for which the runtime reads through all conformances of the
-/// program, forty times in all: half of what a look-up in the database computes. Names, help and mistakes stay the
-/// parser's: what is taken here is found by the properties' coding keys, and whatever is not taken is parsed.
+/// The parser finds a command's properties by reflection, for which the runtime searches all protocol conformances of
+/// the program, forty times in all: half of the computing time of a database look-up. Names, help and errors stay with
+/// the parser: this path finds options by the coding keys of the properties, and leaves every line that it does not
+/// take to the parser.
 protocol PlainOptions: ParsableArguments {
-    /// Gives each property what it has where nothing is said.
+    /// Sets each property to its default value.
     mutating func setDefaults()
 
-    /// Takes an option by the name of its property, with its value from the words; false for what is the parser's to
-    /// understand.
+    /// Takes an option, given by the name of its property, and its value from the words; false leaves the line to the
+    /// parser.
     mutating func takeOption(_ property: String, from words: inout PlainWords) -> Bool
 }

@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// The words behind a command's name, read as the plain form that nearly all calls have.
+/// The words after a command's name, read in the plain form that nearly all calls have.
 ///
-/// Plain are operands, `--flag`, `--name value` and `--name=value`, each name in full and once. Whatever else there is
-/// ends the reading: it is the parser's to understand or to refuse.
+/// Plain words are operands, `--flag`, `--name value` and `--name=value`, each name in full and at most once. Any other
+/// word ends the reading: the parser then understands or refuses the line.
 struct PlainWords {
     /// A word, or an option by the name of the property that it sets.
     enum Word: Equatable {
@@ -11,18 +11,18 @@ struct PlainWords {
         case option(String)
     }
 
-    /// Whether some word was not plain.
+    /// Whether a word was not plain.
     private(set) var isSpoiled = false
     private var rest: ArraySlice<String>
     private var given: Set<String> = []
-    /// What stands behind the equals sign of the last option.
+    /// The text after the equals sign of the last option.
     private var attached: String?
 
     init(_ words: [String]) {
         rest = words[...]
     }
 
-    /// The next word; nil at the end, and where one is not plain.
+    /// The next word; nil at the end, or when it is not plain.
     mutating func next() -> Word? {
         guard !isSpoiled, let word = rest.popFirst() else { return nil }
         guard word.utf8.first == UInt8(ascii: "-") else { return word.isEmpty ? spoil() : .operand(word) }
@@ -32,7 +32,7 @@ struct PlainWords {
         return .option(property)
     }
 
-    /// Takes the value of the last option; false where there is none, or none of its type.
+    /// Takes the value of the last option; false if it has none, or none of this type.
     mutating func take<Value: ExpressibleByArgument>(_ property: inout Value?) -> Bool {
         guard let text = attached ?? rest.popFirst(), !text.isEmpty, attached != nil || !text.hasPrefix("-"),
             let value = Value(argument: text)
@@ -41,7 +41,7 @@ struct PlainWords {
         return true
     }
 
-    /// Takes the value of an option that has one always.
+    /// Takes the value of the last option into a property that is not optional.
     mutating func take<Value: ExpressibleByArgument>(_ property: inout Value) -> Bool {
         var value: Value?
         guard take(&value), let value else { return false }
@@ -49,7 +49,7 @@ struct PlainWords {
         return true
     }
 
-    /// Takes the last option as a flag; false where it was given a value.
+    /// Takes the last option as a flag; false if it has a value.
     func take(_ property: inout Bool) -> Bool {
         property = true
         return attached == nil
@@ -60,11 +60,11 @@ struct PlainWords {
         return nil
     }
 
-    /// The property that the parser names an option after: `databaseURL` for `--database-url`.
+    /// The property that the parser derives an option's name from: `databaseURL` for `--database-url`.
     private static func property(of option: Substring) -> String? {
         guard option.hasPrefix("--") else { return nil }
         let words = option.dropFirst(2).split(separator: "-", omittingEmptySubsequences: false)
-        // Words of one letter are left to the parser: put together they could spell a word of capitals, such as URL.
+        // One-letter words are left to the parser: together they could spell an acronym in capitals, such as URL.
         guard words.allSatisfy({ $0.utf8.count > 1 && $0.utf8.allSatisfy(isLowerLetter) }) else { return nil }
         return words.dropFirst().reduce(into: String(words[0])) { name, word in
             name += word == "url" ? "URL" : word.prefix(1).uppercased() + word.dropFirst()

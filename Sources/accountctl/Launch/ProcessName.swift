@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// What this process is called among the workers.
+/// The name of this process among the workers.
 enum ProcessName {
     /// Host and process id, as `jobs workers` shows it.
     static let own = "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"

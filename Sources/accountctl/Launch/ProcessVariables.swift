@@ -1,14 +1,14 @@
 #if canImport(Glibc)
-    // Imported so for `environ`, which nothing here writes.
+    // `@preconcurrency` for `environ`, which no code here writes.
     @preconcurrency import Glibc
 #else
     import Darwin
 #endif
 
-/// The variables of the process.
+/// The environment variables of the process.
 enum ProcessVariables {
-    /// All of them, read without Foundation, which takes fifty times as long: it looks for the equals sign by
-    /// characters.
+    /// All variables, read without Foundation, which is fifty times as slow because it searches for the equals sign by
+    /// `Character`.
     static func all() -> [String: String] {
         #if canImport(Darwin)
             let entries: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = _NSGetEnviron().pointee

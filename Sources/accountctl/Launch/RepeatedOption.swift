@@ -1,21 +1,21 @@
 import ArgumentParser
 
-/// An option of one value that a command line gives more than once.
+/// A single-value option that a command line gives more than once.
 ///
-/// The parser takes the last value without a word: of two accounts that somebody typed one would be erased, and perhaps
-/// not the one that was meant.
+/// The parser silently takes the last value: of two accounts that somebody typed, only one would be erased, perhaps the
+/// wrong one.
 enum RepeatedOption {
-    /// Finds the first such option of a command.
+    /// Finds the first repeated option of a command.
     ///
     /// - Parameters:
-    ///   - words: normalised words that the parser has taken for this command: what begins with a dash there is an
-    ///     option, since no option of ours takes such a word as its value.
-    ///   - command: the command, whose options of several values may be repeated, and so may its flags.
-    /// - Returns: Its name, as the help has it; nil where there is none.
-    /// - Throws: What reading the parser's own description of the command throws.
+    ///   - words: the normalised words that the parser accepted for this command; each word that begins with a dash is
+    ///     an option, since no option of ours takes such a word as its value.
+    ///   - command: the command; its multi-value options and its flags may be repeated.
+    /// - Returns: The option's name as the help shows it; nil if no option is repeated.
+    /// - Throws: Errors of decoding the parser's description of the command.
     static func name(in words: [String], of command: any ParsableArguments.Type) throws -> String? {
         let given = names(in: words)
-        // What the command declares takes longer to ask than everything else here.
+        // Reading the command's declarations takes longer than the rest of this check.
         guard mayRepeat(given) else { return nil }
         let single = try CommandDescription.arguments(of: command).filter { $0.kind == .option && !$0.isRepeating }
         let repeated = single.first { option in
@@ -25,11 +25,11 @@ enum RepeatedOption {
         return repeated?.preferredName?.text
     }
 
-    /// The names of the options that are given, as they are typed; several of one letter may stand in one word.
+    /// The names of the given options, as typed; one word may hold several one-letter options.
     private static func names(in words: [String]) -> [String] {
         var bare: Set<String> = []
         return words.prefix { $0 != "--" }.flatMap { word -> [String] in
-            // Such an option without fields is like a flag to whoever types it.
+            // `--json` and the like without fields count as flags.
             if GlobalOptions.isWithoutFields(word), !bare.insert(word).inserted { return [] }
             let name = String(word.prefix { $0 != "=" })
             if name.hasPrefix("--") { return [name] }
@@ -37,7 +37,8 @@ enum RepeatedOption {
         }
     }
 
-    /// Whether an option could be there twice: by one name, or by its letter and by its name, which begins so.
+    /// Whether an option may be given twice: under one name, or under its letter and a long name that begins with this
+    /// letter.
     private static func mayRepeat(_ names: [String]) -> Bool {
         let letters = Set(names.filter { !$0.hasPrefix("--") }.map { String($0.dropFirst()) })
         var seen: Set<String> = []

@@ -4,18 +4,18 @@
     import Darwin
 #endif
 
-/// What a signal does to this process.
+/// The action of a signal in this process, as it was when read.
 struct SignalAction {
     private let number: Int32
     private var action = sigaction()
 
-    /// What it does now.
+    /// Reads the current action.
     init(of number: Int32) {
         self.number = number
         sigaction(number, nil, &action)
     }
 
-    /// Whether it does nothing, as `nohup` and shells have it for what is to go on without them.
+    /// Whether the signal is ignored, as `nohup` and shells arrange for processes that are to outlive them.
     var isIgnored: Bool {
         #if os(Linux)
             unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
@@ -24,7 +24,7 @@ struct SignalAction {
         #endif
     }
 
-    /// Makes it what the signal does again.
+    /// Restores this action.
     func restore() {
         var action = action
         sigaction(number, &action, nil)
