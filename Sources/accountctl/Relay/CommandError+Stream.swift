@@ -1,7 +1,7 @@
 import Terminal
 
 extension CommandError {
-    /// That no mail stream is called so.
+    /// The error for a mail stream name that does not exist.
     static func noStream(_ name: String) -> CommandError {
         CommandError(
             .notFound,

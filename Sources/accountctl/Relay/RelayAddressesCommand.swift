@@ -17,7 +17,7 @@ struct RelayAddressesCommand: AccountctlCommand {
             """
     )
 
-    /// Counts and the list have the same columns; people see those that say something.
+    /// The columns are those of the list, so that programs see the same; people see only those that apply to counts.
     private static let countFields: [Field<RelayDirectory.Count>] = [
         Field("user_id", nil) { _ in .null },
         Field("address", nil) { _ in .null },

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What refusals by Apple's servers mean.
+/// Explains refusals by Apple's servers.
 struct RelayBounceCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bounce",

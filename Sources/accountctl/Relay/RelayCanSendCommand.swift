@@ -80,16 +80,16 @@ struct RelayCanSendCommand: AccountctlCommand {
 }
 
 extension RelayDirectory.CanSend {
-    /// What an operator does about the stream; nil where the answer is not for its sake.
+    /// What an operator should do about the stream; nil if the answer does not depend on the stream.
     ///
-    /// The reason names the paths alone, which may both be open: a domain that is not registered with Apple, or whose own
-    /// policy has the mail refused, is in no path.
+    /// The reason names only the paths, SPF and DKIM, and both may be open while mail is still refused: the domain may
+    /// not be registered with Apple, or its own policy may have the mail refused.
     fileprivate func todo(about record: MailStreamRecord) -> String? {
         let check = "accountctl relay check \(record.stream.name)"
         switch answer {
         case .yes: return nil
         case .no:
-            // By the database's own words: the account is looked at before the stream.
+            // Recognised by the text of the database function, which looks at the account before the stream.
             guard reason.hasPrefix("the relay does not take") else { return nil }
             let paths = record.standing.known.map { [$0.spf, $0.dkim] } ?? []
             let isAnyOpen = paths.contains { $0 == .ok || $0 == .weak }

@@ -68,7 +68,7 @@ struct RelayCheckCommand: AccountctlCommand {
         return StreamReport.Conclusion.worst(reports.map(\.conclusion)).exitStatus
     }
 
-    /// The streams meant: a domain with what the command line says, a stored stream, or all of them.
+    /// The streams to check: a domain described by the command line, one stored stream, or all of them.
     private func streams(_ context: CommandContext) async throws -> [MailStream] {
         guard let subject else {
             try refuseOptions("all streams")
@@ -99,7 +99,7 @@ struct RelayCheckCommand: AccountctlCommand {
         }
     }
 
-    /// Checks side by side; answers are shared, and the resolver keeps the number of questions in bounds.
+    /// Checks the streams concurrently; they share answers, and the resolver bounds the number of queries.
     private static func check(_ streams: [MailStream], _ resolver: CachingResolver) async -> [StreamReport] {
         let checker = StreamChecker(resolver)
         let deadline = ContinuousClock.now.advanced(by: StreamChecker.timeLimit)

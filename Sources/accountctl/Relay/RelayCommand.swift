@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Everything about mail to Apple's private relay.
+/// Groups the commands about mail to Apple's private relay.
 struct RelayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "relay",

@@ -87,7 +87,7 @@ extension Finding.Severity {
 }
 
 extension PathVerdict {
-    /// How the verdict stands out.
+    /// How the verdict is emphasised.
     var emphasis: Emphasis {
         switch self {
         case .ok: .good
@@ -98,7 +98,7 @@ extension PathVerdict {
 }
 
 extension Reachability {
-    /// How the answer stands out.
+    /// How the answer is emphasised.
     var emphasis: Emphasis {
         switch self {
         case .yes: .good
@@ -109,7 +109,7 @@ extension Reachability {
 }
 
 extension StreamReport.Conclusion {
-    /// The exit code that tells this end from the others.
+    /// The exit status of this conclusion.
     var exitStatus: ExitStatus {
         switch self {
         case .ok: .ok
@@ -119,7 +119,7 @@ extension StreamReport.Conclusion {
         }
     }
 
-    /// The worst of several: broken, then unknown, then advice.
+    /// The worst of several conclusions, in this order: broken, unknown, advice.
     static func worst(_ conclusions: [Self]) -> Self {
         for conclusion in [Self.broken, .unknown, .advice] where conclusions.contains(conclusion) { return conclusion }
         return .ok

@@ -2,7 +2,7 @@ import ArgumentParser
 import MailRelay
 import Settings
 
-/// Whom the relay commands ask.
+/// The name servers that the relay commands query.
 struct RelayResolverOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -13,7 +13,7 @@ struct RelayResolverOptions: ParsableArguments {
     )
     var resolver: [NameServerArgument] = []
 
-    /// The configuration: this command's servers, else those of the settings.
+    /// The configuration with the servers of the command line, or else those of the settings.
     func configuration(_ settings: [String]) -> ResolverConfiguration {
         let stated = resolver.map(\.server)
         return ResolverConfiguration(servers: stated.isEmpty ? settings.compactMap { NameServer($0) } : stated)
@@ -31,7 +31,7 @@ struct NameServerArgument: ExpressibleByArgument {
 }
 
 extension CommandContext {
-    /// Gives `body` a resolver; a wrong setting of another part does not stand in its way.
+    /// Gives `body` a resolver; an invalid setting of another section does not prevent this.
     func withResolver<Result: Sendable>(
         _ options: RelayResolverOptions,
         _ body: (CaresResolver) async throws -> Result

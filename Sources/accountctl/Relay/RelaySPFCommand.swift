@@ -63,7 +63,8 @@ struct RelaySPFCommand: AccountctlCommand {
         return .ok
     }
 
-    /// A name outside ASCII stands in DNS in another form: asked for as it is, it would be said to have no policy.
+    /// Refuses a domain outside ASCII: DNS stores its ASCII form, and a query for the name as typed would find no
+    /// policy.
     private static func checkASCII(_ option: String, _ domain: Substring) throws {
         guard domain.utf8.allSatisfy({ $0 < 0x80 }) else {
             throw CommandError(.usage, "\(option): write the domain in its ASCII form, which begins with xn--")

@@ -66,7 +66,7 @@ struct RelayStreamAddCommand: AccountctlCommand {
         let declared = try stream.stream(named: name, from: try DomainInput.domain(domain))
         let signature = try context.signature(acting)
         let registrations = registrations(declared, by: signature.name)
-        // A dry run does it, and undoes it: the name may be taken.
+        // A dry run adds the stream and rolls back, since the name may be taken.
         let isRehearsed = write.dryRun
         let isReplacing = replace
         let id = try await context.withConnection { connection in

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The mail streams that are watched.
+/// Groups the commands about the mail streams that are watched.
 struct RelayStreamCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stream",

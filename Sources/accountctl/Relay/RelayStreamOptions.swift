@@ -1,7 +1,7 @@
 import ArgumentParser
 import MailRelay
 
-/// What is said of a stream on the command line.
+/// The options that describe a mail stream.
 struct RelayStreamOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -60,13 +60,13 @@ struct RelayStreamOptions: ParsableArguments {
     )
     var registered: [String] = []
 
-    /// Whether anything was said.
+    /// Whether no option was given.
     var isEmpty: Bool {
         envelope == nil && signing == nil && provider == nil && include.isEmpty && address.isEmpty
             && returnPathTarget == nil && selector.isEmpty && signature == nil && registered.isEmpty
     }
 
-    /// The stream; throws ``CommandError`` naming the option for what is malformed.
+    /// The stream that the options describe; throws ``CommandError`` that names a malformed option.
     func stream(named name: String, from domain: DomainName) throws -> MailStream {
         var stream = MailStream(
             name: name,
@@ -100,7 +100,7 @@ struct RelayStreamOptions: ParsableArguments {
         try told(of: option) { () throws(DomainInputError) in try DomainInput.domain(text) }
     }
 
-    /// Has what is wrong with a name told with the option that it is the value of.
+    /// Reads a name, and reports a problem with it under the option that holds it.
     private static func told<Value>(of option: String, _ read: () throws(DomainInputError) -> Value) throws -> Value {
         do {
             return try read()

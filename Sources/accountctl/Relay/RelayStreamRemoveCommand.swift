@@ -52,7 +52,7 @@ struct RelayStreamRemoveCommand: AccountctlCommand {
                     return removed
                 }
             }
-            // Somebody else may have been first.
+            // Another command may have removed it first.
             outcome = isRemoved ? .done : .unchanged
         }
         try context.output.show(

@@ -3,7 +3,7 @@ import ArgumentParser
 import MailRelay
 import Terminal
 
-/// Shows one stream: what was declared, how it stands, what changed.
+/// Shows one stream: its declaration, its verdict and what changed.
 struct RelayStreamShowCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -140,7 +140,7 @@ struct RelayStreamShowCommand: AccountctlCommand {
         ]
     }
 
-    /// A selector as it is declared.
+    /// The selector as it was declared.
     private static func selector(_ selector: MailStream.Selector) -> String {
         if let target = selector.target { return "\(selector.name)=\(target)" }
         return selector.name + (selector.key.map { "=p=\($0)" } ?? "")
