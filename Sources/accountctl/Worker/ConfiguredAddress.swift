@@ -1,16 +1,16 @@
 import HTTPService
 import Settings
 
-/// Where a listener of the settings listens.
+/// The configured address of a listener.
 struct ConfiguredAddress {
     /// The setting that holds the address.
     let key: String
     let address: ListenAddress
 
-    /// The address as the listener takes it.
+    /// The address in the listener's type.
     var listened: ListenerAddress { ListenerAddress(host: address.host, port: address.port) }
 
-    /// Why nobody can listen there, by the name of the setting.
+    /// The error for an address that cannot be bound, which names the setting.
     func error(_ refusal: ListenerRefusal) -> CommandError {
         let place = "\(key): \(address)"
         return switch refusal {
@@ -26,11 +26,11 @@ struct ConfiguredAddress {
         }
     }
 
-    /// Looks whether all of some addresses can be listened at, all at once, before anything is started or told.
+    /// Binds all addresses at once on trial, before anything is started or announced.
     ///
-    /// Another process may still be faster: the listeners tell the same.
+    /// Another process may still bind one of them before the listeners do: then the listeners report the same error.
     ///
-    /// - Throws: ``CommandError`` for the first that cannot.
+    /// - Throws: ``CommandError`` for the first address that cannot be bound.
     static func check(_ addresses: ArraySlice<ConfiguredAddress>) async throws {
         guard let first = addresses.first else { return }
         do {

@@ -1,7 +1,7 @@
 import HTTPService
 import ServiceLifecycle
 
-/// A listener at an address of the settings, which is named where nobody can listen there.
+/// A listener at a configured address, whose errors name the setting if the address cannot be bound.
 struct ConfiguredListener<Listener: Service>: Service {
     let place: ConfiguredAddress
     let listener: Listener

@@ -6,11 +6,11 @@ import Metrics
     import Foundation
 #endif
 
-/// Tells monitoring when figures were read: they keep their last values while the database is away.
+/// Publishes the time at which figures were read: gauges keep their last values while the database is unreachable.
 ///
-/// Set to the process's start until the first read, so that an alarm on age can fire.
+/// Until the first read it is the start time of the process, so that an alarm on age can fire.
 struct FigureStamp: Sendable {
-    /// What the figures are of.
+    /// The subject of the figures.
     let figures: String
     let factory: any MetricsFactory
 
@@ -19,7 +19,7 @@ struct FigureStamp: Sendable {
         self.factory = factory
     }
 
-    /// The figures are those of this moment.
+    /// Publishes `moment` as the time at which the figures were read.
     func record(_ moment: Date) {
         Gauge(label: "accountctl_figures_timestamp_seconds", dimensions: [("figures", figures)], factory: factory)
             .record(moment.timeIntervalSince1970)

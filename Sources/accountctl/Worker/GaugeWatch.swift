@@ -10,12 +10,12 @@ import ServiceLifecycle
     import Foundation
 #endif
 
-/// Tells monitoring how deletions, mail and the web client secret stand, as long as the process runs.
+/// Publishes gauges of deletions, mail and the web client secret while the process runs.
 struct GaugeWatch: Service {
     private static let pause = Duration.seconds(30)
 
     let pool: Pool
-    /// Nil where there is no copy of the secret.
+    /// Nil if no copy of the secret is configured.
     let webSecret: WebSecretWatch?
     let logger: Logger
     var factory: any MetricsFactory = MetricsSystem.factory
@@ -33,13 +33,13 @@ struct GaugeWatch: Service {
         }
     }
 
-    /// One that cannot be read keeps none of the others from being told.
+    /// Publishes one group of gauges; a failure to read it is logged and does not stop the other groups.
     func tell(_ what: String, _ publish: () async throws -> Void) async {
         do {
             try await publish()
             FigureStamp(what, factory: factory).record(.now)
         } catch is CancellationError {
-            // The loop that called this ends by the cancellation, too.
+            // The cancellation also ends the calling loop.
         } catch {
             logger.warning("could not read how \(what) stand", metadata: ["reason": "\(error)"])
         }

@@ -1,4 +1,4 @@
-/// What each metric means, in one line, as `GET /metrics` tells it beside the values.
+/// One line of help for each metric, which `GET /metrics` prints beside the values.
 enum MetricHelp {
     static let texts: [String: String] = [
         "accountctl_figures_timestamp_seconds": "When these figures were last read from the database.",

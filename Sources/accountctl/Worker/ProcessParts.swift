@@ -3,13 +3,13 @@ import Logging
 import SignInWithApple
 import Telemetry
 
-/// What the services of one process have in common.
+/// The parts that the services of one process share.
 struct ProcessParts: Sendable {
     let pools: WorkerPools
     let services: WorkerServices
-    /// The clients of Apple, the same for all: what one service finds out about Apple holds for the others.
+    /// The clients of Apple, shared so that what one service finds out about Apple holds for the others.
     ///
-    /// Nil where Apple is not configured.
+    /// Nil if Apple is not configured.
     let apple: AppleClients?
     let queue = JobQueue()
     let health = Health()

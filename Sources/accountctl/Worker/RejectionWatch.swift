@@ -3,7 +3,7 @@ import JobQueue
 import Logging
 import ServiceLifecycle
 
-/// Looks at the board of rejected client ids every few seconds, as long as the process runs.
+/// Exchanges rejected client ids with the board every few seconds while the process runs.
 struct RejectionWatch: Service {
     private static let pause = Duration.seconds(5)
 
@@ -23,7 +23,8 @@ struct RejectionWatch: Service {
                 try? await Task.sleep(for: Self.pause, clock: .continuous)
             }
         }
-        // What was found out since is told before the process ends; cancelled, or without a database, it is left.
+        // Findings since the last exchange are written before the process ends, unless it is cancelled or the database
+        // is unreachable.
         try? await within(.seconds(2)) { try await board.exchange() }
     }
 }

@@ -11,21 +11,21 @@ import UnixSignals
 
 /// Runs services until they end or a signal ends them.
 ///
-/// The first SIGTERM, SIGINT or SIGHUP asks everything to end well; a second SIGTERM or SIGINT cancels everything. Either
-/// way nothing is lost that a worker holds: jobs that were not done go back. What has not ended well after `stopTime` is
-/// ended where it stands, as by `kill -9`.
+/// The first SIGTERM, SIGINT or SIGHUP starts a graceful shutdown; a second SIGTERM or SIGINT cancels everything.
+/// Either way the worker loses no job: unfinished jobs return to the queue. After `stopTime` the process ends at once,
+/// as by `kill -9`.
 struct Supervision {
     let services: [ServiceGroupConfiguration.ServiceConfiguration]
     let health: Health
     let logger: Logger
     let stopTime: Duration
-    /// Trapped before anything says that it has started: a signal that comes right after would end the process on the
-    /// spot.
+    /// Trapped before the start is announced: a signal right after the announcement would otherwise end the process at
+    /// once.
     let signals: UnixSignalsSequence
 
-    /// The signals that ask for an end, trapped from now on.
+    /// Traps the signals that ask the process to stop, from now on.
     static func trapSignals() async -> UnixSignalsSequence {
-        // What nohup has it ignore stays ignored.
+        // SIGHUP stays ignored under nohup.
         if SignalAction(of: SIGHUP).isIgnored { return await UnixSignalsSequence(trapping: .sigterm, .sigint) }
         return await UnixSignalsSequence(trapping: .sigterm, .sigint, .sighup)
     }
@@ -38,7 +38,8 @@ struct Supervision {
                 do {
                     try await group.run()
                 } catch {
-                    // What made it fail, such as handlers that do not stop, may keep the rest from ending, too.
+                    // The cause of the failure, such as handlers that do not stop, may also keep the other services
+                    // from ending.
                     endAfterStopTime()
                     throw error
                 }
@@ -48,7 +49,7 @@ struct Supervision {
                 var isAsked = false
                 for await signal in signals {
                     if isAsked {
-                        // A terminal that goes sends it twice: its shell does, and then the system.
+                        // A closing terminal sends SIGHUP twice: from its shell, then from the system.
                         if signal == .sighup { continue }
                         return .interrupted
                     }
@@ -60,22 +61,21 @@ struct Supervision {
                 }
                 return .ok
             }
-            // Whichever is first: the services have ended, or must be cancelled.
+            // The first result decides: the services have ended, or must be cancelled.
             let status = try await tasks.next() ?? .ok
             tasks.cancelAll()
             return status
         }
     }
 
-    /// A statement that cannot be cancelled, or a name server that does not answer, must not keep the process from
-    /// ending.
+    /// Ends the process after `stopTime`, even if a statement cannot be cancelled or a name server does not answer.
     ///
-    /// Not a child task: it watches the end of all of them, and ends with the process.
+    /// An unstructured task: it must outlive the cancellation of the child tasks, and ends with the process.
     private func endAfterStopTime() {
         Task {
             try? await Task.sleep(for: stopTime, clock: .continuous)
             logger.critical("did not end in time and is ended", metadata: ["after": "\(stopTime)"])
-            // Not `exit`: it would put libraries away that other threads are in.
+            // Not `exit`: its handlers would release libraries that other threads are still using.
             _exit(ExitStatus.temporary.rawValue)
         }
     }

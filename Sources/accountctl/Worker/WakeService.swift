@@ -3,15 +3,15 @@ import Logging
 import Postgres
 import ServiceLifecycle
 
-/// Tells workers of what the admin listener was asked to wake them for, as long as the process runs: at once the first
-/// time, and of what follows together.
+/// Notifies workers of the wake-up requests of the admin listener while the process runs: the first at once, those that
+/// follow together.
 ///
-/// A notification takes a lock for the whole cluster, and whoever reaches the listener may ask as often as they like.
-/// What is pending at the end is left to the workers' polling.
+/// Each notification takes a lock on the whole database cluster, and clients of the listener may ask as often as they
+/// like. Requests still pending at shutdown are left to the workers' polling.
 struct WakeService: Service {
     private static let interval = Duration.milliseconds(100)
 
-    /// The jobs whose wake-ups are coalesced; what enqueues has one of its own, and tells at once.
+    /// The queue whose wake-ups are coalesced; code that enqueues jobs uses a queue of its own and notifies at once.
     let queue: JobQueue
     private let waker: JobWaker
     private let pool: Pool

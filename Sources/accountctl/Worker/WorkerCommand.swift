@@ -40,7 +40,7 @@ struct WorkerCommand: AccountctlCommand {
         if settings.keys.sealingKeyFile == nil || settings.keys.hashKeyFile == nil
             || !problems.allSatisfy(\.stopsNothing)
         {
-            // All that is to be mended at once, the files of keys included.
+            // All problems are reported together, those of the key files included.
             try SettingsError.check(settings.problemsOfParts(besides: problems))
         }
         return try await WorkerProcess(context: context, settings: settings)

@@ -2,25 +2,26 @@ import JobQueue
 import Logging
 import Postgres
 
-/// The connections of a process that works, apart by what may not wait for what.
+/// The connection pools of a worker process, separated so that urgent work does not wait behind slow work.
 struct WorkerPools {
-    /// Connections of the work: a handler may hold one for long.
+    /// Connections for jobs: a handler may hold one for long.
     let work: Pool
-    /// Connections of heartbeats, claims, outcomes and what brings due jobs: none may wait behind handlers that hold
-    /// every other connection.
+    /// Connections for heartbeats, claims, outcomes and the promotion of due jobs: none of these may wait behind
+    /// handlers that hold every other connection.
     let control: Pool
-    /// Connections for what comes from Apple, notifications and the codes of sign-ins, which must be neither behind the
-    /// work nor before the heartbeats.
+    /// Connections for input from Apple, notifications and the codes of sign-ins: it must neither wait behind jobs nor
+    /// delay heartbeats.
     let intake: Pool
 
-    /// Opens the pools for the duration of a closure; `work` says how many connections the work has, and where.
+    /// Opens the pools for the duration of a closure; `work` configures the pool of the jobs, and the others are
+    /// derived from it.
     static func with<Result: Sendable>(
         _ work: PoolConfiguration,
         _ logger: Logger,
         _ body: @Sendable (WorkerPools) async throws -> Result
     ) async throws -> Result {
         var (working, control, intake) = (work, work, work)
-        // One of the pools warns of its first failure: who waits for a worker to start should see why it does not.
+        // Only one pool warns of its first failure, so that whoever waits for the worker to start sees the reason.
         working.firstFailureLevel = .warning
         control.maximumConnections = 3
         control.connection.sessionSettings = JobQueue.controlSettings

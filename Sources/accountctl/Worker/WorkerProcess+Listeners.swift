@@ -18,16 +18,17 @@ extension WorkerProcess {
         settings.listeners.publicAddress.map { ConfiguredAddress(key: "listen.public", address: $0) }
     }
 
-    /// Refuses an address that cannot be had, while nothing else is said.
+    /// Refuses an address that cannot be bound, before anything else is logged.
     ///
     /// - Throws: ``CommandError`` that names the setting.
     func checkAddresses() async throws {
         try await ConfiguredAddress.check([adminAddress, publicAddress].compactMap(\.self)[...])
     }
 
-    /// The listeners for which an address is set, and what they need beside them.
+    /// The listeners that have an address in the settings, and the services that they need.
     ///
-    /// - Throws: ``CommandError`` where Apple's notifications are to be taken, and nothing says for whom.
+    /// - Throws: ``CommandError`` if the listener for Apple's notifications is configured and Sign in with Apple is
+    ///   not.
     func listeners(_ parts: ProcessParts) throws -> [any Service] {
         var listeners: [any Service] = []
         let wakeUp = WakeService(pool: parts.pools.control, logger: parts.logger)
@@ -36,7 +37,7 @@ extension WorkerProcess {
         return listeners
     }
 
-    /// Serves health, metrics and the wake-up.
+    /// The listener for health, metrics and wake-ups.
     private func adminListener(_ parts: ProcessParts, _ queue: JobQueue) -> ConfiguredListener<AdminListener>? {
         guard let place = adminAddress else { return nil }
         let (metrics, pool, logger) = (parts.metrics, parts.pools.control, parts.logger)
@@ -51,7 +52,7 @@ extension WorkerProcess {
         return ConfiguredListener(place: place, listener: listener)
     }
 
-    /// Takes Apple's notifications.
+    /// The listener for Apple's notifications.
     private func publicListener(_ parts: ProcessParts) throws -> ConfiguredListener<PublicListener>? {
         guard let place = publicAddress else { return nil }
         let logger = parts.logger
@@ -71,7 +72,8 @@ extension WorkerProcess {
                 switch try await intake.take(body) {
                 case .stored, .duplicate: return .accepted
                 case .refused(let problem):
-                    // Once: whoever holds something that Apple signed for another app can send it as often as they like.
+                    // Logged once: the holder of a notification that Apple signed for another app can send it any
+                    // number of times.
                     if problem == .audience, !hasToldOfOthers.exchange(true, ordering: .relaxed) {
                         logger.warning(
                             "a notification that Apple signed is refused, since it is for a client id that is not configured; more are not told",

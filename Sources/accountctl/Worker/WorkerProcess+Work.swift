@@ -7,21 +7,22 @@ import Postgres
 import Settings
 
 extension WorkerProcess {
-    /// The database has to have the schema of this version, or one that a deploy has already brought further.
+    /// Refuses a database whose schema is older than this program; one that a deploy has already migrated further is
+    /// accepted.
     func check(_ pool: Pool) async throws {
         try await pool.withConnection { connection in
             if try AccountLifecycle.isInstalled(on: connection) { return }
             try SupabaseDatabase.check(connection)
             throw SchemaGap.absent()
         }
-        // Without its tables some jobs would fail again and again, and nothing would say why.
+        // Jobs that need a missing table would fail again and again without a clear reason.
         let plan = try await context.withMigrations { engine, connection in try engine.plan(on: connection) }
         if let behind = SchemaGap.behind(plan) { throw behind }
     }
 
     /// The worker with everything that its jobs need.
     ///
-    /// What the settings say of deletions holds in the database from here on.
+    /// Publishes the settings for deletions to the database, where they apply from now on.
     func makeWorker(_ parts: ProcessParts) async throws -> Worker {
         let registry = try makeRegistry(parts)
         let (pools, policy) = (parts.pools, parts.services.policy)
@@ -32,7 +33,7 @@ extension WorkerProcess {
             queue: parts.queue,
             pool: pools.work,
             control: pools.control,
-            // Notifications cannot be heard through a pooler in transaction mode: then polling alone finds work.
+            // A pooler in transaction mode delivers no notifications: then only polling finds work.
             listener: settings.database.pooler == .transaction
                 ? nil : JobListener(context.connectionConfiguration(settings), logger: parts.logger),
             registry: registry,
@@ -42,9 +43,9 @@ extension WorkerProcess {
         )
     }
 
-    /// The kinds of jobs that it carries out, with what they use.
+    /// The kinds of jobs that the worker carries out, with the services that they use.
     ///
-    /// - Throws: ``CommandError`` naming the setting that is missing or does not serve.
+    /// - Throws: ``CommandError`` naming the setting that is missing or invalid.
     private func makeRegistry(_ parts: ProcessParts) throws -> JobRegistry {
         let (pools, services) = (parts.pools, parts.services)
         var registry = JobRegistry()
@@ -72,7 +73,7 @@ extension WorkerProcess {
         return configuration
     }
 
-    /// Has the database remember with what it is worked on; in a clone every deletion is paused before anything is
+    /// Records the project and Storage address in the database; in a clone this pauses every deletion before any job is
     /// claimed.
     private func recordUse(_ pool: Pool, _ logger: Logger) async throws {
         let actor = Operator(name: DatabaseUse.workerName, hashKey: try WorkerServices.hashKey(settings))

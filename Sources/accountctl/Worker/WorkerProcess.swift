@@ -8,12 +8,12 @@ import ServiceLifecycle
 import Settings
 import Telemetry
 
-/// A process that works or serves: what it consists of, how it starts and stops.
+/// A worker or listener process: its services, how they start and how they stop.
 struct WorkerProcess {
     enum Role {
         /// Work until told to stop, with the listeners that are configured.
         case service
-        /// Work until nothing is left that could run now.
+        /// Work until no job is left that could run now.
         case untilIdle
         /// The listeners alone.
         case listeners
@@ -45,7 +45,7 @@ struct WorkerProcess {
         }
     }
 
-    /// How the connections of the work are opened.
+    /// The configuration of the connections for jobs.
     private var pooling: PoolConfiguration {
         var pooling = PoolConfiguration(connection: context.connectionConfiguration(settings))
         pooling.maximumConnections = settings.database.connections
@@ -53,15 +53,15 @@ struct WorkerProcess {
         return pooling
     }
 
-    /// What the process consists of, in the order in which it starts.
+    /// The services of the process, in the order in which they start.
     private func makeServices(_ role: Role, _ parts: ProcessParts) async throws -> [ServiceConfiguration] {
-        // Not from the pool of the work: that may be in use for longer than a probe waits.
+        // Not from the pool of the jobs, which may be exhausted for longer than a probe waits.
         let control = parts.pools.control
         parts.health.add("database") { await Self.databaseVerdict(control) }
         var services = watches(role, parts)
         if role != .untilIdle { services += try listeners(parts).map { ServiceConfiguration(service: $0) } }
-        // The last to start is the first to be told of the end: it takes no new job while requests at the listeners
-        // end.
+        // The last service to start is the first to shut down: the worker claims no new job while the listeners finish
+        // their requests.
         if role != .listeners {
             let worker = try await makeWorker(parts)
             services.append(
@@ -75,14 +75,14 @@ struct WorkerProcess {
         return services
     }
 
-    /// What looks around and tells, beside the work.
+    /// The services that observe and report, beside the worker.
     private func watches(_ role: Role, _ parts: ProcessParts) -> [ServiceConfiguration] {
         var watches: [ServiceConfiguration] = []
         if let apple = parts.apple {
             let board = RejectionBoard(pool: parts.pools.work, apple: apple, logger: parts.logger)
             watches.append(ServiceConfiguration(service: RejectionWatch(board: board, logger: parts.logger)))
         }
-        // Of a process that goes on: one that cron starts would say the same every few minutes.
+        // Only in a long-running process: one that cron starts would report the same every few minutes.
         guard role != .untilIdle else { return watches }
         var webSecret = parts.services.webSecretCopy.map { WebSecretWatch($0) }
         webSecret?.look(parts.logger)
@@ -104,7 +104,7 @@ struct WorkerProcess {
             services: services,
             health: parts.health,
             logger: parts.logger,
-            // What the worker needs at most after its grace, when every wait runs into its limit.
+            // The longest that the worker can take after its grace, with every wait at its limit.
             stopTime: settings.worker.shutdownTimeout + .seconds(25),
             signals: signals
         )

@@ -2,7 +2,7 @@ import AccountLifecycle
 import Settings
 
 extension WorkerServices {
-    /// The operator's decisions on credentials that died.
+    /// The configured reactions to credentials that are no longer valid.
     static func credentialPolicy(_ settings: AppleSettings) -> CredentialPolicy {
         var policy = CredentialPolicy()
         policy.consentRevoked = Set(settings.onConsentRevoked.map { CredentialReaction($0) })

@@ -7,15 +7,15 @@ import Sealing
 import Settings
 import SignInWithApple
 
-/// Turns settings into the parts that the lifecycle works with.
+/// Builds the services of the account lifecycle from the settings.
 struct WorkerServices {
     let settings: Settings
     let caller: HTTPCaller
     let logger: Logger
 
-    /// What deletions and credentials are carried out with.
+    /// The services that deletions use.
     ///
-    /// - Throws: ``CommandError`` naming the setting that is missing or does not serve.
+    /// - Throws: ``CommandError`` naming the setting that is missing or invalid.
     func deletionServices(pool: Pool, codes: Pool, apple: AppleClients?) throws -> DeletionServices {
         DeletionServices(
             pool: pool,
@@ -28,9 +28,9 @@ struct WorkerServices {
         )
     }
 
-    /// What credentials are followed with; nil where Apple is not configured.
+    /// The services that follow credentials; nil if Apple is not configured.
     ///
-    /// - Throws: ``CommandError`` naming the setting that is missing or does not serve.
+    /// - Throws: ``CommandError`` naming the setting that is missing or invalid.
     func credentialServices(pool: Pool, apple: AppleClients?) throws -> CredentialServices? {
         guard let apple else { return nil }
         return CredentialServices(
@@ -42,8 +42,8 @@ struct WorkerServices {
         )
     }
 
-    /// Refuses to start with keys that cannot be right: a key that open rows need is missing, another key bears its
-    /// name, or a hash key is new beside others.
+    /// Refuses keys that cannot be right: a key that open rows need is missing, another key has its name, or the hash
+    /// key is new while others were used before.
     ///
     /// - Throws: ``CommandError`` naming the keys; `OtherHashKey`.
     func checkKeys(pool: Pool) async throws {
@@ -73,10 +73,11 @@ struct WorkerServices {
         try await vault.recordKeys()
     }
 
-    /// Has the database remember the hash key; refuses one that is new beside others, which may be the wrong file.
+    /// Records the hash key in the database; refuses a new key where others were used before, since it may be from the
+    /// wrong file.
     ///
-    /// Once a worker has used it nothing tells it from one that is meant. An operator says that it is, by the one act
-    /// that makes it known.
+    /// Once a worker has used the wrong key, nothing distinguishes it from the intended one. So an operator has to make
+    /// a new key known, by the one command that does so.
     private func requireHashKey(_ pool: Pool) async throws {
         let hashKey = try Self.hashKey(settings)
         try await pool.withConnection { connection in
@@ -91,7 +92,7 @@ struct WorkerServices {
         }
     }
 
-    /// The operator's decisions on deletions.
+    /// The configured policy of deletions.
     var policy: DeletionPolicy { Self.policy(settings) }
 
     static func policy(_ settings: Settings) -> DeletionPolicy {
@@ -119,7 +120,7 @@ struct WorkerServices {
         return IdentifierVault(keys: keys, hashKey: hashKey)
     }
 
-    /// Refuses a hash key that seals, too.
+    /// Refuses a hash key that is also a sealing key.
     static func requireApart(_ hashKey: HashKey, _ keys: KeyRing) throws {
         guard hashKey.isIn(keys) else { return }
         throw CommandError(
@@ -130,7 +131,8 @@ struct WorkerServices {
         )
     }
 
-    /// The sealing keys of a process that goes on while keys are added to their file.
+    /// The sealing keys, which are read again from their file when one is missing, so that keys can be added while the
+    /// process runs.
     private func followedKeys() throws -> KeyRing {
         try Self.sealingKeys(settings).following { [settings, logger] in
             do {
@@ -165,7 +167,7 @@ struct WorkerServices {
         }
     }
 
-    /// The copy of the web flow's client secret; nil where none is configured.
+    /// The copy of the web flow's client secret; nil if none is configured.
     var webSecretCopy: WebSecretCopy? {
         guard let path = settings.apple.webClientSecretFile else {
             return settings.apple.webClientSecret.map { secret in WebSecretCopy { secret } }
@@ -174,13 +176,13 @@ struct WorkerServices {
             do throws(SecretFile.Failure) {
                 return try SecretFile.readText(path)
             } catch {
-                // The path may be the secret itself.
+                // The configured path may be the secret itself, by mistake.
                 throw SecretFile.Failure(path: "apple.web_client_secret_file", reason: error.reason)
             }
         }
     }
 
-    /// The clients of Apple; nil where nothing is configured.
+    /// The clients of Apple; nil if Apple is not configured.
     func appleClients() throws -> AppleClients? {
         let apple = settings.apple
         guard apple.isConfigured else { return nil }
@@ -199,7 +201,7 @@ struct WorkerServices {
 
     private static let settingsHint = "accountctl config check says which setting it is, and where it stands."
 
-    /// The client of Storage; nil where nothing is configured.
+    /// The client of Storage; nil if Storage is not configured.
     func storageClient() throws -> StorageClient? {
         guard let url = settings.storage.url, let key = settings.storage.serviceKey else { return nil }
         do {
