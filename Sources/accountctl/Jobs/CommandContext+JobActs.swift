@@ -10,14 +10,13 @@ import Terminal
 #endif
 
 extension CommandContext {
-    /// Does something to each of some jobs, each in a transaction of its own, and lists what became of them.
+    /// Acts on each of several jobs, each in a transaction of its own, and lists the results.
     ///
-    /// What is done leaves its line in the operators' log. A dry run does the same and undoes it, so that it tells the
-    /// truth.
+    /// Each change is recorded in the operators' log. A dry run makes the same changes and rolls back, so that its
+    /// results are accurate.
     ///
-    /// - Throws: `PromptRefusal` when `question` was not answered with yes; `JobQueueError` for what is out of form,
-    ///   which holds for all of them; ``PostgresError`` when the database is lost, after what was done until then is
-    ///   told.
+    /// - Throws: `PromptRefusal` if `question` is not answered with yes; `JobQueueError` for an invalid field, which
+    ///   applies to all jobs; ``PostgresError`` if the connection is lost, after listing the results until then.
     func act(
         on ids: [Int64],
         as action: String,
@@ -47,7 +46,7 @@ extension CommandContext {
                 } catch let error as JobQueueError where error.code != .invalidField {
                     results.append(JobResult(id: id, error))
                 } catch let error as PostgresError where error.connectionUsable {
-                    // Such as a lock that its handler keeps.
+                    // For example, the job's handler holds a lock.
                     results.append(JobResult(id: id, error))
                 } catch {
                     return (results, error as (any Error)?)
@@ -60,12 +59,12 @@ extension CommandContext {
         throw failure
     }
 
-    /// Does something to a queue, or to a kind of jobs, in a transaction, and tells what came of it.
+    /// Acts on a queue or on a kind of jobs in one transaction, and shows the result.
     ///
-    /// A change leaves its line in the operators' log. A dry run does the same and undoes it, so that it tells the
-    /// truth. `act` says whether anything changed.
+    /// A change is recorded in the operators' log. A dry run makes the same change and rolls back, so that its result
+    /// is accurate. `act` returns whether anything changed.
     ///
-    /// - Throws: `PromptRefusal` when `question` was not answered with yes; `JobQueueError` for what is out of form;
+    /// - Throws: `PromptRefusal` if `question` is not answered with yes; `JobQueueError` for an invalid field;
     ///   ``PostgresError``.
     func act(
         onQueue queue: String? = nil,
@@ -95,7 +94,7 @@ extension CommandContext {
         return .ok
     }
 
-    /// Warns of jobs that carry out deletions: each gets another one, for as long as its request is open.
+    /// Warns of jobs that carry out deletions: as long as a request is open, another job takes over.
     func warnOfDeletions(drivenBy ids: [Int64]) async throws {
         for driven in try await withConnection({ try DeletionJobs.requests(drivenBy: ids, on: $0) }) {
             let request = driven.request.text

@@ -4,13 +4,14 @@ import Postgres
 import Terminal
 
 extension CommandContext {
-    /// Warns of names that were probably mistyped: of no queue of ours, nor of one that somebody has paused or limited.
+    /// Warns of queue names that are probably mistyped: neither one of our queues nor one that somebody has paused or
+    /// limited.
     func warnOfUnknown(queues: Set<String>, on connection: isolated Connection) throws {
         let known = try JobQueue().queueSettings(on: connection).map(\.name) + AccountLifecycle.queues.values
         warn(of: queues, unlessAmong: known, "none of accountctl's own jobs are in the queue")
     }
 
-    /// Warns of names that were probably mistyped: of no kind of ours, nor of one that is limited.
+    /// Warns of kinds that are probably mistyped: neither one of our kinds nor one that is limited.
     func warnOfUnknown(kinds: Set<String>, on connection: isolated Connection) throws {
         let known = try JobQueue().kindLimits(on: connection).map(\.kind) + AccountLifecycle.queues.keys
         warn(of: kinds, unlessAmong: known, "accountctl's own workers know no jobs of the kind")

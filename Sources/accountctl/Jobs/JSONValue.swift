@@ -15,7 +15,7 @@ enum JSONValue: Sendable, Hashable {
 }
 
 extension JSONValue: Codable {
-    /// - Throws: `DecodingError` for what is no JSON value, or a number that is too large.
+    /// - Throws: `DecodingError` for invalid JSON, or a number that is too large.
     init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()
         if value.decodeNil() {

@@ -1,7 +1,7 @@
-/// What came of an act on one job, in words; what forbids it is thrown.
+/// The result of an act on one job, in words for people; refusals are thrown as errors.
 enum JobAct: Sendable {
-    /// It was done, or would have been.
+    /// The act was done, or would have been in a dry run.
     case done(String, would: String)
-    /// It was so already.
+    /// The job was in this state already.
     case unchanged(String)
 }

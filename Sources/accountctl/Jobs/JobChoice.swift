@@ -36,7 +36,7 @@ extension CommandContext {
         var filter = JobFilter()
         filter.uniqueKey = key
         try filter.check()
-        // More are not told: the one that is meant is among the last.
+        // A message names at most this many: the intended job is among the last.
         let most = 5
         let fitting: [Int64] = try await withConnection { connection in
             let queue = JobQueue()

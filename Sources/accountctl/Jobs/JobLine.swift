@@ -7,7 +7,7 @@ import Terminal
     import Foundation
 #endif
 
-/// A line of a list of jobs: a JSON object with the fields that the options of one job have.
+/// A line of a list of jobs: a JSON object whose fields match the options of one job.
 struct JobLine {
     private enum Field: String, CaseIterable {
         case kind, queue, arguments, priority, `in`, at
@@ -21,8 +21,8 @@ struct JobLine {
 
     /// Reads a line.
     ///
-    /// - Throws: ``LineProblem`` when it is no JSON object, holds a number that would be changed, or has a field that a
-    ///   job has not.
+    /// - Throws: ``LineProblem`` if the line is not a JSON object, has a number that would be rounded, or has a field
+    ///   that jobs do not have.
     init(_ text: String) throws {
         guard let fields = try? JSONDecoder().decode([String: JSONValue].self, from: Data(text.utf8)),
             !Self.holdsLongNumber(text)
@@ -41,7 +41,7 @@ struct JobLine {
         self.fields = fields
     }
 
-    /// The job that the line asks for.
+    /// The job that the line describes.
     ///
     /// - Throws: ``LineProblem`` that names the field.
     func order() throws -> JobOrder {
@@ -69,7 +69,7 @@ struct JobLine {
         }
     }
 
-    /// Whether a number has more than the 38 digits that `Decimal` always keeps; it rounds without a word.
+    /// Whether a number has more than the 38 digits that `Decimal` always keeps; `Decimal` silently rounds longer ones.
     private static func holdsLongNumber(_ json: String) -> Bool {
         var (digits, isString, isEscaped) = (0, false, false)
         for byte in json.utf8 {
@@ -112,7 +112,7 @@ struct JobLine {
         }
     }
 
-    /// The message, which begins with the field, by the name that it has in a line.
+    /// The message with its leading field name replaced by the name that the field has in a line.
     private static func words(_ error: JobQueueError) -> String {
         guard let field = error.field, error.message.hasPrefix(field) else { return error.message }
         let name =

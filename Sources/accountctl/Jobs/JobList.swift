@@ -1,10 +1,10 @@
 import Terminal
 
-/// Jobs read from a file or from standard input, one a line; blank lines are skipped.
+/// Jobs read from a file or from standard input, one per line; blank lines are skipped.
 struct JobList {
     /// The most jobs taken at once.
     static let limit = 100_000
-    /// No line that a job fits in is longer.
+    /// The length limit of a line in bytes; the line of a valid job is always shorter.
     private static let longestLine = 1 << 20
 
     private(set) var orders: [JobOrder] = []
@@ -12,7 +12,7 @@ struct JobList {
     /// Reads a list.
     ///
     /// - Parameter path: a file, or `-` for standard input.
-    /// - Throws: ``CommandError`` that names every line out of form, and its field.
+    /// - Throws: ``CommandError`` that names every invalid line and its field.
     init(path: String) throws {
         let name = path == "-" ? "standard input" : path
         var problems = LineProblems()

@@ -1,17 +1,18 @@
 import AccountLifecycle
 import JobQueue
 
-/// A job that an operator asks for.
+/// A job that an operator wants to add.
 struct JobOrder: Sendable {
     let job: NewJob
-    /// How long it waits, by the server's clock; nil where its time is given, or is now.
+    /// How long the job waits, by the server's clock; nil if it has a time of its own or runs now.
     let wait: Duration?
 
-    /// Of a kind that is not ours any version and form of arguments may be known to others.
+    /// Checks the job's version and arguments if its kind is ours; workers of others may know any version and arguments
+    /// of their own kinds.
     ///
-    /// - Throws: `JobQueueError` that names `argumentsVersion`, or `arguments`, where no worker of ours could read them:
-    ///   the job would be set aside, and its unique key keep the right one out; and `for` where the wait is out of
-    ///   bounds.
+    /// - Throws: `JobQueueError` that names `argumentsVersion` or `arguments` if our workers could not read them: they
+    ///   would set the job aside, and its unique key would keep the right job from being added; or `for` if the wait is
+    ///   out of range.
     init(_ job: NewJob, wait: Duration?) throws(JobQueueError) {
         if let wait { try JobQueue.check(wait: wait) }
         if let known = AccountLifecycle.versions[job.kind], job.argumentsVersion > known {
@@ -26,8 +27,7 @@ struct JobOrder: Sendable {
         self.wait = wait
     }
 
-    /// The queue that jobs of a kind go to where none is named: the kind's own, or `default` for a kind that is not
-    /// ours.
+    /// The default queue of a kind: the kind's own, or `default` for a kind that is not ours.
     static func queue(of kind: String) -> String {
         AccountLifecycle.queues[kind] ?? "default"
     }

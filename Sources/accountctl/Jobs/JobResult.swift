@@ -1,22 +1,22 @@
 import JobQueue
 import Terminal
 
-/// What became of one of several jobs that a command was told to act on.
+/// The result for one of the jobs that a command acts on.
 struct JobResult: Sendable {
     let id: Int64
-    /// Nil where nothing was done for another reason than the job's state, as with a job that is not there.
+    /// Nil if nothing was done for a reason other than the job's state, such as a job that does not exist.
     let outcome: ActOutcome?
-    /// What the command would end with, had it been this job alone.
+    /// The exit status of the command if it had acted on this job alone.
     let status: ExitStatus
     /// The result in words for people.
     let result: String
 
-    /// The result of a job that something was done to, or would be, or that was so already.
+    /// The result of a job that was changed, would be changed, or needed no change.
     init(id: Int64, _ outcome: ActOutcome, _ result: String) {
         (self.id, self.outcome, status, self.result) = (id, outcome, .ok, result)
     }
 
-    /// The result of a job that nothing was done to.
+    /// The result of a job that was not changed because of an error.
     init(id: Int64, _ error: any ReportableError) {
         let report = error.report
         (self.id, status, result) = (id, report.status, report.message)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import JobQueue
 
-/// The job table: what waits, runs and ended, and what operators do about it.
+/// Groups the commands about jobs: what waits, runs and has ended, and what operators can do about it.
 struct JobsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "jobs",
@@ -25,7 +25,7 @@ struct JobsCommand: ParsableCommand {
     )
 }
 
-/// Which jobs a command means.
+/// The options that select jobs.
 struct JobFilterOptions: ParsableArguments {
     @Option(name: .long, help: "Only jobs in this state; may be repeated. Default: all unfinished jobs.")
     var state: [JobState] = []
@@ -53,7 +53,7 @@ struct JobFilterOptions: ParsableArguments {
         uniqueKey != nil || areGivenBesideKey
     }
 
-    /// The unique key where nothing else was given, which names one job.
+    /// The unique key if no other option was given; it names one job.
     var keyAlone: String? { areGivenBesideKey ? nil : uniqueKey }
 
     private var areGivenBesideKey: Bool {
@@ -88,17 +88,18 @@ extension JobQueueError: ReportableError {
         }
     }
 
-    /// The message, which begins with the field, by the name of the option that was typed for it; an operand is called
-    /// as the field is.
+    /// The message with its leading field name replaced by the option that was typed for it; an operand is named like
+    /// the field.
     private func message(typed words: [String]) -> String {
         guard let field, message.hasPrefix(field) else { return message }
-        // Behind two dashes are operands alone.
+        // After `--` there are only operands.
         let typed = Set(words.prefix { $0 != "--" }.map { $0.prefix { $0 != "=" } })
         guard let option = Self.options(for: field).first(where: { typed.contains($0[...]) }) else { return message }
         return option + message.dropFirst(field.count)
     }
 
-    /// The option that the parser names after a property of the field's name, and those whose fields have other names.
+    /// The options that may set a field: the one that the parser derives from the field's name, and one with another
+    /// name.
     private static func options(for field: String) -> [String] {
         let words = field.map { $0.isUppercase ? "-" + $0.lowercased() : String($0) }
         return ["--" + words.joined()] + [otherOptions[field]].compactMap(\.self)

@@ -4,7 +4,7 @@ import JobQueue
 import Postgres
 import Terminal
 
-/// Gives jobs up.
+/// Discards jobs.
 struct JobsDiscardCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard",

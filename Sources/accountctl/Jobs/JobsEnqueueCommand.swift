@@ -38,7 +38,7 @@ struct JobsEnqueueCommand: AccountctlCommand {
         Field("is_new", "New") { .bool($0.isNew) },
     ]
 
-    /// The number of a job whose adding was undone is nobody's.
+    /// A dry run shows no id for a new job: the insert is rolled back, so that no job has this id.
     private static let rehearsedFields: [Field<EnqueuedJob>] =
         [Field("id", nil) { $0.isNew ? .null : .integer($0.id) }] + fields.dropFirst()
 
@@ -97,7 +97,8 @@ struct JobsEnqueueCommand: AccountctlCommand {
         return .ok
     }
 
-    /// Warns of kinds, and of queues that jobs of ours would not be taken from; where others have theirs is not known.
+    /// Warns of unknown kinds, and of queues from which no worker takes jobs of our kinds; the queues of other kinds
+    /// are not known.
     private func warnOfUnknown(
         _ jobs: [NewJob],
         _ context: CommandContext,
@@ -120,7 +121,7 @@ struct JobsEnqueueCommand: AccountctlCommand {
     private static func add(_ orders: [JobOrder], on connection: isolated Connection) throws -> [EnqueuedJob] {
         let queue = JobQueue()
         var added: [Int: EnqueuedJob] = [:]
-        // By their keys: two lists with the same ones wait for, but never deadlock, each other.
+        // Sorted by unique key: two lists with the same keys then wait for, but never deadlock, each other.
         let sorted = orders.indices.sorted {
             (orders[$0].job.uniqueKey ?? "", $0) < (orders[$1].job.uniqueKey ?? "", $1)
         }
@@ -137,7 +138,7 @@ struct JobsEnqueueCommand: AccountctlCommand {
         return added.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// Logs the one job that was added, or how many of each kind.
+    /// Logs the added job, or the number of jobs of each kind.
     private func log(
         _ added: [EnqueuedJob],
         _ orders: [JobOrder],

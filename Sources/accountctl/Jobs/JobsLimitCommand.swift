@@ -4,7 +4,7 @@ import JobQueue
 import Postgres
 import Terminal
 
-/// Limits how fast a queue is worked off, or how many jobs of a kind run at once.
+/// Limits the rate at which jobs of a queue begin, or how many jobs of a kind run at once.
 struct JobsLimitCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "limit",

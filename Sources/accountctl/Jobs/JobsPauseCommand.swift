@@ -4,7 +4,7 @@ import JobQueue
 import Postgres
 import Terminal
 
-/// Stops claims of a queue.
+/// Stops workers from claiming jobs of a queue.
 struct JobsPauseCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
@@ -57,7 +57,7 @@ struct JobsPauseCommand: AccountctlCommand {
         return status
     }
 
-    /// What goes on in spite of the pause, or is lost by it; nil where there is nothing to say.
+    /// A warning about what continues despite the pause, or is lost by it; nil if there is none.
     private var caution: String? {
         switch queue {
         case StandingBrakes.queueName:

@@ -60,7 +60,7 @@ struct JobsPruneCommand: AccountctlCommand {
             )
         }
         let (dropped, failure) = try await context.withConnection { connection in
-            // Before it: a line for a run that then fails is better than a run without one.
+            // Logged before the run: an entry for a run that then fails is better than a run without an entry.
             try signature.log("jobs.prune", facts: ["older_than_days": ageInDays], on: connection)
             return await JobQueue().prune(days, on: connection)
         }
@@ -69,7 +69,7 @@ struct JobsPruneCommand: AccountctlCommand {
             try context.output.list(dropped, [field], whenEmpty: "Nothing to drop.")
             return .ok
         }
-        // What is gone for good is named, whatever kept the rest.
+        // Lists what was dropped for good, even if dropping the rest failed.
         if !dropped.isEmpty { try context.output.list(dropped, [field]) }
         throw failure
     }

@@ -4,7 +4,7 @@ import JobQueue
 import Postgres
 import Terminal
 
-/// Lets claims of a queue go on.
+/// Lets workers claim jobs of a paused queue again.
 struct JobsResumeCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",

@@ -87,7 +87,7 @@ struct JobsRetryCommand: AccountctlCommand {
         return status
     }
 
-    /// Says what holds the jobs all the same: their queues, and every deletion where one of them is such.
+    /// Warns of what still holds the jobs: a pause of their queue or, for jobs of deletions, of all deletions.
     private func warn(of ids: [Int64], in context: CommandContext) async throws {
         let queue = JobQueue()
         let words = try await context.withConnection { connection in

@@ -50,7 +50,7 @@ struct JobsShowCommand: AccountctlCommand {
         var facts = Sheet.facts(of: JobFields.list, row: found.record)
         facts.append(.init("max_attempts", "Attempts at most", .integer(found.maxAttempts.map { Int64($0) })))
         facts.append(.init("cancel_requested", "Cancel asked", found.isCancelRequested ? true : .null))
-        // People read the text as it is, programs its members.
+        // People get the JSON as text, programs as JSON.
         let isForPrograms = context.output.format.isForPrograms
         func value(_ document: JobDocument?) -> OutputValue {
             guard let text = document?.json else { return .null }
@@ -81,7 +81,7 @@ struct JobsShowCommand: AccountctlCommand {
         return .ok
     }
 
-    /// The id that was given, or that of the job with the unique key.
+    /// The given id, or the id of the job with the given unique key.
     private func chosen(in context: CommandContext) async throws -> Int64 {
         switch (id, uniqueKey) {
         case (let id?, nil): return id

@@ -47,7 +47,7 @@ struct JobsStatsCommand: AccountctlCommand {
         return figures.exhausted > 0 || unreadable > 0 || figures.defaultRows > 0 ? .advice : .ok
     }
 
-    /// How much waits and runs in each queue.
+    /// The number of jobs that wait and run in each queue.
     private static func depths(_ figures: JobFigures) -> Sheet.Section {
         let queues = Set(figures.depths.map(\.queue)).sorted()
         let states: [JobState] = [.available, .running, .scheduled, .parked]
@@ -66,7 +66,7 @@ struct JobsStatsCommand: AccountctlCommand {
         return .init("queues", .table(columns, rows: rows, names: names, whenEmpty: "No unfinished jobs."))
     }
 
-    /// What is counted over all queues.
+    /// The figures over all queues.
     private static func totals(_ figures: JobFigures, unreadable: Int) -> Sheet.Section {
         let ended = figures.lastMinute.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
         return .init(

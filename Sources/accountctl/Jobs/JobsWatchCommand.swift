@@ -48,7 +48,7 @@ struct JobsWatchCommand: AccountctlCommand {
     }
 }
 
-/// What became of jobs since the last look.
+/// Shows the changes of jobs since the last look.
 struct JobsWatch: Watch, Sendable {
     static let fields: [Field<JobRecord>] = [
         Field("at", "At") { .date($0.changedAt) },
@@ -68,7 +68,7 @@ struct JobsWatch: Watch, Sendable {
     private let filter: JobFilter
     private var lookBack: LookBack
     private var lines: ListWriter<JobRecord>
-    /// What was shown lately.
+    /// The changes shown recently, each with its time.
     private var seen: [String: Date] = [:]
 
     init(_ filter: JobFilter, since: Date, _ lines: ListWriter<JobRecord>) {
@@ -86,8 +86,8 @@ struct JobsWatch: Watch, Sendable {
             let page = try JobQueue().changes(filter, since: since, after: last, limit: Self.page, on: connection)
             for job in page {
                 let mark = "\(job.id) \(job.state.rawValue) \(job.attempt)"
-                // After an operator had the attempts counted anew another one has the same number: its time tells them
-                // apart.
+                // After an operator resets the attempts, a new attempt has the number of an old one: its time tells
+                // them apart.
                 guard seen.updateValue(job.changedAt, forKey: mark) != job.changedAt else { continue }
                 try lines.append(job)
             }
@@ -95,7 +95,7 @@ struct JobsWatch: Watch, Sendable {
             if page.count < Self.page { break }
         }
         lookBack.end(began: now, last: last?.changedAt)
-        // What is read again was shown.
+        // Only changes that the next look reads again are remembered.
         let next = lookBack.since.addingTimeInterval(-1)
         seen = seen.filter { $0.value > next }
         return nil

@@ -1,7 +1,7 @@
 import ArgumentParser
 import JobQueue
 
-/// What is asked of one job besides its kind.
+/// The options that describe one job, besides its kind.
 struct NewJobOptions: ParsableArguments {
     @Option(
         name: .long,
@@ -67,9 +67,9 @@ struct NewJobOptions: ParsableArguments {
         if `in` != nil, at != nil { throw ValidationError("--in and --at exclude each other") }
     }
 
-    /// The job of a kind that they describe.
+    /// The job of a kind that the options describe.
     ///
-    /// - Throws: `JobQueueError` or ``CommandError`` that names what is out of form.
+    /// - Throws: `JobQueueError` or ``CommandError`` that names the invalid option.
     func order(_ kind: String) throws -> JobOrder {
         let wait = try `in`.map { try DurationArgument.required($0, "--in") }
         let job = try NewJob(

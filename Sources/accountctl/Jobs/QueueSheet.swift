@@ -1,6 +1,6 @@
 import Terminal
 
-/// What came of an act on a queue or on a kind of jobs.
+/// The result of an act on a queue or on a kind of jobs.
 enum QueueSheet {
     static let fields = ["queue", "kind", ActOutcome.field]
 
