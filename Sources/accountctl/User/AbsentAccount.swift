@@ -1,6 +1,6 @@
-/// An account that is not there.
+/// An account that does not exist, or no longer exists.
 enum AbsentAccount {
-    /// What stands in place of its state: that it was erased, or is not found, or that nothing can tell which.
+    /// The word shown instead of a state: the account was erased, was not found, or either may be true.
     static func word(isErased: Bool, isUnknown: Bool) -> String {
         isErased ? "erased" : isUnknown ? "unknown" : "not_found"
     }

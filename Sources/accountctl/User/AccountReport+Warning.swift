@@ -8,7 +8,7 @@ import Postgres
 #endif
 
 extension AccountReport.Warning {
-    /// A sentence, with the command that tells more or ends it, where there is one.
+    /// The warning in a sentence, with the command that shows more or resolves it, if there is one.
     func words(about user: UUID) -> String {
         let id = user.text
         return switch self {

@@ -3,7 +3,7 @@ import JobQueue
 import Postgres
 import Terminal
 
-/// The tables of the screen.
+/// The tables of an account's screen.
 extension AccountSheet {
     var identities: Sheet.Section {
         .init(

@@ -11,7 +11,7 @@ import Terminal
 
 /// An account as one screen.
 struct AccountSheet {
-    /// The columns of facts in sections.
+    /// The CSV and TSV columns of facts in sections.
     static let sectionFields = [
         "auth.email", "auth.email_confirmed_at", "auth.phone", "auth.phone_confirmed_at", "auth.created_at",
         "auth.last_sign_in_at", "auth.banned_until", "auth.deleted_at", "auth.is_anonymous", "auth.is_sso",
@@ -22,7 +22,7 @@ struct AccountSheet {
 
     let report: AccountReport
     let now: Date
-    /// Completes the commands that its sentences name.
+    /// Completes the commands that the sentences suggest.
     let rewrite: (String) -> String
 
     private var warnings: [String] {
@@ -90,7 +90,7 @@ struct AccountSheet {
         ]
     }
 
-    /// When a ban ends; for programs nothing where it never does, as the state says that there is one.
+    /// When a ban ends; null for programs if it has no end, since the state already shows the ban.
     private func bannedUntil(_ label: String, _ ban: AccountBan?) -> Sheet.Fact {
         if let until = ban?.until, report.openDeletion?.isLockedOut == true {
             return .init("banned_until", label, .date(until), shown: Wording.moment(until) + ", by its deletion")
@@ -133,12 +133,12 @@ struct AccountSheet {
     private var profile: [Sheet.Fact] {
         (report.profile ?? [:]).sorted { $0.key < $1.key }.map { key, value in
             guard key == "updated_at" else { return .init(key, key, .personal(value.text, .name)) }
-            // An app's own table may have another type there.
+            // An app's own table may have a column of another type here.
             return value.moment.map { moment(key, key, $0) } ?? .init(key, key, .text(value.text))
         }
     }
 
-    /// A time with how long ago it was, for people.
+    /// A time, which people see together with how long ago it was.
     private func moment(_ name: String, _ label: String, _ date: Date?) -> Sheet.Fact {
         Sheet.Fact(
             name,

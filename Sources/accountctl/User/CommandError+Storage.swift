@@ -1,7 +1,7 @@
 import AccountLifecycle
 
 extension CommandError {
-    /// That Storage cannot be used: to be tried again only where that may help.
+    /// The error for a failed use of Storage; its exit status asks for a retry only if a retry may help.
     static func storage(_ situation: Situation, hint: String? = nil) -> CommandError {
         let (status, what): (ExitStatus, String) =
             switch situation.fault {

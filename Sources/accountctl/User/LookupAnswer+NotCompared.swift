@@ -1,7 +1,7 @@
 import AccountLifecycle
 
 extension LookupAnswer.NotCompared {
-    /// Some words, to stand behind the name of the kind.
+    /// A few words to follow the name of the kind.
     var words: String {
         switch self {
         case .wholeErasedIDs: "erased accounts: whole ids only"

@@ -9,7 +9,7 @@ import Terminal
 #endif
 
 extension LookupAnswer {
-    /// What people are told besides the rows.
+    /// The notes that people see beside the rows.
     var notes: [String] {
         let open = matches.compactMap { match -> String? in
             guard case .deletion(let deletion) = match.standing else { return nil }

@@ -1,7 +1,7 @@
 import AccountLifecycle
 import ArgumentParser
 
-/// The state of an open deletion request on the command line: one that has ended is no state of an account.
+/// The state of an open deletion request, as an option; the states of ended requests are not states of an account.
 struct OpenDeletionState: ExpressibleByArgument {
     let state: DeletionState
 

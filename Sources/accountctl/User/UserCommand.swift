@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Accounts, looked up by whatever one was told.
+/// Groups the commands about accounts, which are found by any term that names them.
 struct UserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",

@@ -137,7 +137,7 @@ struct UserExportCommand: AccountctlCommand {
                 progress.update(done)
             }
             progress.finish(manifest.files.count)
-            // Before the file is there: what cannot be recorded is not handed out.
+            // Before the file gets its name: an export that cannot be recorded is not handed out.
             let facts = ["rows": manifest.rows, "files": manifest.files.filter { $0.file != nil }.count]
             try await pool.withConnection { connection in
                 _ = try actor.log("user.export", on: user, reason: reason, facts: facts, connection)

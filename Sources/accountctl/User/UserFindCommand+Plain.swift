@@ -1,7 +1,7 @@
 import ArgumentParser
 
 extension UserFindCommand {
-    /// The command that plain words behind its name ask for; nil where they are not plain.
+    /// The command parsed from the plain words after its name; nil if a word is not plain.
     static func plain(_ words: [String]) -> Self? {
         var command = Self()
         command.setDefaults()

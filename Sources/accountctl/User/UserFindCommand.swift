@@ -44,14 +44,14 @@ struct UserFindCommand: AccountctlCommand {
             """
     )
 
-    /// An account, or what is known where there is none.
+    /// An account, or what is known about one that does not exist.
     private struct Row {
         let number: Int
         let term: String
         let match: AccountMatch?
         var gone: ErasedAccount?
         var leaving: LeavingAccount?
-        /// Whether nothing can tell if there was one.
+        /// Whether it is unknown if such an account ever existed.
         var isUnknown = false
 
         var state: String {
@@ -92,7 +92,7 @@ struct UserFindCommand: AccountctlCommand {
     @Argument(help: ArgumentHelp("What to look for; - reads terms from standard input, one a line.", valueName: "term"))
     var terms: [String]
 
-    // These two by themselves: a group costs the parser five searches through all conformances of the program.
+    // Not as option groups: each makes the parser search all protocol conformances of the program five times.
     @Option(name: .long, help: LookupOptions.help)
     var by: LookupKind?
 
@@ -136,7 +136,7 @@ struct UserFindCommand: AccountctlCommand {
         let reason = acting.reason
         let answers = try await context.withConnection { [directory] connection in
             let answers = try directory.find(terms, on: connection)
-            // Before anything is shown: what cannot be recorded is not shown.
+            // Recorded before anything is shown: data whose reveal cannot be recorded is not shown.
             if let actor {
                 for match in answers.flatMap(\.matches) {
                     try AccountDesk(actor).recordReveal(match.id, reason: reason, on: connection)
@@ -158,7 +158,7 @@ struct UserFindCommand: AccountctlCommand {
                 context.messages.note("\(SafeText.quoted(answer.term.text)) is a start; not compared with it: \(left)")
             }
             isAnyMissing = isAnyMissing || answer.matches.isEmpty
-            // People read the sentences; programs get a row for each term that leads to no account.
+            // People read the notes; programs get a row for each term that names no account.
             guard context.output.format.isForPrograms else { continue }
             for gone in answer.erased { try rows.append(Row(number: number, term: term, match: nil, gone: gone)) }
             for leaving in answer.leaving {
@@ -173,7 +173,7 @@ struct UserFindCommand: AccountctlCommand {
         return isAnyMissing ? .notFound : .ok
     }
 
-    /// What to do where there is no account; of several terms what serves them all.
+    /// The hint for terms without an account; for several terms, one that suits them all.
     private static func hint(of answers: [LookupAnswer]) -> String? {
         if answers.count == 1 { return answers[0].matches.isEmpty ? answers[0].hintOfAbsence : nil }
         return answers.contains(where: \.isAbsent) ? LookupAnswer.partsHint : nil
@@ -181,9 +181,9 @@ struct UserFindCommand: AccountctlCommand {
 
     private var comparison: LookupComparison { contains ? .contains : prefix ? .prefix : .exact }
 
-    /// The terms, those on standard input one a line, and the place of each among all words and lines.
+    /// The terms, one per line on standard input, and the position of each among all words and lines.
     ///
-    /// - Throws: ``CommandError`` that names the first line which is no term.
+    /// - Throws: ``CommandError`` that names the first line that is not a term.
     private func numbered() throws -> (terms: [LookupTerm], numbers: [Int]) {
         var (found, numbers): ([LookupTerm], [Int]) = ([], [])
         var last = 0

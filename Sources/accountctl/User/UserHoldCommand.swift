@@ -30,7 +30,7 @@ struct UserHoldCommand: ActCommand {
             done: "held",
             next: { names, outcome in
                 switch outcome {
-                // By its number: of several holds a release asks which.
+                // By number: with several holds, the release has to name one.
                 case .holding(.held(let hold)), .holding(.heldLate(let hold, _, _)):
                     "undo with: accountctl user release \(names.id) --hold \(hold)"
                 case .holding(.unchanged), .holding(.unknownUser), .holding(.notNow), .acted, .released, .severalHolds:

@@ -11,7 +11,7 @@ import Terminal
     import Foundation
 #endif
 
-/// How a user is named on the command line.
+/// The options that say how a term names a user.
 struct LookupOptions: ParsableArguments {
     static let help = ArgumentHelp(
         "What the term is: \(LookupKind.list). Default: whatever it can be.",
@@ -25,9 +25,9 @@ struct LookupOptions: ParsableArguments {
 }
 
 extension LookupTerm {
-    /// Recognises what was typed.
+    /// Parses a typed term.
     ///
-    /// - Throws: ``CommandError`` when it cannot be of that kind.
+    /// - Throws: ``CommandError`` if the text cannot be a term of that kind.
     static func typed(
         _ text: String,
         as kind: LookupKind?,
@@ -47,16 +47,15 @@ extension LookupTerm {
 }
 
 extension LookupKind: ExpressibleByArgument {
-    // By hand: the parser's own way to them costs two searches through all conformances of the program.
+    // Written out: the parser's default implementations search all protocol conformances of the program twice.
     static var allValueStrings: [String] { allCases.map { $0.rawValue } }
     static var allValueDescriptions: [String: String] { [:] }
-    /// All of them in one text; the library's own way to join costs such a search, too.
+    /// All values in one text; `joined` would cause such a search as well.
     static var list: String { allValueStrings.dropFirst().reduce(allCases[0].rawValue) { $0 + ", " + $1 } }
 }
 
 extension CommandContext {
-    /// The key of keyed hashes, by which erased accounts and operations are found; nil with a warning where it cannot
-    /// be read.
+    /// The hash key, by which erased accounts and operations are found; nil with a warning if it cannot be read.
     func hashKey() throws -> HashKey? {
         do {
             return try readHashKey()
@@ -66,7 +65,7 @@ extension CommandContext {
         }
     }
 
-    /// The key of keyed hashes for what cannot go on without it; nil where the settings name none.
+    /// The hash key, for callers that cannot go on if it is unreadable; nil if the settings name none.
     ///
     /// - Throws: ``HashKeyUnreadable``.
     func readHashKey() throws -> HashKey? {
@@ -81,10 +80,10 @@ extension CommandContext {
 
     /// Finds the one account that a term names.
     ///
-    /// The hint is how to say which of several is meant.
+    /// `hint` says how to choose among several accounts.
     ///
-    /// - Throws: ``CommandError`` when there is none, when it is gone, or when there are several, gone ones among them:
-    ///   a command never acts on the first of several.
+    /// - Throws: ``CommandError`` if there is no account, if it is gone, or if there are several, gone ones included: a
+    ///   command never acts on the first of several.
     func oneAccount(
         _ term: LookupTerm,
         in directory: AccountDirectory,
@@ -107,7 +106,7 @@ extension CommandContext {
     }
 }
 
-/// The hash key is there by the settings, and cannot be read.
+/// The error for a hash key that the settings name and that cannot be read.
 struct HashKeyUnreadable: Error, CustomStringConvertible {
     let reason: String
 
@@ -115,7 +114,7 @@ struct HashKeyUnreadable: Error, CustomStringConvertible {
 }
 
 extension LookupAnswer {
-    /// Each account that the term may mean, in words: one that is gone is meant as well as one that is there.
+    /// Each account that the term may mean, in words; accounts that are gone count as well.
     fileprivate var named: [String] {
         let present = matches.map { match in
             let kinds = match.matched.map(\.rawValue).joined(separator: ", ")
@@ -130,15 +129,15 @@ extension LookupAnswer {
         return present + leaving + erased
     }
 
-    /// What to do when there is no account.
+    /// The hint to search for parts of the term.
     static let partsHint = "Look for parts of it: accountctl user find --prefix TERM"
 
-    /// What to do with an address that is not whole.
+    /// The hint for an incomplete e-mail address.
     static func hint(ofPart address: String) -> String {
         address.hasPrefix("@") ? "Look for it anywhere in an address: accountctl user find --contains TERM" : partsHint
     }
 
-    /// What to do where there is no account of the whole term.
+    /// The hint if no account matches the whole term.
     var hintOfAbsence: String? {
         if let leaving = leaving.first {
             return "See: accountctl deletion show \(leaving.deletion.request.text)"
@@ -150,7 +149,7 @@ extension LookupAnswer {
         return erased.isEmpty ? Self.partsHint : nil
     }
 
-    /// Why there is no account, in a sentence on one line.
+    /// Why no account was found, in a sentence on one line.
     var absence: String {
         let name = SafeText.quoted(term.text)
         if let leaving = leaving.first { return leaving.sentence }
@@ -172,7 +171,7 @@ extension LookupAnswer {
             return "there is no account \(name); whether it was erased cannot be told without keys.hash_file"
         case .notInstalled, nil: break
         }
-        // Digits may be a receipt's number, and were looked for as a phone number and a username as well.
+        // Digits may be the number of a receipt, and were also compared as a phone number and a username.
         if term.userID != nil || term.kind == .receipt { return "there is no account \(name), and none was erased" }
         let saysCountry = term.text.contains("+") || term.text.hasPrefix("00")
         return "there is no account \(name) (an erased one is found by its user id or receipt only"
@@ -181,12 +180,12 @@ extension LookupAnswer {
 }
 
 extension DeletionInBrief {
-    /// Where it stands: `running, step delete_rows`.
+    /// The state and the step of the deletion: `running, step delete_rows`.
     var place: String { state.rawValue + (step.map { ", step \($0.rawValue)" } ?? "") }
 }
 
 extension LeavingAccount {
-    /// What there is to say of it, in a sentence on one line.
+    /// The state of its erasure, in a sentence on one line.
     var sentence: String {
         "the account \(id.text) is gone and its erasure, due by \(Wording.moment(deletion.legalDeadline)), "
             + "is not finished: \(deletion.place); request \(deletion.request.text)"

@@ -45,15 +45,16 @@ struct UserReleaseCommand: ActCommand {
             question: { "Release \($0), so that its open deletion erases it for good?" },
             asks: { [hold, allHolds] user, connection in
                 switch try Self.choice(hold, allHolds, of: user, on: connection) {
-                // Nothing comes of these, whatever happens meanwhile.
+                // These release nothing, whatever happens meanwhile.
                 case .unknown, .released: false
-                // What is left holds the deletion.
+                // The remaining holds still stop the deletion.
                 case .these(_, isEvery: false): false
-                // Of several that were placed just now, one alone may be left once the question is answered.
+                // `several` means that a hold was placed after the check in `refuses`; only one may be left when the
+                // question is answered.
                 case .these, .several: try DeletionDesk.waitsForRelease(of: user, on: connection)
                 }
             },
-            // Before the question: nobody confirms what is not done.
+            // Before the question, since the act would be refused after it.
             refuses: { [hold, allHolds] user, connection in
                 guard case .several(let which) = try Self.choice(hold, allHolds, of: user, on: connection) else {
                     return nil
@@ -87,15 +88,15 @@ struct UserReleaseCommand: ActCommand {
         if hold != nil, allHolds { throw ValidationError("--hold and --all-holds exclude each other") }
     }
 
-    /// Which of an account's holds are meant.
+    /// Which holds of an account the command line selects.
     private enum Choice {
-        /// These, and whether there are no others; none where there is none.
+        /// These holds, possibly none, and whether they are all that the account has.
         case these([Int64], isEvery: Bool)
-        /// The one that was named is released already.
+        /// The named hold is already released.
         case released
-        /// The one that was named does not lie on the account.
+        /// The named hold is not a hold of the account.
         case unknown(String)
-        /// There are several, and nothing says which.
+        /// There are several holds, and no option selects one.
         case several(String)
     }
 

@@ -79,7 +79,7 @@ struct UserShowCommand: AccountctlCommand {
                 folders: folders,
                 on: connection
             )
-            // Before anything is shown: what cannot be recorded is not shown.
+            // Recorded before anything is shown: data whose reveal cannot be recorded is not shown.
             if let actor { try AccountDesk(actor).recordReveal(match.id, reason: reason, on: connection) }
             return report
         }

@@ -48,7 +48,7 @@ struct UserSuspendCommand: ActCommand {
     @Flag(name: .long, help: "Shorten a suspension that ends later; otherwise it stays.")
     var shorten = false
 
-    /// Supabase cannot write dates beyond the year 9999, and then no account at all.
+    /// The longest suspension: Supabase cannot write dates beyond the year 9999, and then writes no account at all.
     private static let longest = Duration.seconds(36500 * 86400)
 
     @OptionGroup
@@ -85,7 +85,7 @@ struct UserSuspendCommand: ActCommand {
         )
     }
 
-    /// The command that gives a ban back; with the usual end where it had none, or one that Supabase cannot write.
+    /// The command that restores an earlier ban; without an end if the ban had none, or one that Supabase cannot write.
     static func again(_ names: ActNames, _ ban: AccountBan, now: Date) -> String {
         let latest = now + longest / .seconds(1)
         let end = ban.until.flatMap { $0 <= latest ? " --until \(Wording.rfc3339($0))" : nil } ?? ""

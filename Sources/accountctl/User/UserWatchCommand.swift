@@ -51,9 +51,9 @@ struct UserWatchCommand: AccountctlCommand {
     }
 }
 
-/// What changed of an account since the last look.
+/// Shows the changes of an account since the last look.
 struct UserWatch: Watch, Sendable {
-    /// A line.
+    /// A line of output.
     struct Change: Sendable, Equatable {
         let at: Date
         let state: String
@@ -77,7 +77,7 @@ struct UserWatch: Watch, Sendable {
         Field("held", "Held", emphasis: { $0.isHeld ? .caution : .none }) { .bool($0.isHeld) },
     ]
 
-    /// All that is compared between two looks.
+    /// The state that is compared between two looks.
     private struct Look: Equatable {
         let state: String
         let step: String?
@@ -106,7 +106,7 @@ struct UserWatch: Watch, Sendable {
             as: (Date, Int).self
         )
         guard let match = answer.matches.first(where: { $0.id == user }) else {
-            // Between the rows' end and the receipt the request is still on its way.
+            // After its rows are deleted and before it has a receipt, the request is still in progress.
             if !answer.leaving.isEmpty { return nil }
             let gone = answer.erased.first
             try lines.append(
