@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The static client secret that Supabase keeps for the web flow.
+/// Groups the commands about the static client secret that Supabase keeps for the web flow.
 struct AppleClientSecretCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "client-secret",

@@ -95,13 +95,14 @@ struct AppleClientSecretPushCommand: AccountctlCommand {
             id: project.project,
             in: context
         )
-        // Before it: what cannot be recorded is not done, and a line for a run that then fails does no harm.
+        // Recorded first: a change that cannot be recorded is not made, and an entry for a run that then fails does no
+        // harm.
         let signature = try context.signature(acting)
         let facts = ["project": project.project, "client_id": clientID]
         try await context.withConnection { try signature.log("apple.push_client_secret", facts: facts, on: $0) }
         let secret = try ClientSecret.mint(for: identity, now: context.now(), lifetime: .seconds(days * 86_400))
-        // A file that cannot be written must not leave a secret behind that nobody watches, nor a copy of one not in
-        // use.
+        // The copy is written beside its file first: if that fails, the secret is not replaced, so that none is in use
+        // without its copy; if the replacement fails, the copy is discarded.
         try copy?.prepare(secret)
         do {
             _ = try value(of: try await project.replaceSecret(secret), project)

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Sign in with Apple: credentials, events, keys.
+/// Groups the commands about Sign in with Apple: credentials, events, keys.
 struct AppleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apple",

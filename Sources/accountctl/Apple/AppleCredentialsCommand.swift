@@ -2,7 +2,7 @@ import AccountLifecycle
 import ArgumentParser
 import Terminal
 
-/// What we hold of Apple.
+/// Groups the commands about held credentials.
 struct AppleCredentialsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "credentials",

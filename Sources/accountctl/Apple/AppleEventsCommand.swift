@@ -2,7 +2,7 @@ import AccountLifecycle
 import ArgumentParser
 import Terminal
 
-/// What Apple, devices and our own checks told.
+/// Groups the commands about credential events, which come from Apple, devices and our own checks.
 struct AppleEventsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "events",

@@ -2,7 +2,7 @@ import ArgumentParser
 import SignInWithApple
 import Terminal
 
-/// Tests what we are to Apple.
+/// Tests the configured client ids, team and key with Apple.
 struct AppleTestCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",

@@ -3,7 +3,7 @@ import ArgumentParser
 import Postgres
 import Terminal
 
-/// Gives the accounts their new identities.
+/// Applies the new identities to the accounts.
 struct AppleTransferApplyCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
@@ -68,7 +68,7 @@ struct AppleTransferApplyCommand: AccountctlCommand {
                 id: options.clientID,
                 confirm
             )
-            // Before it: it changes account after account, each in a transaction of its own.
+            // Recorded first: the run changes account after account, each in a transaction of its own.
             try await pool.withConnection {
                 try signature.log("apple.transfer_apply", facts: options.facts(accounts: due), on: $0)
             }
@@ -80,7 +80,7 @@ struct AppleTransferApplyCommand: AccountctlCommand {
         }
     }
 
-    /// How the command ends with what was done, or would be; warns of conflicts.
+    /// The exit status for what was done, or would be in a dry run; warns of conflicts.
     private static func end(
         _ run: TeamTransfer.Run,
         _ options: TransferOptions,

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Moving an app's users to another team.
+/// Groups the steps of moving an app's users to another team.
 struct AppleTransferCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "transfer",

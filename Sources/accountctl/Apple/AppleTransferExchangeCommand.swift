@@ -2,7 +2,7 @@ import AccountLifecycle
 import ArgumentParser
 import Terminal
 
-/// Asks who the users are now.
+/// Asks Apple for the users' identities in the new team.
 struct AppleTransferExchangeCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "exchange",

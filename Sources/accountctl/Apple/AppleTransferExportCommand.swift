@@ -40,7 +40,7 @@ struct AppleTransferExportCommand: AccountctlCommand {
         return .ok
     }
 
-    /// One line of the file: the same for an account every time, so that two files can be compared.
+    /// One line of the file; always the same for an account, so that two files can be compared.
     static func text(of line: TeamTransfer.Line) -> String {
         JSONText.line(["user_id": .uuid(line.user), "transfer_sub": .text(line.transferIdentifier)])
     }

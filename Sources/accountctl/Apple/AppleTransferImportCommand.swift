@@ -3,7 +3,7 @@ import ArgumentParser
 import Postgres
 import Terminal
 
-/// Takes in the file of the sending team.
+/// Imports the file of the sending team.
 struct AppleTransferImportCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",

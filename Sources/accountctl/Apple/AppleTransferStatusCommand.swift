@@ -2,7 +2,7 @@ import AccountLifecycle
 import ArgumentParser
 import Terminal
 
-/// Shows how far a transfer is, which is also the plan before it begins.
+/// Shows the progress of a transfer, which is also the plan before it begins.
 struct AppleTransferStatusCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
@@ -26,7 +26,7 @@ struct AppleTransferStatusCommand: AccountctlCommand {
         "conflict_accounts",
     ]
 
-    /// The most conflicts that are named.
+    /// The maximum number of conflicts that are listed.
     private static let named = 1000
 
     @OptionGroup

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The keys that credentials are sealed with.
+/// Groups the commands about the keys that credentials are sealed with.
 struct AppleVaultCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "vault",

@@ -4,7 +4,7 @@ import Postgres
 import Sealing
 import Terminal
 
-/// Moves credentials to the newest key.
+/// Seals the credentials again with the newest key.
 struct AppleVaultRotateCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",

@@ -5,9 +5,10 @@ import SignInWithApple
 import Terminal
 
 extension CommandContext {
-    /// Gives `body` the configured clients; `tellsAll` where the output has whatever Apple rejects.
+    /// Gives `body` the configured clients; `tellsAll` if the output already reports everything that Apple rejects, so
+    /// that the log need not.
     ///
-    /// - Throws: ``CommandError`` when Apple is not configured, or the key cannot be read.
+    /// - Throws: ``CommandError`` if Apple is not configured, or the key cannot be read.
     func withApple<Result: Sendable>(
         tellsAll: Bool = false,
         _ body: @Sendable (AppleClients) async throws -> Result
@@ -37,9 +38,9 @@ extension CommandContext {
         }
     }
 
-    /// Who we are to Apple, one identity for each client id.
+    /// The identities of this service at Apple, one for each client id.
     ///
-    /// - Throws: ``CommandError`` when there is none.
+    /// - Throws: ``CommandError`` if there is none.
     func appleIdentities(_ settings: AppleSettings) throws -> [AppleClientIdentity] {
         guard settings.isConfigured else {
             throw CommandError(
@@ -53,7 +54,7 @@ extension CommandContext {
 
     /// The sealing keys.
     ///
-    /// - Throws: ``CommandError`` when none are configured, or the file is wrong.
+    /// - Throws: ``CommandError`` if no keys are configured, or the file is invalid.
     func keyRing() throws -> KeyRing {
         guard let path = try checkedSettings().settings.keys.sealingKeyFile else {
             throw CommandError(.usage, "there are no sealing keys", hint: "Set keys.sealing_file.")
@@ -70,7 +71,7 @@ extension CommandContext {
         }
     }
 
-    /// Who we are to Apple with one client id.
+    /// The identity of this service at Apple for one client id.
     ///
     /// - Throws: ``CommandError`` when it is not configured.
     func appleIdentity(of clientID: String, _ settings: AppleSettings) throws -> AppleClientIdentity {
@@ -85,9 +86,9 @@ extension CommandContext {
         return identity
     }
 
-    /// The settings, of which only those that a command about Apple needs have to be right.
+    /// The settings; only those that a command about Apple needs have to be valid.
     func settingsForApple() throws -> Settings { try settings(needing: ["apple.", "log."]) }
 
-    /// The settings, of which only those that a command about Apple and the management API needs have to be right.
+    /// The settings; only those that a command about Apple and the management API needs have to be valid.
     func settingsForProject() throws -> Settings { try settings(needing: ["apple.", "supabase.", "log."]) }
 }

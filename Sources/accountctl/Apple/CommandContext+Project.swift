@@ -28,7 +28,7 @@ extension CommandContext {
 }
 
 extension SupabaseSettings {
-    /// The project; nil where nothing is configured.
+    /// The project; nil if the management API is not configured.
     func project(_ caller: HTTPCaller) throws -> ProjectAuthSettings? {
         guard let project, let accessToken else { return nil }
         do {

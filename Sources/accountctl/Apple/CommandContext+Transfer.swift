@@ -5,17 +5,17 @@ import SignInWithApple
 import Terminal
 
 extension CommandContext {
-    /// Refuses a client id that is not configured, of which every count would be as if nobody were there.
+    /// Refuses a client id that is not configured: every count for it would be zero.
     ///
     /// - Throws: ``CommandError``.
     func requireClientID(_ options: TransferOptions) throws {
         _ = try appleIdentity(of: options.clientID, try settingsForApple().apple)
     }
 
-    /// Reads how far a transfer is that goes on with what is known, and tells how many users have no transfer identifier,
-    /// and how many of them need none.
+    /// Reads the progress of a transfer that must have begun, and reports how many users have no transfer identifier
+    /// and how many need none.
     ///
-    /// - Throws: ``CommandError`` where nothing is known: then nobody would be moved, as if all were well.
+    /// - Throws: ``CommandError`` if nothing is known of the transfer: the command would move nobody and still succeed.
     func begun(_ books: TransferBooks, _ options: TransferOptions) async throws -> TeamTransfer.Status {
         let status = try await books.status()
         let without =
@@ -46,7 +46,7 @@ extension CommandContext {
         return status
     }
 
-    /// Runs a step that asks Apple, with progress.
+    /// Runs a step that asks Apple, and shows its progress.
     func run(
         _ step: TransferStep,
         _ stepOptions: TransferStepOptions,

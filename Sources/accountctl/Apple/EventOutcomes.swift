@@ -1,14 +1,14 @@
 import AccountLifecycle
 
-/// The outcomes of credential events, as they are shown and asked for.
+/// The outcomes of credential events, as commands show and take them.
 enum EventOutcomes {
-    /// The word for an event that is not handled.
+    /// The word for an event that is not handled yet.
     static let waiting = "waiting"
 
     /// Every outcome, for `--outcome`.
     static let names = [waiting] + CredentialRules.Outcome.allCases.map(\.rawValue)
 
-    /// Every one with what it means, for help.
+    /// Every outcome with its meaning, for the help.
     static let table: String = {
         let width = names.map(\.utf8.count).max() ?? 0
         let meanings = ["not handled yet"] + CredentialRules.Outcome.allCases.map(\.meaning)

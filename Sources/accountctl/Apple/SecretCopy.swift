@@ -12,25 +12,25 @@ import Terminal
     import Darwin
 #endif
 
-/// A file that holds a secret; replaced as a whole or not at all, and whose it was it stays.
+/// A file that holds a secret; it is replaced atomically and keeps its owner, group and mode.
 ///
-/// Whoever renews the secret is often another user than the worker, who has to read it: owner, group and mode are those
-/// of the old file. A new one its maker alone may read.
+/// The secret is often renewed by another user than the worker's, who has to read it. A new file may be read by its
+/// creator alone.
 struct SecretCopy {
     private let path: String
-    /// The file itself: a link to it stays one.
+    /// The file itself, with links resolved, so that a symbolic link to it stays one.
     private let target: String
-    /// The file that is replaced; nil where there is none.
+    /// The status of the file that is replaced; nil if there is none.
     private let old: stat?
 
-    /// Whether there is none yet.
+    /// Whether there is no file yet.
     var isNew: Bool { old == nil }
 
     private var interim: String { target + ".new" }
 
-    /// Looks at the file that is to be replaced.
+    /// Examines the file that is to be replaced.
     ///
-    /// - Throws: ``CommandError`` when it is none, or cannot be looked at.
+    /// - Throws: ``CommandError`` if the path is not a plain file, or cannot be examined.
     init(path: String) throws(CommandError) {
         self.path = path
         var found = stat()
@@ -47,9 +47,9 @@ struct SecretCopy {
         (target, old) = (String(cString: resolved), found)
     }
 
-    /// Writes the secret beside the file.
+    /// Writes the secret to an interim file beside the target.
     ///
-    /// - Throws: ``CommandError`` when it cannot be written, or not as a file of the old one's owner.
+    /// - Throws: ``CommandError`` if the file cannot be written, or cannot be given the owner of the old one.
     func prepare(_ secret: Secret<String>) throws(CommandError) {
         discard()
         let descriptor = open(interim, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -64,16 +64,16 @@ struct SecretCopy {
         }
     }
 
-    /// Puts what was prepared in the file's place.
+    /// Renames the interim file to the target.
     ///
-    /// - Throws: ``CommandError`` when the file cannot be replaced; the secret still lies beside it then.
+    /// - Throws: ``CommandError`` if the file cannot be replaced; the interim file is then kept.
     func publish() throws(CommandError) {
         guard rename(interim, target) == 0 else {
             throw CommandError(.failure, "the secret is in use, but \(path) cannot be replaced: it lies in \(interim)")
         }
     }
 
-    /// Removes what was prepared.
+    /// Removes the interim file.
     func discard() {
         unlink(interim)
     }

@@ -14,7 +14,7 @@ struct SecretLifeOptions: ParsableArguments {
         _ = try inDays()
     }
 
-    /// The whole days of it.
+    /// The lifetime in whole days.
     ///
     /// - Throws: `ValidationError` that names the option.
     func inDays() throws -> Int {

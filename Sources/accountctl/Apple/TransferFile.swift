@@ -6,13 +6,13 @@ import AccountLifecycle
     import Foundation
 #endif
 
-/// The file of a sending team, read from standard input, one account a line; blank lines are skipped.
+/// The file of a sending team, read from standard input, one account per line; blank lines are skipped.
 struct TransferFile {
     private(set) var lines: [TeamTransfer.Line] = []
 
     /// Reads the file.
     ///
-    /// - Throws: ``CommandError`` that names every line out of form.
+    /// - Throws: ``CommandError`` that names every invalid line.
     init() throws {
         var problems = LineProblems()
         try InputLines.forEach(in: "-", collecting: &problems) { text in

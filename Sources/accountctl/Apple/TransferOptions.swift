@@ -1,7 +1,7 @@
 import AccountLifecycle
 import ArgumentParser
 
-/// Which transfer.
+/// The options that select a transfer.
 struct TransferOptions: ParsableArguments {
     @Argument(help: "The client id that moves to another team.")
     var clientID: String
@@ -17,13 +17,13 @@ struct TransferOptions: ParsableArguments {
 
     var transfer: TeamTransfer { TeamTransfer(clientID: clientID, targetTeam: team) }
 
-    /// What the operators' log keeps of a step.
+    /// The facts of a step that the operators' log keeps.
     func facts(accounts: Int) -> [String: String] {
         ["client_id": clientID, "team": team, "accounts": "\(accounts)"]
     }
 }
 
-/// What every step takes that changes what is known of a transfer.
+/// The options of every step that changes the records of a transfer.
 struct TransferStepOptions: ParsableArguments {
     @OptionGroup
     var options: TransferOptions
@@ -35,9 +35,9 @@ struct TransferStepOptions: ParsableArguments {
     var write: WriteOptions
 }
 
-/// How fast Apple is asked, and about whom.
+/// The options for the rate of requests to Apple, and the users to ask about.
 struct TransferRateOptions: ParsableArguments {
-    /// When a refusal of Apple's is recorded, for help.
+    /// Explains in the help when a refusal by Apple is recorded.
     static let aboutRefusals = """
         Apple gives the same answer about a person who revoked as it gives about everybody when the request is wrong. So \
         refusals are recorded only if the run names somebody: a new person, one who was named before, or the one whose \

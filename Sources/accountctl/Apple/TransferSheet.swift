@@ -1,12 +1,12 @@
 import AccountLifecycle
 import Terminal
 
-/// What the steps of a team transfer show: the same facts in a dry run, which leaves out what was done.
+/// The output of the steps of a team transfer; a dry run has the same facts, without those of the run.
 enum TransferSheet {
     static let askFields = ["due", "done", "refused", "doubted", "stopped_by"]
     static let applyFields = ["movable", "conflicts", "moved"]
 
-    /// A step that asks Apple; nil for a run that is only rehearsed.
+    /// The sheet of a step that asks Apple; `run` is nil in a dry run.
     static func asking(_ due: Int, _ run: TeamTransfer.Run?) -> Sheet {
         Sheet(facts: [
             .init("due", "To ask about", .integer(due)),
@@ -17,7 +17,7 @@ enum TransferSheet {
         ])
     }
 
-    /// New identities, foreseen and given; nil for a run that is only rehearsed.
+    /// The sheet of the new identities, foreseen and applied; `run` is nil in a dry run.
     static func applying(_ foreseen: TeamTransfer.Run, _ run: TeamTransfer.Run?) -> Sheet {
         Sheet(facts: [
             .init("movable", "Can be moved", .integer(foreseen.done)),

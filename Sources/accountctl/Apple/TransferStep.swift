@@ -1,13 +1,13 @@
 import AccountLifecycle
 
-/// A step of a team transfer that asks Apple, each with the key of one of the two teams.
+/// A step of a team transfer that asks Apple, with the key of one of the two teams.
 enum TransferStep: String, Sendable {
-    /// The sending team's.
+    /// The sending team's step.
     case generate
-    /// The recipient's.
+    /// The recipient's step.
     case exchange
 
-    /// What its progress counts.
+    /// The label of its progress.
     var label: String {
         switch self {
         case .generate: "Transfer identifiers"
@@ -15,16 +15,16 @@ enum TransferStep: String, Sendable {
         }
     }
 
-    /// About how many users Apple is to be asked, besides those it refused before.
+    /// The number of users to ask Apple about, without those it refused before.
     func due(_ status: TeamTransfer.Status) -> Int {
         switch self {
-        // Nobody is left out for having come late: Apple knows best.
+        // Newcomers are included: Apple knows best who needs an identifier.
         case .generate: status.waiting + status.newcomers
         case .exchange: status.generated
         }
     }
 
-    /// Asks Apple about them.
+    /// Asks Apple about these users.
     func run(_ runs: TransferRuns, progress: @Sendable (Int) -> Void) async throws -> TeamTransfer.Run {
         switch self {
         case .generate: try await runs.generate(progress: progress)
@@ -32,7 +32,8 @@ enum TransferStep: String, Sendable {
         }
     }
 
-    /// Refuses a key of the other side: Apple says of everybody the same as of a user who revoked.
+    /// Refuses the key of the other team: with it, Apple gives the same answer about everybody as about a user who
+    /// revoked.
     ///
     /// - Parameters:
     ///   - own: The team whose key is configured.
@@ -57,7 +58,7 @@ enum TransferStep: String, Sendable {
         }
     }
 
-    /// What to look at when Apple refused everybody: where the team of the key is configured, and the team of `--team`.
+    /// The hint if Apple refuses everybody, naming the setting of the key's team and the team of `--team`.
     func doubtHint(_ setting: String, _ recipient: String) -> String {
         let teams =
             switch self {
