@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The completion script of bash: the parser's own, which is asked about the words as it knows them.
+/// The completion script of bash: the parser's own, called by a wrapper that rewrites the words into the form it knows.
 enum BashCompletion {
     static func script(of root: any ParsableCommand.Type) -> String {
         let own = root.completionScript(for: .bash)

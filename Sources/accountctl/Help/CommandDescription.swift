@@ -26,7 +26,7 @@ struct CommandDescription: Decodable {
             let kind: String
             let name: String
 
-            /// As it is typed.
+            /// The name as it is typed.
             var text: String { (kind == "long" ? "--" : "-") + name }
         }
 
@@ -45,18 +45,18 @@ struct CommandDescription: Decodable {
         let command: CommandDescription
     }
 
-    /// The words that are typed to reach it.
+    /// The words that are typed to name the command.
     var path: [String] { (superCommands ?? []) + [commandName] }
 
-    /// The commands below it that are shown.
+    /// The subcommands that the help shows.
     var children: [CommandDescription] {
         (subcommands ?? []).filter { $0.commandName != "help" && $0.shouldDisplay != false }
     }
 
-    /// It and every command below it.
+    /// This command and every command below it.
     var all: [CommandDescription] { [self] + children.flatMap(\.all) }
 
-    /// The whole program.
+    /// The description of the whole program.
     static func root() throws -> CommandDescription {
         try JSONDecoder().decode(Tool.self, from: Data(Accountctl._dumpHelp().utf8)).command
     }
@@ -71,12 +71,12 @@ struct CommandDescription: Decodable {
         Set(try arguments(of: type).compactMap { $0.preferredName?.text })
     }
 
-    /// The arguments of a command, or of a group of options, those that the help does not show included.
+    /// The arguments of a command, or of a group of options, including those that the help does not show.
     static func arguments(of type: any ParsableArguments.Type) throws -> [Argument] {
         try JSONDecoder().decode(Tool.self, from: Data(type._dumpHelp().utf8)).command.arguments ?? []
     }
 
-    /// The command that the words below this one name; nil when they name none.
+    /// The command that the words after this one name; nil if they name none.
     func find(_ words: some Collection<String>) -> CommandDescription? {
         guard let word = words.first else { return self }
         return children.first { $0.commandName == word }?.find(words.dropFirst())

@@ -1,20 +1,20 @@
 import ArgumentParser
 
-/// What the parser's own completion scripts do not know: options before the command, and aliases.
+/// The names that the parser's completion scripts do not know: options before the command, and aliases.
 ///
-/// What they know is asked of them all the same: a script of ours brings the words into the form that they know.
+/// The parser's scripts still complete the words; a wrapper of ours first rewrites these into the form that they know.
 struct CompletionNames {
     /// The name of the program.
     let program: String
-    /// What may be the first word: commands and their aliases.
+    /// The possible first words: commands and their aliases.
     let commands: [String]
     /// Options of every command that always have a value.
     let valued = CommandWords.globalOptionsWithValue.sorted()
-    /// Options of every command that may have a list of fields behind them.
+    /// Options of every command that may be followed by a list of fields.
     let fields = GlobalOptions.fieldOptions.sorted()
-    /// A command that has the options of every command, and none of its own.
+    /// A command that has only the options of every command.
     let plain = "config show"
-    /// Each alias with the commands before it, and what it stands for.
+    /// Each alias after the commands that precede it, and the name that it stands for.
     let aliases: [(typed: String, name: String)]
 
     init(of root: any ParsableCommand.Type) {

@@ -1,11 +1,12 @@
 import ArgumentParser
 
-/// The completion script of fish: the parser's own, which is told the words as it knows them.
+/// The completion script of fish: the parser's own, with a function that first rewrites the words into the form it
+/// knows.
 enum FishCompletion {
     static func script(of root: any ParsableCommand.Type) -> String {
         let own = root.completionScript(for: .fish)
         let names = CompletionNames(of: root)
-        // All of the parser's script learns of the words by this function.
+        // The parser's script reads the words only through this function.
         guard own.contains("function __\(names.program)_tokens\n") else { return own }
         return own + (own.hasSuffix("\n") ? "" : "\n") + wrapper(names)
     }

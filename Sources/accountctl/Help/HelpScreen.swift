@@ -1,17 +1,17 @@
 import ArgumentParser
 
-/// What `--help` prints: the examples come first, because they answer most questions.
+/// The screen of `--help`: the examples come first, because they answer most questions.
 ///
-/// The argument parser's own screen breaks examples wherever the line is full, and shows them wherever they stand in
-/// the discussion; its usage, arguments and options are taken over as they are.
+/// The argument parser's own screen wraps examples wherever the line is full, and leaves them where they are in the
+/// discussion. Its usage, arguments and options are used unchanged.
 struct HelpScreen {
-    /// Lines of sentences are not made longer than this.
+    /// The maximum width of lines of text.
     private static let widest = 100
 
     let command: any ParsableCommand.Type
     /// The argument parser's own screen.
     let parsed: String
-    /// The columns there are; nil off a terminal.
+    /// The columns of the terminal; nil if the output is not a terminal.
     let columns: Int?
 
     var text: String {
@@ -23,7 +23,7 @@ struct HelpScreen {
         blocks += help.paragraphs.map { HelpText.wrap($0, columns: columns).joined(separator: "\n") }
         for section in help.sections + [HelpText.fields(of: command)].compactMap({ $0 }) {
             let lines = section.lines.flatMap { line in
-                // A line that is a row of a table stays as it is.
+                // A row of a table is not wrapped.
                 line.contains("  ") ? ["  " + line] : HelpText.wrap(line, columns: columns, indent: "  ")
             }
             blocks.append(([section.title] + lines).joined(separator: "\n"))
@@ -34,16 +34,16 @@ struct HelpScreen {
 
     /// The parser's screen from its usage on.
     private var usage: String {
-        // By bytes: the search for a text first makes itself a table of characters.
+        // By bytes: a string search would first build a table of characters.
         let text = parsed.utf8
         guard let start = text.indices.first(where: { text[$0...].starts(with: "USAGE: ".utf8) }) else { return parsed }
         let line = parsed[start...].prefix { $0 != "\n" }
-        // The options of every command, which come last and are listed below, would fill three lines more.
+        // The options of every command would fill three more lines; they come last and are listed below.
         guard let shared = line.firstRange(of: " [--database-url ") else { return String(parsed[start...]) }
         return "\(line[..<shared.lowerBound]) [<options>]\(parsed[line.endIndex...])"
     }
 
-    /// One example of each command of a group that has none of its own.
+    /// One example of each subcommand, for a group that has no examples of its own.
     private static func firstExamples(below command: any ParsableCommand.Type) -> [String] {
         command.shownSubcommands.compactMap {
             HelpText($0).examples.first { $0.hasPrefix("accountctl ") && !$0.hasSuffix("\\") }
@@ -56,7 +56,7 @@ extension HelpText {
         self.init(abstract: command.configuration.abstract, discussion: command.configuration.discussion)
     }
 
-    /// The names that can be selected of what a command prints; nil for one that prints no data.
+    /// The section of selectable fields; nil for a command that prints no data.
     static func fields(of command: any ParsableCommand.Type) -> Section? {
         guard let command = command as? any AccountctlCommand.Type, !command.outputFields.isEmpty else { return nil }
         var lines = [command.outputFields.joined(separator: ", ")]

@@ -1,15 +1,15 @@
-/// The help of a command taken apart: the examples, what is said in sentences, and sections with a heading.
+/// The help of a command, split into examples, paragraphs, and sections with a heading.
 ///
-/// A command writes its discussion as it likes to read it in the source: paragraphs, and sections whose heading is a
-/// line in capitals over indented lines. Help screens and manual pages put the parts in the order that suits them.
+/// A discussion in the source has paragraphs, and sections whose heading is a line in capitals above indented lines.
+/// Help screens and manual pages each put these parts in an order of their own.
 struct HelpText: Equatable {
     /// A heading with its lines, without their common indentation.
     struct Section: Equatable {
         let title: String
         var lines: [String] = []
 
-        /// Adds a line of the source, which goes on with the sentence before unless one of them is a row of a table, a
-        /// step or an example.
+        /// Adds a line of the source; it continues the previous sentence unless either is a row of a table, a step or
+        /// an example.
         fileprivate mutating func add(_ line: String) {
             let isItem = { (line: String) in line.contains("  ") || line.starts(with: #/\d+\. /#) }
             if title != "EXAMPLES", !isItem(line), let last = lines.last, !last.contains("  ") {
@@ -20,11 +20,11 @@ struct HelpText: Equatable {
         }
     }
 
-    /// What the command does, in a line.
+    /// What the command does, in one line.
     let abstract: String
-    /// Lines of the section of examples; a command line may go on after a backslash.
+    /// The lines of the section of examples; a command line may continue after a backslash.
     private(set) var examples: [String] = []
-    /// Paragraphs, each in one line.
+    /// The paragraphs, each as one line.
     private(set) var paragraphs: [String] = []
     /// The sections other than the examples, in their order.
     private(set) var sections: [Section] = []
@@ -64,7 +64,7 @@ struct HelpText: Equatable {
         line.count > 3 && line.allSatisfy { $0.isUppercase || $0 == " " } && !line.hasPrefix(" ")
     }
 
-    /// Breaks a text into lines of at most so many columns; words are never cut.
+    /// Wraps a text at the given number of columns; words are never cut.
     static func wrap(_ text: String, columns: Int, indent: String = "") -> [String] {
         var lines: [String] = []
         var line = indent

@@ -52,7 +52,7 @@ struct ManualCommand: AccountctlCommand {
         guard let into else {
             let words = command.first == root.commandName ? Array(command.dropFirst()) : command
             let path = CommandPath(root: Accountctl.self, words: words)
-            // Other names of a command have no page of their own.
+            // Aliases have no page of their own, so they are replaced by the names.
             let names = path.commands.dropFirst().map { $0._commandName } + words.dropFirst(path.wordCount)
             guard let found = root.find(names) else {
                 let typed = SafeText.line(words.joined(separator: " "))

@@ -1,6 +1,6 @@
 import Settings
 
-/// A page of the manual of one command, in the macros of man(7).
+/// The manual page of one command, in the macros of man(7).
 struct ManualPage {
     let command: CommandDescription
     /// Names of the options that every command takes.
@@ -8,7 +8,7 @@ struct ManualPage {
     /// The declared settings; the page of the program lists them.
     let settings: [SettingsReader.Declaration]
 
-    /// What the page is called, without its section: `accountctl-user-find`.
+    /// The name of the page, without its section: `accountctl-user-find`.
     var name: String { command.path.joined(separator: "-") }
 
     private var isRoot: Bool { command.path.count == 1 }
@@ -54,7 +54,7 @@ struct ManualPage {
         argument.preferredName.map { globalOptions.contains($0.text) } ?? false
     }
 
-    /// What follows the command's name: its own options, then its arguments.
+    /// The text after the command's name: its own options, then its arguments.
     private var synopsis: String {
         if !command.children.isEmpty { return "\\fIcommand\\fP ..." }
         var parts = arguments.filter { $0.kind != .positional && !isGlobal($0) }.map { argument in

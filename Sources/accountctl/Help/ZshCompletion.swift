@@ -1,11 +1,12 @@
 import ArgumentParser
 
-/// The completion script of zsh: the parser's own, which is asked about the words as it knows them.
+/// The completion script of zsh: the parser's own, called by a wrapper that rewrites the words into the form it knows.
 enum ZshCompletion {
     static func script(of root: any ParsableCommand.Type) -> String {
         let own = root.completionScript(for: .zsh)
         let names = CompletionNames(of: root)
-        // The end of the parser's script runs its function, or tells the shell of it: ours does so instead.
+        // The end of the parser's script runs its function, or registers it with the shell; the wrapper takes its
+        // place.
         guard let end = own.firstRange(of: "if [[ \"${funcstack[1]}\" = _\(names.program) ]]") else { return own }
         return own[..<end.lowerBound] + wrapper(names) + own[end.lowerBound...]
     }
