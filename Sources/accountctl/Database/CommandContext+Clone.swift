@@ -3,8 +3,9 @@ import Postgres
 import Settings
 
 extension CommandContext {
-    /// Refuses to do something at Apple or in Storage by a database that workers did not work on as it stands: a clone,
-    /// or a restored backup, with the settings of another would act on the other's accounts.
+    /// Refuses acts at Apple or in Storage from a database that is not the one that workers have used with these
+    /// settings: a clone or a restored backup with the settings of another project would act on that project's
+    /// accounts.
     ///
     /// - Throws: ``CommandError``; `PostgresError`.
     func refuseClone(_ settings: Settings, on connection: isolated Connection) throws {

@@ -4,14 +4,14 @@ import Sealing
 import Terminal
 
 extension CommandContext {
-    /// Makes the hash key known where it is new beside others, once every deletion is paused.
+    /// Makes a new hash key known, if others were used before, once every deletion is paused.
     ///
-    /// With everything stopped a wrong key does no harm. What keeps it from becoming known is a warning, and no reason
-    /// that nothing is paused.
+    /// While everything is paused a wrong key does no harm. If the key cannot be made known, that is only a warning:
+    /// the pause still applies.
     ///
-    /// - Parameter isRehearsed: whether it is only told what would come of it.
-    /// - Returns: ``ExitStatus/advice`` where it could not be made known; ``ExitStatus/ok`` also where the settings name
-    ///   none.
+    /// - Parameter isRehearsed: whether to report the effect and change nothing.
+    /// - Returns: ``ExitStatus/advice`` if the key could not be made known; otherwise ``ExitStatus/ok``, also if the
+    ///   settings name none.
     /// - Throws: `CancellationError`.
     func makeHashKeyKnown(isRehearsed: Bool) async throws -> ExitStatus {
         do {

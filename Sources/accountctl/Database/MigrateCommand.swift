@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The schema: what is applied, what would be, and whether it is still as it was made.
+/// Groups the commands about the schema: what is applied, what would be, and whether it is unchanged since.
 struct MigrateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",

@@ -33,7 +33,7 @@ struct MigratePlanCommand: AccountctlCommand {
         try await Self.show(migration, in: context)
     }
 
-    /// Shows the plan, for `up --dry-run` as well, which has facts of its own.
+    /// Shows the plan; `up --dry-run` calls this with facts of its own.
     static func show(
         _ options: MigrationOptions,
         with facts: [Sheet.Fact] = [],

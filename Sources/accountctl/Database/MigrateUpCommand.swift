@@ -3,7 +3,7 @@ import Migrations
 import Postgres
 import Terminal
 
-/// Applies what is missing.
+/// Applies the missing migrations.
 struct MigrateUpCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "up",
@@ -43,7 +43,7 @@ struct MigrateUpCommand: AccountctlCommand {
                 try await engine.up(bundles: options.bundles(of: engine.set), on: connection)
             }
         } catch let error as PostgresError where error.code == .commitInDoubt {
-            // The row of the history that nobody has seen tells the next run.
+            // The next run finds out from the history table whether the commit succeeded.
             throw CommandError(
                 .temporary,
                 "the connection to the database broke during a commit",
@@ -71,7 +71,7 @@ struct MigrateUpCommand: AccountctlCommand {
         return .ok
     }
 
-    /// What was done; nothing in a dry run.
+    /// The facts of what was done; null in a dry run.
     private static func facts(_ report: MigrationEngine.Report?) -> [Sheet.Fact] {
         func list(_ names: [String]?) -> OutputValue { names.map { .list($0.map { .text($0) }) } ?? .null }
         return [

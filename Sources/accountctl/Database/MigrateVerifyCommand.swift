@@ -4,7 +4,7 @@ import Migrations
 import Postgres
 import Terminal
 
-/// Compares the database with what the migrations made.
+/// Compares the database with the schema that the migrations created.
 struct MigrateVerifyCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
@@ -74,7 +74,7 @@ struct MigrateVerifyCommand: AccountctlCommand {
         return differences.isEmpty && isSame ? .ok : .residue
     }
 
-    /// Says what of the history is not as it should be, and what is still to come.
+    /// Reports problems of the migration history, and what is still to be applied.
     private func tell(
         of plan: MigrationPlan,
         isUnfinished: Bool,
@@ -97,7 +97,7 @@ struct MigrateVerifyCommand: AccountctlCommand {
         }
     }
 
-    /// Records differences as what should be there, once somebody has said yes.
+    /// Records the differences as the expected schema, after a confirmation.
     private func record(_ differences: [CatalogSnapshot.Difference], in context: CommandContext) async throws {
         try context.confirm("Record these \(differences.count) differences as what should be there?", write)
         let signature = try context.signature(acting)

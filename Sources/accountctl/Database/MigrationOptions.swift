@@ -1,7 +1,7 @@
 import ArgumentParser
 import Migrations
 
-/// What is installed, and how an existing table of profiles is adopted.
+/// The options for what is installed, and how an existing table of profiles is adopted.
 struct MigrationOptions: ParsableArguments {
     @Flag(
         name: .long,
@@ -41,13 +41,13 @@ struct MigrationOptions: ParsableArguments {
         }
     }
 
-    /// The bundles that were asked for; nil leaves it to what the database has.
+    /// The requested bundles; nil leaves the choice to the state of the database.
     func bundles(of set: MigrationSet) -> [String]? {
         if withProfiles { return set.bundles }
         return withoutProfiles ? set.bundles.filter { $0 != "profiles" } : nil
     }
 
-    /// What the migrations read from their session.
+    /// The session settings that the migrations read.
     var sessionSettings: [String: String] {
         visibility.map { [ProfilesVisibility.settingName: $0.rawValue] } ?? [:]
     }

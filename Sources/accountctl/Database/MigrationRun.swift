@@ -6,11 +6,11 @@ extension CommandContext {
     /// Gives `body` a migration engine and a connection for it.
     ///
     /// - Parameters:
-    ///   - sessionSettings: what the migrations read from their session.
-    ///   - anyDatabase: whether `body` is called on one that is not Supabase's, too.
-    ///   - body: works.
+    ///   - sessionSettings: the session settings that the migrations read.
+    ///   - anyDatabase: whether `body` is also called on a database that is not Supabase's.
+    ///   - body: uses the engine and the connection.
     /// - Returns: What `body` returns.
-    /// - Throws: ``CommandError`` for a database that is not Supabase's; what `body` throws.
+    /// - Throws: ``CommandError`` for a database that is not Supabase's, and whatever `body` throws.
     func withMigrations<Result: Sendable>(
         sessionSettings: [String: String] = [:],
         anyDatabase: Bool = false,
@@ -19,9 +19,10 @@ extension CommandContext {
         let settings = try settingsForDatabase()
         let set = try MigrationSet.embedded()
         var configuration = connectionConfiguration(settings)
-        // A migration may take long; the engine sets the server's own limits.
+        // A migration may take long; the engine sets its own limits on the server.
         configuration.statementDeadline = nil
-        // What is read around them takes locks as well, and does not wait without a word for whoever holds a table.
+        // The queries around the migrations take locks as well; they must not silently wait for a session that has a
+        // table locked.
         configuration.sessionSettings["lock_timeout"] = "5s"
         var engineOptions = MigrationEngine.Options()
         engineOptions.sessionSettings = sessionSettings

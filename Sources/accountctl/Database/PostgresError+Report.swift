@@ -60,15 +60,15 @@ extension PostgresError: ReportableError {
         }
     }
 
-    /// What has a database take no writes that is no standby.
+    /// Why a database that is not a standby may refuse writes.
     static let readOnlyHint = "On Supabase a full disk does that; see default_transaction_read_only."
 
-    /// What ends a statement before our own limit does.
+    /// Why a statement may be cancelled before our own limit.
     private static let serverLimitHint =
         "Behind a transaction pooler the role's own statement_timeout comes before database.statement_timeout: raise it, "
         + "or use the direct or the session port, 5432."
 
-    /// Why there is no connection: nobody answers, or what the server says to the one that asks.
+    /// The report of a failed connection: the server is unreachable, or refuses the role or the connection.
     private var refusedConnection: ErrorReport {
         let place = "It is named by --database-url, the setting database.url or the PG* variables."
         if lacksPassword {
@@ -101,7 +101,8 @@ extension PostgresError: ReportableError {
             : ErrorReport(.failure, "the database refuses the connection: \(message)", hint: place)
     }
 
-    /// What most often keeps one from the direct host of a hosted project; nil where the words name no such host.
+    /// The hint for the direct host of a hosted project, which is often unreachable; nil if the message names no such
+    /// host.
     private static func directHint(_ said: String) -> String? {
         let words = said.split { $0 == "\"" || $0 == " " }
         guard words.contains(where: { $0.hasPrefix("db.") && $0.hasSuffix(".supabase.co") }) else { return nil }
@@ -113,7 +114,7 @@ extension PostgresError: ReportableError {
         "The role comes from the connection string or PGUSER, its password from database.password_file, PGPASSWORD or "
         + "libpq's password file."
 
-    /// Wrong password or role, or a right that is missing.
+    /// Whether the server refused a password, a role or a missing privilege.
     private static func isRefusal(_ state: SQLState) -> Bool {
         state.class == SQLState.Class(rawValue: "28") || state == SQLState(rawValue: "42501")
     }

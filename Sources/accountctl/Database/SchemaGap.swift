@@ -2,9 +2,10 @@ import Migrations
 import Postgres
 import Terminal
 
-/// What a failed command says when the database has another schema than this program knows.
+/// The error of a failed command if the database has another schema than this program knows.
 ///
-/// It is looked at only then: a schema that is a migration behind or ahead serves most commands, and those should work.
+/// The schema is checked only after a failure: most commands work with a schema that is a migration behind or ahead,
+/// and should.
 struct SchemaGap {
     static let telling: Set<SQLState> = [
         .undefinedTable, .undefinedColumn, .undefinedFunction, .undefinedObject, .invalidSchemaName,
@@ -12,7 +13,7 @@ struct SchemaGap {
 
     let context: CommandContext
 
-    /// What to say instead of the server's words; nil when the schema is not the cause, or cannot be asked.
+    /// The error that replaces the server's; nil if the schema is not the cause, or cannot be read.
     func explanation(of error: any Error) async -> CommandError? {
         guard let error = error as? PostgresError, let state = error.sqlState, Self.telling.contains(state) else {
             return nil
@@ -38,7 +39,7 @@ struct SchemaGap {
         return Self.behind(plan, said)
     }
 
-    /// That a database has nothing of ours.
+    /// The error for a database without our schema.
     static func absent(_ said: String = "") -> CommandError {
         CommandError(
             .failure,
@@ -47,7 +48,8 @@ struct SchemaGap {
         )
     }
 
-    /// That a database lacks migrations of this program; nil when it has all, or when nothing tells which it has.
+    /// The error for a database that lacks migrations of this program; nil if it has all, or if it is unknown which it
+    /// has.
     static func behind(_ plan: MigrationPlan, _ said: String = "") -> CommandError? {
         guard let newest = plan.items.last(where: { $0.applied != nil })?.number, let last = plan.pending.last?.number
         else { return nil }

@@ -1,14 +1,14 @@
 import Postgres
 
-/// Whether a database is one of Supabase's: without its accounts nothing here has a meaning, and another one was
-/// probably meant.
+/// Checks that a database is one of Supabase's: without its accounts no command makes sense, and probably another
+/// database was meant.
 enum SupabaseDatabase {
-    /// Where to look for the mistake.
+    /// The hint that says where the database is named.
     static let hint = "It is named by --database-url, the setting database.url or the PG* variables."
 
-    /// What to say of a database that is none; nil of one that is.
+    /// The message for a database that is not Supabase's; nil for one that is.
     static func absence(on connection: isolated Connection) throws -> String? {
-        // By the catalog: a role without rights on the schema may ask that, too.
+        // From the catalog, which a role without privileges on the schema can read.
         let (name, address, isOne) = try connection.one(
             """
             select current_database()::text, host(inet_server_addr()) || ':' || inet_server_port(),
@@ -26,7 +26,7 @@ enum SupabaseDatabase {
             + " has no auth.users: it is not Supabase's"
     }
 
-    /// Refuses one that is none.
+    /// Refuses a database that is not Supabase's.
     ///
     /// - Throws: ``CommandError``; `PostgresError`.
     static func check(_ connection: isolated Connection) throws {
