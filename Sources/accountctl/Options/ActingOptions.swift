@@ -46,14 +46,15 @@ extension ActingOptions: PlainOptions {
         (reason, operatorName, ticket) = (nil, nil, nil)
     }
 
-    /// None: who acts does so seldom, and what is given as a reason is checked at length.
+    /// Leaves every option to the parser: commands with these options are rare, and a reason needs long checks.
     mutating func takeOption(_ property: String, from words: inout PlainWords) -> Bool { false }
 }
 
 extension CommandContext {
-    /// Who acts on an account; the next connection refuses a hash key that is new beside others in its database.
+    /// The operator who acts on an account; the next connection refuses a hash key that is new beside others in its
+    /// database.
     ///
-    /// - Throws: ``CommandError`` without a hash key: the log names accounts by it.
+    /// - Throws: ``CommandError`` without a hash key, since the log names accounts by their keyed hashes.
     func actor(_ options: ActingOptions) throws -> Operator {
         let signature = try signature(options)
         let hashKey = try neededHashKey()
@@ -66,9 +67,9 @@ extension CommandContext {
         )
     }
 
-    /// Who acts on something that is no account, and why.
+    /// The operator who acts on something other than an account, and the reason.
     ///
-    /// - Throws: ``CommandError`` for a name that the log does not take.
+    /// - Throws: ``CommandError`` for a name that the log does not accept.
     func signature(_ options: ActingOptions) throws -> OperatorSignature {
         let name = try operatorName(options.operatorName)
         if name.unicodeScalars.count > 200 {
@@ -86,9 +87,9 @@ extension CommandContext {
         )
     }
 
-    /// Who acts: as the command line says, else the environment, else the machine.
+    /// The operator's name from the command line, else from the environment, else from the account on this machine.
     ///
-    /// - Throws: ``CommandError`` for a name that somebody chose and that the log is not to hold.
+    /// - Throws: ``CommandError`` for a name that was chosen and that the log must not contain.
     func operatorName(_ given: String?) throws -> String {
         func name(_ text: String?) -> String? { text.flatMap { $0.allSatisfy(\.isWhitespace) ? nil : $0 } }
         if let given = name(given) { return given }
@@ -103,10 +104,10 @@ extension CommandContext {
         return MachineUser.withoutDomain(login)
     }
 
-    /// The key of keyed hashes, which acts on accounts cannot do without.
+    /// The hash key, which acts on accounts need.
     ///
-    /// - Throws: ``CommandError`` where there is none, or it cannot be read: another one would find nothing that was
-    ///   hashed before.
+    /// - Throws: ``CommandError`` if it is missing or unreadable: another key would find nothing that was hashed
+    ///   before.
     func neededHashKey() throws -> HashKey {
         let found: HashKey?
         do {

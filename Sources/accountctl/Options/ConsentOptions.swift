@@ -1,10 +1,10 @@
 import ArgumentParser
 
-/// Whether something is only shown, and how the question before it is answered on the command line.
+/// The options for a dry run, and for answering the confirmation on the command line.
 protocol ConsentOptions: ParsableArguments, Sendable {
     var dryRun: Bool { get }
 
-    /// Asks, unless the command line answered.
+    /// Asks for confirmation, unless the command line gave the answer.
     ///
     /// - Throws: `PromptRefusal`.
     func ask(_ question: String, id: String, in context: CommandContext) throws

@@ -7,12 +7,12 @@ import Terminal
     import Foundation
 #endif
 
-/// Lengths of time and moments on the command line.
+/// Parses durations and moments on the command line.
 enum DurationArgument {
-    /// What is said of an option with another text.
+    /// The error for a text that is not a duration.
     static let form = "must be a length of time such as 90s, 15m, 24h or 7d"
 
-    /// `90s`, `12h`, `30d`, with the option named when it is something else.
+    /// A duration such as `90s`, `12h` or `30d`; any other text throws an error that names the option.
     static func required(_ text: String, _ option: String) throws -> Duration {
         guard let duration = DurationText.read(text) else {
             throw CommandError(.usage, "\(option) \(form)")
@@ -22,10 +22,10 @@ enum DurationArgument {
 
     /// A date (`2026-11-20`), a moment in RFC 3339 or as tables print it, or how long ago (`30d`).
     ///
-    /// - Throws: ``CommandError`` that names the option, for a text that is not one of these to its end.
+    /// - Throws: ``CommandError`` that names the option, unless the whole text is one of these.
     static func moment(_ text: String, _ option: String, now: Date) throws -> Date {
         if let ago = DurationText.read(text) {
-            // The server's calendar begins some thousand years ago.
+            // PostgreSQL's calendar begins some thousand years ago.
             guard ago <= .seconds(36500 * 86400) else {
                 throw CommandError(.usage, "\(option) must be at most 36500d ago")
             }
@@ -39,7 +39,7 @@ enum DurationArgument {
         )
     }
 
-    /// A date or a moment as above, and nothing that is reckoned from now.
+    /// A date or a moment as above, but no duration relative to now.
     static func absolute(_ text: String, _ option: String) throws -> Date {
         guard let moment = MomentText.read(text) else {
             throw CommandError(

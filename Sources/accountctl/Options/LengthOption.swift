@@ -1,9 +1,9 @@
 import ArgumentParser
 import Settings
 
-/// An option that takes a length of time of whole seconds or days.
+/// An option that takes a duration in whole seconds or whole days.
 struct LengthOption {
-    /// What is counted, in seconds.
+    /// The unit that is counted, in seconds.
     enum Unit: Int64 {
         case second = 1
         case day = 86_400
@@ -11,10 +11,10 @@ struct LengthOption {
 
     let name: String
     let unit: Unit
-    /// How many units it may be.
+    /// The allowed number of units.
     let bounds: ClosedRange<Int>
 
-    /// Counts the units that were asked for.
+    /// Parses a duration and returns its number of units.
     ///
     /// - Throws: `ValidationError` that names the option.
     func count(_ text: String) throws -> Int {

@@ -4,17 +4,17 @@
     import Darwin
 #endif
 
-/// The account on this machine that the program runs as, which no option and no variable changes.
+/// The account on this machine that the program runs as, which no option and no environment variable changes.
 enum MachineUser {
-    /// Its name, or its number where it has none, as in many containers.
+    /// The name of the account, or its number if it has none, as in many containers.
     static let name: String = {
         let number = getuid()
         guard let entry = getpwuid(number), let name = entry.pointee.pw_name else { return "uid \(number)" }
         return String(cString: name)
     }()
 
-    /// What of a login the operators' log holds: directories have people sign in by their e-mail address, which an
-    /// erasure would find there for good.
+    /// The part of a login that the operators' log keeps: where a directory signs people in by e-mail address, an
+    /// erasure would find that address in the log for good.
     static func withoutDomain(_ login: String) -> String {
         guard let at = login.firstIndex(of: "@"), at != login.startIndex else { return login }
         return String(login[..<at])

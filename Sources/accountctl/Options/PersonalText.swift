@@ -1,22 +1,23 @@
 import AccountLifecycle
 
-/// What in a text that is kept for good is personal data by its form, or would open something to whoever reads it.
+/// Finds text that must not be kept for good: personal data recognised by its form, and secrets that would open
+/// something to a reader.
 ///
-/// The operators' log outlives the accounts, and nothing of it can be taken back: an erasure would find it there and
-/// never end. Only forms that nothing harmless has are refused here; what is an account's own is refused by comparison
-/// where its line is written.
+/// The operators' log outlives the accounts, and no entry can be removed: an erasure would find personal data there and
+/// never end. Only forms that no harmless text has are refused here; an account's own data is refused by comparison
+/// where the entry is written.
 enum PersonalText {
-    /// What the text is.
+    /// The purpose of a text.
     enum Purpose {
-        /// Words.
+        /// Free text.
         case words
-        /// A ticket: its number, or a link whose path is the ticket system's own.
+        /// A ticket: its number, or a link whose path belongs to the ticket system.
         case ticket
     }
 
-    /// What it holds; nil for a text that may be kept.
+    /// The kind of text that was found; nil for a text that may be kept.
     static func suspicion(in text: String, as purpose: Purpose) -> String? {
-        // As the query of a URL has them.
+        // These characters are percent-encoded in the query of a URL.
         let plain = text.replacing("%40", with: "@").replacing("%2B", with: "+").replacing("%2b", with: "+")
         if holdsAddress(plain) { return "an e-mail address" }
         if holdsAppleSub(plain) { return "an id at Apple" }
@@ -26,7 +27,8 @@ enum PersonalText {
         return holdsPhoneNumber(open) ? "a phone number" : nil
     }
 
-    /// A local part, an at sign and a domain with a dot in it; a version such as `tool@1.2.3` is none.
+    /// Whether the text holds a local part, an at sign and a domain with a dot; a version such as `tool@1.2.3` does not
+    /// count.
     private static func holdsAddress(_ text: String) -> Bool {
         text.indices.contains { at in
             guard text[at] == "@", let before = text[..<at].last, isPartOfName(before) || "_%+-.!#$&*~".contains(before)
@@ -38,18 +40,21 @@ enum PersonalText {
         }
     }
 
-    /// `001234.0123456789abcdef0123456789abcdef.0123`, wherever it stands.
+    /// Whether the text holds an Apple sub such as `001234.0123456789abcdef0123456789abcdef.0123` anywhere.
     private static func holdsAppleSub(_ text: String) -> Bool {
         holdsDigits([6, 32, 4], joinedBy: ".", in: text) { LookupTerm.isAppleSub($0.lowercased()) }
     }
 
-    /// The id of a request looks the same and is refused, too; without dashes some tickets have such numbers.
+    /// Whether the text holds a UUID, such as the id of an account.
+    ///
+    /// The id of a request looks the same and is refused as well. Without dashes a UUID is allowed in a ticket, since
+    /// some ticket numbers have this form.
     private static func holdsUUID(_ text: String, as purpose: Purpose) -> Bool {
         holdsDigits([8, 4, 4, 4, 12], joinedBy: "-", in: text)
             || (purpose == .words && holdsDigits([32], joinedBy: "-", in: text))
     }
 
-    /// Whether whole runs of hexadecimal digits have these lengths, one after the other.
+    /// Whether the text has consecutive whole runs of hexadecimal digits with these lengths.
     private static func holdsDigits(
         _ lengths: [Int],
         joinedBy joint: Character,
@@ -72,7 +77,7 @@ enum PersonalText {
         "eyJ", "sb_secret_", "sbp_", "ghp_", "github_pat_", "glpat-", "xoxb-", "sk_live_",
     ]
 
-    /// Whether the text holds a token, by how such things start.
+    /// Whether the text holds a token, recognised by its start.
     private static func holdsToken(_ text: String) -> Bool {
         text.contains("-----BEGIN")
             || text.split { !($0.isASCII && isPartOfName($0)) && !"_.-".contains($0) }.contains { word in
@@ -80,7 +85,8 @@ enum PersonalText {
             }
     }
 
-    /// A plus sign that begins a word, and at least eight digits with what people put between them.
+    /// Whether the text holds a plus sign at the start of a word, followed by at least eight digits with the usual
+    /// separators.
     private static func holdsPhoneNumber(_ text: String) -> Bool {
         text.indices.contains { plus in
             guard text[plus] == "+", !(text[..<plus].last.map(isPartOfName) ?? false) else { return false }
@@ -89,8 +95,8 @@ enum PersonalText {
         }
     }
 
-    /// The text less the paths of its links: the names that another system gives its own things are as long and as
-    /// mixed as any token.
+    /// The text without the paths of its links: identifiers that other systems put there are as long and as mixed as a
+    /// token.
     private static func withoutPaths(_ text: String) -> String {
         text.split(whereSeparator: \.isWhitespace).map { word in
             guard let mark = word.firstRange(of: "://"),

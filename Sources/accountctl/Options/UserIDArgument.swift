@@ -6,7 +6,7 @@ import ArgumentParser
     import Foundation
 #endif
 
-/// An account's id on the command line, where no other term is taken.
+/// An account's id on the command line, for commands that take no other term.
 struct UserIDArgument: ExpressibleByArgument {
     let id: UUID
 
