@@ -4,16 +4,16 @@
     import Darwin
 #endif
 
-/// A file that has no name until it is whole: a process that is ended in the middle leaves nothing behind.
+/// A file that has no name until it is complete, so that an interrupted process leaves nothing behind.
 ///
-/// Linux has such files on most file systems. Elsewhere it is a file with a name of its own, which the signals that end
-/// a process from the keyboard, or when its terminal goes, take away first.
+/// Linux has such files on most file systems (`O_TMPFILE`). Elsewhere the file has a temporary name, which the handlers
+/// of the signals from the keyboard or a closing terminal unlink first.
 struct NamelessFile {
     let descriptor: Int32
-    /// The name it has meanwhile, where it cannot be without.
+    /// The temporary name; nil if the file has none.
     private let partial: String?
 
-    /// Makes one in the folder of `path`; nil, with `errno` set, when that cannot be.
+    /// Creates a file in the folder of `path`; nil, with `errno` set, if that fails.
     init?(near path: String, partial: String) {
         if let descriptor = Self.openNameless(inFolderOf: path) {
             self.descriptor = descriptor
@@ -27,13 +27,13 @@ struct NamelessFile {
         Abandoned.remember(partial)
     }
 
-    /// Gives it a name that nothing has yet; false, with `errno` set, when that cannot be.
+    /// Gives the file a name that does not exist yet; false, with `errno` set, if that fails.
     func takeName(_ name: String) -> Bool {
         guard let partial else { return Self.linkNameless(descriptor, to: name) }
         return name == partial || link(partial, name) == 0
     }
 
-    /// Closes it, and takes away the name it had meanwhile.
+    /// Closes the file, and unlinks its temporary name.
     func remove() {
         close(descriptor)
         guard let partial else { return }
@@ -45,7 +45,7 @@ struct NamelessFile {
         private static func openNameless(inFolderOf path: String) -> Int32? {
             let slash = path.lastIndex(of: "/")
             let folder = slash.map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-            // The header writes the flag as an expression, which is not imported.
+            // `O_TMPFILE`: the header defines the flag as an expression, which is not imported.
             let nameless = 0o20_000_000 | O_DIRECTORY
             let descriptor = open(folder, nameless | O_WRONLY | O_CLOEXEC, 0o600)
             return descriptor >= 0 ? descriptor : nil
@@ -60,18 +60,19 @@ struct NamelessFile {
     #endif
 }
 
-/// The unfinished file that a signal takes away before it ends the process.
+/// The unfinished file that a signal handler unlinks before the process ends.
 private enum Abandoned {
-    /// Written before the handlers are set, cleared after they are taken back: a handler must not wait for a lock.
+    /// Set before the handlers are installed and cleared after they are restored, since a signal handler must not take
+    /// a lock.
     nonisolated(unsafe) private static var path: UnsafeMutablePointer<CChar>?
-    /// What the signals did before.
+    /// The previous actions of the signals.
     nonisolated(unsafe) private static var former: [SignalAction] = []
 
     static func remember(_ name: String) {
         path = strdup(name)
         for number in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
             let action = SignalAction(of: number)
-            // What whoever started the process had it ignore stays ignored.
+            // Signals that the parent process set to be ignored stay ignored.
             guard !action.isIgnored else { continue }
             signal(number, handler)
             former.append(action)
@@ -87,7 +88,7 @@ private enum Abandoned {
 
     private static let handler: @convention(c) (Int32) -> Void = { number in
         if let path { unlink(path) }
-        // No default action reaches the first process of a container.
+        // Process 1 of a container gets no default actions.
         if getpid() == 1 { _exit(128 + number) }
         signal(number, SIG_DFL)
         raise(number)

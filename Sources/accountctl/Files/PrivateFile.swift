@@ -4,17 +4,18 @@
     import Darwin
 #endif
 
-/// A file that only its owner may read, and that is there whole or not at all.
+/// Writes files that only their owner may read, and that appear complete or not at all.
 enum PrivateFile {
-    /// Gives `body` the descriptor of a new file, which takes its name when `body` returns.
+    /// Gives `body` the descriptor of a new file, which gets its name when `body` returns.
     ///
     /// - Parameters:
     ///   - path: the file.
-    ///   - replaces: whether a file that is there already is replaced; else it stays, and this throws.
-    ///   - advice: what to do where it is there already.
-    ///   - body: writes.
+    ///   - replaces: whether an existing file is replaced; otherwise it stays, and this throws.
+    ///   - advice: the hint if the file exists already.
+    ///   - body: writes the contents.
     /// - Returns: What `body` returns.
-    /// - Throws: ``CommandError`` when the file cannot be made, and what `body` throws; nothing is left behind then.
+    /// - Throws: ``CommandError`` if the file cannot be created, and whatever `body` throws; nothing is left behind
+    ///   then.
     static func write<Result>(
         _ path: String,
         replaces: Bool,
@@ -34,7 +35,7 @@ enum PrivateFile {
         let result = try await body(file.descriptor)
         guard fsync(file.descriptor) == 0 else { throw CommandError.cannotWrite(path) }
         if replaces {
-            // What is whole takes a name beside the old file, and then its place.
+            // The complete file gets a name beside the old file, and is then renamed over it.
             guard file.takeName(partial) else { throw CommandError.cannotWrite(path) }
             guard rename(partial, path) == 0 else {
                 let error = CommandError.cannotWrite(path)
@@ -42,7 +43,7 @@ enum PrivateFile {
                 throw error
             }
         } else if !file.takeName(path) {
-            // Not by a look beforehand alone: somebody else may write there meanwhile.
+            // The check at the start is not enough: another process may have created the file meanwhile.
             throw errno == EEXIST ? exists(path, advice) : CommandError.cannotWrite(path)
         }
         return result

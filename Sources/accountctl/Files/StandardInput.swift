@@ -1,4 +1,4 @@
-/// Everything that comes in on standard input.
+/// Reads all of standard input.
 enum StandardInput {
     static func text() -> String {
         var text = ""
