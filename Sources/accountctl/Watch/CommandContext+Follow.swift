@@ -4,21 +4,21 @@ import Postgres
 import Terminal
 
 extension CommandContext {
-    /// Between two looks: under load the queues notify many times a second, and a look may read a whole table.
+    /// The pause between two looks: under load the queues notify many times a second, and a look may read a whole
+    /// table.
     private static var pauseBetweenLooks: Duration { .milliseconds(250) }
 
-    /// Follows something until it ends, over lost connections.
+    /// Follows something until it ends, and reconnects if the connection is lost.
     ///
-    /// It is looked at when the database notifies of work, at most four times a second, and once a second besides,
-    /// which alone is the guarantee: behind a transaction pooler nothing notifies.
+    /// It looks when the database notifies of work, at most four times a second, and also once a second. Only the
+    /// latter is guaranteed: a transaction pooler delivers no notifications.
     func follow<Followed: Watch & Sendable>(_ make: @Sendable () -> Followed) async throws -> ExitStatus {
         let settings = try settingsForDatabase()
         var logger = logger(settings)
-        // That the database is away is told by the looks, in words: the listener is of interest to who asks for
-        // everything.
+        // The looks report a lost database to people; the listener's own messages are shown only at the level debug.
         if logger.logLevel > .debug { logger.logLevel = .error }
         let listener = JobListener(connectionConfiguration(settings), logger: logger)
-        // It tries again itself, and says at once that the database is away.
+        // The loop below retries by itself, and reports a lost database at once.
         return try await withDatabase(retriesConnecting: .never) { pool in
             let watch = make()
             return try await withThrowingTaskGroup(of: ExitStatus?.self) { group in
@@ -30,7 +30,7 @@ extension CommandContext {
                 }
                 group.addTask {
                     while (try? await Task.sleep(for: .seconds(1))) != nil {
-                        // Beside the looks: one may wait for the database for half a minute.
+                        // In a task of its own, since a look may wait for the database for half a minute.
                         try output.sink.checkReader()
                         look.yield()
                     }
@@ -47,10 +47,9 @@ extension CommandContext {
         }
     }
 
-    /// Looks whenever it is told to, until nothing more can come.
+    /// Looks at each element of `looks`, until nothing more can come.
     ///
-    /// - Throws: What a look throws for other reasons than that the database is away; `CancellationError` when nobody
-    ///   tells any more.
+    /// - Throws: Errors of a look other than an unreachable database; `CancellationError` when `looks` ends.
     private func look(
         _ followed: some Watch & Sendable,
         whenever looks: AsyncStream<Void>,

@@ -4,29 +4,31 @@
     import Foundation
 #endif
 
-/// From when on a watch reads what changed, by the server's clock: a value that decides.
+/// The time from which a watch reads changes, by the server's clock.
 struct LookBack: Sendable {
-    /// What commits late carries an earlier time.
+    /// In seconds: a transaction that commits late has an earlier time.
     private static let overlap: TimeInterval = 10
-    /// Where nothing changes of what is watched, no more than this of all else is read again at each look.
+    /// In seconds: if nothing watched changes, a look reads at most this much of all other changes again.
     private static let longest: TimeInterval = 600
 
     /// Changes after this are read.
     private(set) var since: Date
 
-    /// A watch that begins with what changes after a moment.
+    /// A watch of the changes after a moment.
     init(from moment: Date) {
         since = moment
     }
 
-    /// A look begins, `now` by the clock of the server that is looked at.
+    /// Begins a look; `now` is the clock of the server that it reads.
     ///
-    /// After a failover that is another's, which may be behind: nothing would be seen until it is as late again.
+    /// After a failover that is another server's clock. If it is behind, no change would be seen until it had caught
+    /// up.
     mutating func begin(now: Date) {
         since = min(since, now)
     }
 
-    /// The look that began at `now` has read everything, the last of which changed at a moment; nil where nothing has.
+    /// Ends the look that began at `now`, after it read everything; `last` is the time of the last change, or nil if
+    /// there was none.
     mutating func end(began now: Date, last: Date?) {
         since = max(
             since,

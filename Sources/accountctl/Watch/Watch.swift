@@ -1,12 +1,12 @@
 import Postgres
 
-/// Something that is followed: looked at again and again, told when it changes.
+/// Something that is followed: read again and again, and shown when it changes.
 protocol Watch {
-    /// Looks, tells what changed since the last look.
+    /// Reads the current state, and records what changed since the last look.
     ///
-    /// - Returns: how the command ends when nothing more can come; nil to go on.
+    /// - Returns: the exit status if nothing more can come; nil to go on.
     mutating func look(on connection: isolated Connection) throws -> ExitStatus?
 
-    /// Shows what was told so far.
+    /// Shows the changes recorded so far.
     mutating func flush() throws
 }
