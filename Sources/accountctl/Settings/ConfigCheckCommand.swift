@@ -29,7 +29,7 @@ struct ConfigCheckCommand: AccountctlCommand {
         Field("severity", "Severity") { .text(severity($0)) },
     ]
 
-    /// Whether it keeps a worker from starting, in the doctor's words.
+    /// Whether a problem keeps a worker from starting, in the doctor's words.
     private static func severity(_ problem: SettingsProblem) -> String { problem.stopsNothing ? "warning" : "error" }
 
     static let outputFields = fields.map(\.name)
@@ -38,7 +38,7 @@ struct ConfigCheckCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        // Once: the file may be a pipe.
+        // Read only once, since the file may be a pipe.
         let inputs = try context.settingsInputs()
         let (settings, told) = Settings.check(inputs)
         let problems = settings.problemsOfParts(besides: told + Settings.problemsElsewhere(inputs))

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What the settings are, and whether they are right.
+/// Groups the commands that show and check the settings.
 struct ConfigCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config",

@@ -24,13 +24,13 @@ struct ConfigShowCommand: AccountctlCommand {
         Field("default", nil) { .text($0.standard) },
         Field("form", nil) { .text($0.form) },
         Field("variable", nil) { .text(SettingsInputs.variable(of: $0.key)) },
-        // Not in the table: sentences would leave no room for where values came from.
+        // Not in the table: sentences would leave no room for the sources of the values.
         Field("meaning", nil) { .text($0.help) },
     ]
 
     static let outputFields = fields.map(\.name)
 
-    /// The value; of a connection string what libpq finds in it besides passwords.
+    /// The value; for a connection string, what libpq parses from it, without passwords.
     private static func shown(_ declaration: SettingsReader.Declaration) -> String? {
         guard declaration.key == "database.url" else { return declaration.value }
         return declaration.value.map { ConnectionConfiguration(conninfo: $0).description }

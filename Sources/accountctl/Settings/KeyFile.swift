@@ -7,17 +7,17 @@ import Terminal
     import Darwin
 #endif
 
-/// Files of keys, none of which is ever written over: what a key sealed, no other opens.
+/// Key files, which are never overwritten: no other key opens what a lost key sealed.
 enum KeyFile {
-    /// What to do where the settings name none.
+    /// The hint if the settings name no key file.
     static let hintWhereMissing = """
         Name the file of the key that this database was worked on with; only where it never was, make one: accountctl \
         keys new ID --output FILE
         """
 
-    /// Writes a file of one key that only its owner may read.
+    /// Writes a file with one key that only its owner may read.
     ///
-    /// - Throws: ``CommandError`` when there is a file already, or none can be made.
+    /// - Throws: ``CommandError`` if the file exists already or cannot be created.
     static func create(_ path: String, with key: SealingKey) async throws {
         try await PrivateFile.write(
             path,
@@ -28,18 +28,18 @@ enum KeyFile {
         }
     }
 
-    /// Whether two paths lead to one file that is there, by whatever links.
+    /// Whether two paths lead to the same existing file, through whatever links.
     static func isSame(_ path: String, as other: String) -> Bool {
         var (first, second) = (stat(), stat())
         return stat(path, &first) == 0 && stat(other, &second) == 0
             && first.st_dev == second.st_dev && first.st_ino == second.st_ino
     }
 
-    /// Adds a key at the end of a file of keys, as the one that seals from now on.
+    /// Appends a key to a key file, as the one that seals from now on.
     ///
-    /// The file stays the same one, with its owner and its rights.
+    /// The file is not replaced, so that it keeps its owner and permissions.
     ///
-    /// - Throws: ``CommandError`` when the file cannot be read as keys or written, or has a key of this id.
+    /// - Throws: ``CommandError`` if the file cannot be read as keys or written, or already has a key of this id.
     static func append(_ key: SealingKey, to path: String) throws {
         let text: String
         do {
@@ -56,7 +56,7 @@ enum KeyFile {
         let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
         guard descriptor >= 0 else { throw CommandError.cannotWrite(path) }
         defer { close(descriptor) }
-        // A line that somebody left unended is not to become one with ours.
+        // An unterminated last line must not run into the new one.
         let start = text.isEmpty || text.last == "\n" ? "" : "\n"
         var before = stat()
         guard fstat(descriptor, &before) == 0 else { throw CommandError.cannotWrite(path) }
@@ -64,7 +64,7 @@ enum KeyFile {
             try DescriptorSink(descriptor: descriptor).write(start + key.fileLine.reveal() + "\n")
             guard fsync(descriptor) == 0 else { throw CommandError.cannotWrite(path) }
         } catch {
-            // Half a line would make every key of the file unreadable.
+            // A partial line would make every key of the file unreadable.
             _ = ftruncate(descriptor, before.st_size)
             throw error
         }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// The keys that seal and hash.
+/// Groups the commands about the keys that seal and hash.
 struct KeysCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",

@@ -68,10 +68,10 @@ struct KeysNewCommand: AccountctlCommand {
         return .ok
     }
 
-    /// A second key would make the hash file one that nothing takes.
+    /// Refuses to append to the hash file, which would be invalid with a second key.
     private func refuseHashFile(_ path: String, in context: CommandContext) throws {
-        // Keys are made before there are settings, and by whoever may not read them: then nothing is known of such a
-        // file.
+        // Keys may be created before there are settings, or by a user who may not read them: then the hash file is
+        // unknown.
         guard let hashFile = try? context.checkedSettings().settings.keys.hashKeyFile,
             KeyFile.isSame(path, as: hashFile)
         else { return }
