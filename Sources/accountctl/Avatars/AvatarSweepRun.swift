@@ -3,7 +3,7 @@ import ObjectStorage
 import Postgres
 import Terminal
 
-/// Deletes what a sweep found, a part at a time.
+/// Deletes the objects that a sweep found, a batch at a time.
 struct AvatarSweepRun: Sendable {
     let sweep: AvatarSweep
     let storage: StorageGateway
@@ -11,25 +11,26 @@ struct AvatarSweepRun: Sendable {
     let reason: String?
     let pool: Pool
 
-    /// How far it has come.
+    /// The progress of the run.
     struct Swept {
-        /// Whether Storage was asked to delete some.
+        /// Whether Storage has been asked to delete objects.
         var isBegun = false
-        /// Of how many objects it is known what became of them.
+        /// The number of objects whose outcome is known.
         var done = 0
-        /// How many of them are gone.
+        /// The number of these that are gone.
         var deleted = 0
-        /// How many of them Storage left in place.
+        /// The number of these that Storage left in place.
         var stayed = 0
     }
 
-    /// How old what profiles name may be when it decides about an object of somebody else.
+    /// The maximum age of the list of avatars that profiles name, since it decides about other accounts' objects.
     private static let longestTrusted = Duration.seconds(600)
 
-    /// Deletes until so many objects are done with, or no more are left; `swept` tells also where it throws.
+    /// Deletes until `most` objects are done, or none are left; `swept` is up to date even if this throws.
     func delete(_ most: Int, _ swept: inout Swept, _ progress: ProgressReporter) async throws {
         var last: String?
-        // Somebody may have thought about the question for long, and a large sweep takes its time.
+        // Read now, since the operator may have taken long to confirm; a large sweep takes long as well, so the list is
+        // read again.
         var (names, readAt) = (try await pool.withConnection { try sweep.names(on: $0) }, ContinuousClock.now)
         while swept.done < most {
             if .now - readAt > Self.longestTrusted {
@@ -61,12 +62,12 @@ struct AvatarSweepRun: Sendable {
         }
     }
 
-    /// What forbids to delete a file while deletions are paused; nil while they are not.
+    /// The reason why no file may be deleted while deletions are paused; nil if they are not.
     static func pause(on connection: isolated Connection) throws -> String? {
         try StandingBrakes.read(on: connection).everything.map { "no file is deleted either: " + $0.words }
     }
 
-    /// Refuses to delete while deletions are paused, by whoever begins that meanwhile.
+    /// Refuses to delete while deletions are paused; checked for each batch, since a pause may begin during the run.
     private static func refuse(on connection: isolated Connection) throws {
         if let pause = try pause(on: connection) { throw CommandError(.blocked, pause) }
     }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Avatars in Storage.
+/// Groups the commands about avatars in Storage.
 struct AvatarsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "avatars",

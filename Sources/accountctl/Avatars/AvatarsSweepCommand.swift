@@ -113,9 +113,9 @@ struct AvatarsSweepCommand: AccountctlCommand {
             try await run.delete(survey.objects, &swept, progress)
         } catch {
             progress.finish(swept.done)
-            // Files are gone by now, and more of the last part may be than are counted.
+            // By now files are gone, and the last batch may have deleted more than was counted.
             if swept.isBegun {
-                // Why it stopped is worth more than that nobody reads this.
+                // The error that stopped the run matters more than a failed write of this summary.
                 try? context.output.show(sheet(survey, swept))
                 context.messages.warning(
                     "stopped half-way: the last ones may be deleted without being counted; what is left: accountctl avatars sweep"
