@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// What operators did.
+/// Groups the commands about the operators' log.
 struct AuditCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "audit",

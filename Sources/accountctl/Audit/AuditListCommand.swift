@@ -3,7 +3,7 @@ import ArgumentParser
 import Postgres
 import Terminal
 
-/// Lists lines of the operators' log.
+/// Lists entries of the operators' log.
 struct AuditListCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",

@@ -9,7 +9,7 @@ import Terminal
     import Foundation
 #endif
 
-/// Shows one line of the operators' log.
+/// Shows one entry of the operators' log.
 struct AuditShowCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
@@ -92,9 +92,9 @@ struct AuditShowCommand: AccountctlCommand {
 }
 
 extension CommandContext {
-    /// The user id that a term names in the log: of an account, or, of one that is gone, what was typed.
+    /// The user id that a term names in the log: of an existing account, or, for one that is gone, the typed id.
     ///
-    /// - Throws: ``CommandError`` when it names several accounts, or none and is no user id.
+    /// - Throws: ``CommandError`` if the term names several accounts, or names none and is not a user id.
     func subject(
         _ term: LookupTerm,
         in directory: AccountDirectory,
@@ -102,7 +102,7 @@ extension CommandContext {
     ) throws -> UUID {
         let found = try directory.find(term, on: connection)
         if let id = found.goneUserID { return id }
-        // Also where nothing is known of it any more.
+        // Also if nothing is known of the account any more.
         if found.matches.isEmpty, let id = term.userID { return id }
         return try oneAccount(term, in: directory, hint: "Say which by its id.", on: connection).id
     }
