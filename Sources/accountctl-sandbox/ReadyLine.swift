@@ -1,7 +1,7 @@
 import Foundation
 import Sandbox
 
-/// What the sandbox tells when it is ready: where it is, and where its keys lie, but never a key.
+/// The line that the sandbox prints when it is ready: its addresses and the paths of its keys, but never a key.
 struct ReadyLine: Encodable {
     let url: String
     let storageURL: String
@@ -27,7 +27,7 @@ struct ReadyLine: Encodable {
         case settingsFile = "settings_file"
     }
 
-    /// Writes the files of the keys, if a folder is named.
+    /// Collects the values, and writes the key files if a folder is named.
     init(sandbox: Sandbox, clientIDs: [String], folder: String?) throws {
         let key = sandbox.apple.developerKey
         url = sandbox.baseURL

@@ -99,8 +99,8 @@ struct ServeCommand: AsyncParsableCommand {
         LoggingSystem.bootstrap { StreamLogHandler.standardError(label: $0) }
         var logger = Logger(label: "accountctl.sandbox")
         logger.logLevel = .warning
-        // Before anybody is told that it is ready: whoever then tells it to stop must not meet the default, which ends
-        // it at once.
+        // Signals are trapped before the sandbox reports that it is ready: a signal right after that must not meet the
+        // default action, which ends the process at once.
         let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         try await Sandbox.with(configuration, logger: logger) { sandbox in
             let line = try ReadyLine(sandbox: sandbox, clientIDs: bundles + webClients, folder: credentials)
@@ -128,7 +128,7 @@ struct ServeCommand: AsyncParsableCommand {
 }
 
 extension JSONEncoder {
-    /// JSON in one line whose keys keep their order.
+    /// Encodes JSON on one line, with sorted keys.
     static var stable: JSONEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -1,15 +1,15 @@
 import Foundation
 import Postgres
 
-/// The database as Auth and the API use it, for people of the demo.
+/// The demo's database, used with the roles of Auth and of the API.
 struct DemoDatabase: Sendable {
     let pool: Pool
 
-    /// Signs somebody up as Auth does: in its role, so that the app's trigger runs with the rights it meets there.
+    /// Signs a person up in Auth's role, so that the app's trigger runs with the privileges that it has there.
     func signUp(_ person: DemoPerson, apple: (sub: String, email: String?)?) async throws {
         let email = apple?.email ?? person.email
         let provider = apple == nil ? "email" : "apple"
-        // Apple gives the name to the app alone, which stores it afterwards.
+        // Apple gives the name only to the app, which stores it afterwards.
         let metadata = apple == nil ? JSON(["full_name": person.fullName]) : JSON([:])
         let providers = JSON(ProviderData(provider: provider, providers: [provider]))
         let identity = JSON(
@@ -59,7 +59,7 @@ struct DemoDatabase: Sendable {
                 )
                 """
             )
-            // What a deleted user leaves behind: the journal of sign-ins has no foreign key.
+            // The journal of sign-ins has no foreign key to the user, so its rows outlive a deletion.
             try connection.execute(
                 """
                 insert into auth.audit_log_entries (instance_id, id, payload, created_at)
@@ -76,7 +76,7 @@ struct DemoDatabase: Sendable {
         }
     }
 
-    /// Runs the tutorial's statement: the signed-in user updates the own profile.
+    /// Runs the tutorial's statement, by which the signed-in user updates their own profile.
     func updateProfile(_ person: DemoPerson, avatar: String?) async throws {
         try await asSignedIn(person.id) { connection in
             try connection.execute(
@@ -93,7 +93,7 @@ struct DemoDatabase: Sendable {
         }
     }
 
-    /// The signed-in user names a file as their avatar, which nothing checks.
+    /// Sets a file as the avatar of the signed-in user; nothing checks whose file it is.
     func setAvatar(_ key: String, of user: UUID) async throws {
         try await asSignedIn(user) { connection in
             try connection.execute("update public.profiles set avatar_url = \(key) where id = \(user)")
@@ -144,7 +144,8 @@ struct DemoDatabase: Sendable {
         }
     }
 
-    /// The accounts in the order they were made, with their Apple sub and whether a credential is held or on its way.
+    /// The accounts in the order of their creation, with their Apple sub and whether a credential is held or being
+    /// fetched.
     func accounts() async throws -> [(id: UUID, sub: String?, hasCode: Bool)] {
         try await pool.withConnection { connection in
             try connection.query(
@@ -165,7 +166,7 @@ struct DemoDatabase: Sendable {
         }
     }
 
-    /// One transaction as PostgREST makes it for a signed-in user.
+    /// Runs a transaction as PostgREST does for a signed-in user.
     private func asSignedIn(_ user: UUID, _ body: @Sendable (isolated Connection) throws -> Void) async throws {
         let claims = JSON(["sub": user.text, "role": "authenticated", "aud": "authenticated"])
         try await pool.withTransaction { connection in

@@ -2,7 +2,7 @@ import ArgumentParser
 import Logging
 import Postgres
 
-/// What every helper of the demo needs.
+/// The options of every helper of the demo.
 struct DemoOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -18,7 +18,7 @@ struct DemoOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The app's bundle id.", valueName: "id"))
     var client = "com.example.app"
 
-    /// How many people are worked on at a time.
+    /// The number of people who are handled concurrently.
     static let concurrency = 4
 
     func withDatabase(_ body: @Sendable (DemoDatabase) async throws -> Void) async throws {
@@ -29,7 +29,7 @@ struct DemoOptions: ParsableArguments {
         }
     }
 
-    /// Runs a body for each element, a few at a time; the first failure ends all.
+    /// Runs a closure for each element, a few at a time; the first failure ends all.
     static func forEach<Element: Sendable>(
         _ elements: [Element],
         _ body: @escaping @Sendable (Element) async throws -> Void

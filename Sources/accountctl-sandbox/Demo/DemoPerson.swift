@@ -1,8 +1,8 @@
 import Foundation
 
-/// Somebody of the demo, decided by a number alone: how they sign in, what they uploaded, what they want.
+/// A person of the demo, derived from a number alone: how they sign in, what they uploaded, what they want.
 struct DemoPerson: Sendable {
-    /// How somebody signs in.
+    /// How a person signs in.
     enum SignIn: Sendable {
         case password
         case apple(hidesEmail: Bool)
@@ -26,7 +26,7 @@ struct DemoPerson: Sendable {
 
     var username: String { "\(firstName.lowercased())\(number)" }
 
-    /// The true address.
+    /// The real e-mail address.
     var email: String { "\(username)@example.com" }
 
     var signIn: SignIn {
@@ -41,7 +41,7 @@ struct DemoPerson: Sendable {
         if case .apple = signIn { true } else { false }
     }
 
-    /// Whether the app of the day handed the authorization code over; older versions did not.
+    /// Whether the app's version at that time submitted the authorization code; older versions did not.
     var submitsCode: Bool { usesApple && number % 10 != 1 }
 
     /// The keys of the avatars, oldest first: the tutorial's random names in the root, or an upper-case folder.

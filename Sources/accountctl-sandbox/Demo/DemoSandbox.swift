@@ -5,7 +5,7 @@ import Sandbox
 struct DemoSandbox: Sendable {
     let url: String
 
-    /// What a device hands to the app.
+    /// Signs in, and returns what a device hands to the app.
     func signIn(
         clientID: String,
         sub: String? = nil,

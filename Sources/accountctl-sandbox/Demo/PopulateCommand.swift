@@ -1,7 +1,7 @@
 import ArgumentParser
 import Sandbox
 
-/// Makes the demo's accounts.
+/// Creates the demo's accounts.
 struct PopulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "populate",
@@ -56,7 +56,7 @@ struct PopulateCommand: AsyncParsableCommand {
         try await database.updateProfile(person, avatar: keys.last)
     }
 
-    /// Some bytes that start like a JPEG.
+    /// Random bytes that start like a JPEG.
     private static func picture() -> [UInt8] {
         [0xff, 0xd8, 0xff, 0xe0] + (0..<Int.random(in: 500...4000)).map { _ in UInt8.random(in: 0...255) }
     }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Sandbox
 
-/// Lets some of the demo's accounts ask for their deletion.
+/// Requests the deletion of some of the demo's accounts.
 struct RequestDeletionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "request-deletions",
@@ -30,7 +30,7 @@ struct RequestDeletionsCommand: AsyncParsableCommand {
             }
             let withoutCode = asking.filter { $0.sub != nil && !$0.hasCode }.enumerated()
             let bringers = Set(withoutCode.filter { $0.offset.isMultiple(of: 2) }.map(\.element.id))
-            // Somebody hostile: their profile names a file that belongs to somebody else, who stays.
+            // A hostile user: their profile names a file of somebody else, who stays.
             if let hostile = asking.first, let key = try await database.avatarKey(ofOtherThan: asking.map(\.id)) {
                 try await database.setAvatar(key, of: hostile.id)
             }
