@@ -89,8 +89,8 @@ struct AppleTransferApplyCommand: AccountctlCommand {
         guard run.conflicts > 0 else { return .ok }
         context.messages.warning(
             Wording.count(run.conflicts, "conflict stays", "conflicts stay")
-                + ": the person has a second account by now, or the account several Apple identities; those that apply has met "
-                + "are named by accountctl apple transfer status \(options.clientID) --team \(options.team)"
+                + ": the person has a second account by now, or the account has several Apple identities; the conflicts so far "
+                + "are listed by accountctl apple transfer status \(options.clientID) --team \(options.team)"
         )
         return .blocked
     }

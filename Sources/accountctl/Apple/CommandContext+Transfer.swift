@@ -28,7 +28,7 @@ extension CommandContext {
                     + (status.waiting > 0 ? without : "nobody here signs in with Apple"),
                 hint: known.isEmpty
                     ? "The sending team's transfer generate gets identifiers; transfer import takes them from its file."
-                    : "Known is one to \(Wording.list(known)): was that meant by --team?"
+                    : "A transfer to \(Wording.list(known)) is known: was that meant by --team?"
             )
         }
         if status.waiting > 0 {

@@ -27,7 +27,7 @@ extension CredentialRules.Outcome {
         case .stale: "the person has signed in since"
         case .echo: "caused by an erasure of accountctl"
         case .unknownAccount: "no account has this identity"
-        case .unknownType: "a type that nobody documented"
+        case .unknownType: "an undocumented type"
         case .deviceOnly: "concerns only the device"
         case .noted: "nothing to do"
         case .notConfirmed: "Apple says that the grant is alive"

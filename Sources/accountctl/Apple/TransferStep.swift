@@ -52,7 +52,7 @@ enum TransferStep: String, Sendable {
             throw CommandError(
                 .usage,
                 "exchange is the recipient's step: the recipient is --team \(recipient), and \(setting) is \(own)",
-                hint: "Set team and key of the recipient, or mend --team."
+                hint: "Set team and key of the recipient, or correct --team."
             )
         case .generate, .exchange: return
         }
@@ -63,9 +63,9 @@ enum TransferStep: String, Sendable {
         let teams =
             switch self {
             case .generate: "Check that \(setting) is the sending team, that the transfer goes to \(recipient)"
-            case .exchange: "Check that the transfer to \(recipient) was accepted, that the identifiers are of it"
+            case .exchange: "Check that the transfer to \(recipient) was accepted, that the identifiers belong to it"
             }
-        return teams + ", and that its sixty days are not over; then start it again, which begins with others. "
-            + "Where all that is right and they cannot be moved, --retry-refused records them."
+        return teams + ", and that its sixty days are not over; then start it again, which begins with other users. "
+            + "If all of this is right and the users cannot be moved, --retry-refused records them."
     }
 }

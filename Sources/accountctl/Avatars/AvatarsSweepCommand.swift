@@ -118,7 +118,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
                 // The error that stopped the run matters more than a failed write of this summary.
                 try? context.output.show(sheet(survey, swept))
                 context.messages.warning(
-                    "stopped half-way: the last ones may be deleted without being counted; what is left: accountctl avatars sweep"
+                    "stopped half-way: some of the last ones may be deleted but not counted; to see what is left: accountctl avatars sweep"
                 )
             }
             throw error

@@ -52,10 +52,10 @@ struct MigrateUpCommand: AccountctlCommand {
         }
         if let visibility = options.visibility, !report.applied.contains(where: { $0.contains("profiles") }) {
             context.messages.warning(
-                "--visibility \(visibility.rawValue) changed nothing: it is read when profiles are installed, "
+                "--visibility \(visibility.rawValue) changed nothing: it only applies when profiles are installed, "
                     + (report.bundles.contains("profiles")
-                        ? "which they are; who may read them is decided by their policies"
-                        : "which were left out here; add them with: accountctl migrate up --with-profiles "
+                        ? "and they already are: their policies decide who may read them"
+                        : "and they were left out here; add them with: accountctl migrate up --with-profiles "
                             + "--visibility \(visibility.rawValue)")
             )
         }

@@ -86,8 +86,8 @@ struct MigrateVerifyCommand: AccountctlCommand {
         }
         if isUnfinished {
             context.messages.warning(
-                holder.map { "migrate up goes on (\($0)): what it made so far is among the differences. \($0.ending)" }
-                    ?? "a run of migrate up has not ended well: what it made is among the differences; start it again"
+                holder.map { "migrate up goes on (\($0)): its changes so far are among the differences. \($0.ending)" }
+                    ?? "a run of migrate up was not finished: its changes are among the differences; start it again"
             )
         }
         let pending = plan.pending.count

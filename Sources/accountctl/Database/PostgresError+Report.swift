@@ -10,7 +10,7 @@ extension PostgresError: ReportableError {
         case .commitInDoubt:
             return ErrorReport(
                 .temporary,
-                "the connection broke during the commit: look whether the change is there before repeating it",
+                "the connection broke during the commit: check whether the change was made before you repeat it",
                 hint: "What operators do is logged together with it: accountctl audit list shows it if it was done."
             )
         case .configuration:
@@ -18,8 +18,8 @@ extension PostgresError: ReportableError {
         case .tlsRequired:
             return ErrorReport(
                 .usage,
-                "the server takes no TLS: \(reason ?? description)",
-                hint: "Switch TLS on there; sslmode=disable goes without, where nobody else is in that network."
+                "the server does not accept TLS: \(reason ?? description)",
+                hint: "Switch TLS on there, or use sslmode=disable if nobody else is in that network."
             )
         case .server:
             if sqlState.map(Self.isRefusal) == true {
@@ -106,8 +106,8 @@ extension PostgresError: ReportableError {
     private static func directHint(_ said: String) -> String? {
         let words = said.split { $0 == "\"" || $0 == " " }
         guard words.contains(where: { $0.hasPrefix("db.") && $0.hasSuffix(".supabase.co") }) else { return nil }
-        return "A project's own host has IPv6 alone, unless IPv4 was bought for it: elsewhere use the session pooler, "
-            + "port 5432, as the project's Connect shows it."
+        return "A project's own host has only IPv6, unless IPv4 was bought for it: without IPv6 use the session "
+            + "pooler, port 5432, as the project's Connect shows it."
     }
 
     private static let roleHint =

@@ -65,7 +65,7 @@ struct JobsPauseCommand: AccountctlCommand {
                 + "accountctl deletion pause --all"
         case AccountLifecycle.queueOfCodes:
             "codes of sign-ins expire after five minutes: accounts that sign up meanwhile cannot be revoked at Apple until "
-                + "they sign in with Apple anew"
+                + "they sign in with Apple again"
         default: nil
         }
     }

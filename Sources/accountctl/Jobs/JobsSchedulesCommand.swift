@@ -47,8 +47,8 @@ struct JobsSchedulesCommand: AccountctlCommand {
         for schedule in schedules {
             guard let ahead = schedule.ahead else { continue }
             context.messages.warning(
-                "\(schedule.name) has had turns up to \(Wording.moment(ahead)), which is still to come: a clock was set back. "
-                    + "One that was had is left out, until a worker forgets it within the hour"
+                "\(schedule.name) has already run for times up to \(Wording.moment(ahead)), which is in the future: a clock was set "
+                    + "back. These times are skipped until a worker forgets them, within the hour"
             )
         }
         return .ok

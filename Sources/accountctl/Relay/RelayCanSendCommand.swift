@@ -95,16 +95,16 @@ extension RelayDirectory.CanSend {
             let isAnyOpen = paths.contains { $0 == .ok || $0 == .weak }
             let cause =
                 isAnyOpen
-                ? "a path is open, and its name not registered with Apple, or the mail refused by a domain's policy: which"
-                : "no path is open: what to publish, or to register with Apple,"
-            return "\(cause) says \(check) --explain"
+                ? "a path is open, but its name is not registered with Apple, or a domain's policy has the mail refused"
+                : "no path is open: something has to be published, or registered with Apple"
+            return "\(cause); see \(check) --explain"
         case .unknown:
             guard let known = record.standing.known else {
-                return "let a worker run: two checks have to agree; what one would say now says \(check)"
+                return "let a worker run, since two checks have to agree; to check it now: \(check)"
             }
             return known.reachable == .unknown
-                ? "what is missing, or does not answer, says \(check) --explain"
-                : "let a worker run, which checks it again; what keeps it from telling says \(check) --explain"
+                ? "something is missing or does not answer; see \(check) --explain"
+                : "let a worker check it again; why the verdict is unknown: \(check) --explain"
         }
     }
 }

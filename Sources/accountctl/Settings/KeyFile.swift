@@ -11,7 +11,7 @@ import Terminal
 enum KeyFile {
     /// The hint if the settings name no key file.
     static let hintWhereMissing = """
-        Name the file of the key that this database was worked on with; only where it never was, make one: accountctl \
+        Name the file of the key that was used with this database before; only if there was none, make one: accountctl \
         keys new ID --output FILE
         """
 

@@ -110,7 +110,9 @@ struct UserExportCommand: AccountctlCommand {
         let unaddressable = manifest.files.filter { $0.missing == .unaddressable }.count
         if unaddressable > 0 {
             let files = Wording.count(unaddressable, "file")
-            context.messages.warning("\(files) without bytes (see the manifest): gateways take the key for another's")
+            context.messages.warning(
+                "\(files) without bytes (see the manifest): gateways before Storage would take the key for another file's"
+            )
         }
         let shared = manifest.tables.filter { $0.namesOthers > 0 }
         if !shared.isEmpty {

@@ -110,12 +110,12 @@ struct UserReleaseCommand: ActCommand {
         if let hold {
             if holds.contains(where: { $0.id == hold }) { return .these([hold], isEvery: holds.count == 1) }
             return try DeletionDesk.isReleased(hold, on: connection)
-                ? .released : .unknown("no hold \(hold) lies on the account")
+                ? .released : .unknown("the account has no hold \(hold)")
         }
         if holds.count < 2 || allHolds { return .these(holds.map(\.id), isEvery: true) }
         let list = holds.map { "\($0.id) by \($0.placedBy) on \(Wording.moment($0.placedAt)) (\($0.reason))" }
         return .several(
-            "\(holds.count) holds lie on the account: \(list.joined(separator: "; ")); name one with --hold, or give --all-holds"
+            "the account has \(holds.count) holds: \(list.joined(separator: "; ")); name one with --hold, or give --all-holds"
         )
     }
 }

@@ -41,7 +41,7 @@ struct GaugeWatch: Service {
         } catch is CancellationError {
             // The cancellation also ends the calling loop.
         } catch {
-            logger.warning("could not read how \(what) stand", metadata: ["reason": "\(error)"])
+            logger.warning("could not read the figures of \(what)", metadata: ["reason": "\(error)"])
         }
     }
 }

@@ -74,7 +74,7 @@ struct Supervision {
     private func endAfterStopTime() {
         Task {
             try? await Task.sleep(for: stopTime, clock: .continuous)
-            logger.critical("did not end in time and is ended", metadata: ["after": "\(stopTime)"])
+            logger.critical("did not stop in time; the process ends now", metadata: ["after": "\(stopTime)"])
             // Not `exit`: its handlers would release libraries that other threads are still using.
             _exit(ExitStatus.temporary.rawValue)
         }

@@ -76,7 +76,7 @@ extension WorkerProcess {
                     // number of times.
                     if problem == .audience, !hasToldOfOthers.exchange(true, ordering: .relaxed) {
                         logger.warning(
-                            "a notification that Apple signed is refused, since it is for a client id that is not configured; more are not told",
+                            "a notification that Apple signed is refused, since it is for a client id that is not configured; further ones are not logged",
                             metadata: ["configured": "\(apple.clientIDs.joined(separator: ", "))"]
                         )
                     }

@@ -199,7 +199,7 @@ struct WorkerServices {
         }
     }
 
-    private static let settingsHint = "accountctl config check says which setting it is, and where it stands."
+    private static let settingsHint = "accountctl config check says which setting it is, and where it is set."
 
     /// The client of Storage; nil if Storage is not configured.
     func storageClient() throws -> StorageClient? {

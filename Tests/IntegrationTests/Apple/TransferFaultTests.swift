@@ -61,7 +61,7 @@ struct TransferFaultTests {
                 """
             try await program.database.psql(identified)
             let mistaken = try await transfer(program, "export")
-            #expect(mistaken.status == 3 && mistaken.errors.contains("Known is one to RECIPIENT2"), "\(mistaken)")
+            #expect(mistaken.status == 3 && mistaken.errors.contains("transfer to RECIPIENT2 is known"), "\(mistaken)")
             try await program.database.psql("update accountctl.apple_transfers set target_team = '\(Self.recipient)'")
             let known = try await transfer(program, "export")
             #expect(known.status == 0 && known.output.contains("\"t\""), "\(known)")

@@ -27,7 +27,7 @@ struct CommandEndTests {
                     ["PGHOST": "127.0.0.1"], 4,
                     "the database does not let this role in: it asks for a password, and none was given"
                 ),
-                (["PGHOST": "127.0.0.1", "PGSSLMODE": "require"], 2, "sslmode=disable goes without"),
+                (["PGHOST": "127.0.0.1", "PGSSLMODE": "require"], 2, "or use sslmode=disable"),
                 (["PGHOST": "/nowhere"], 75, "cannot reach the database: connection to server on socket"),
             ] {
                 let failed = try await status(more)

@@ -19,6 +19,6 @@ struct DirectHostTests {
             connectionUsable: false
         )
         let report = error.report
-        #expect(report.status == .temporary && report.hint?.contains("IPv6 alone") == isDirect, "\(report)")
+        #expect(report.status == .temporary && report.hint?.contains("only IPv6") == isDirect, "\(report)")
     }
 }

@@ -161,7 +161,7 @@ extension JobsCommandTests {
             // What a pause does not stop, or lets be lost, is told where it is.
             let cautions: [String: String?] = [
                 "deletions": "accountctl deletion pause --all",
-                "apple": "cannot be revoked at Apple until they sign in with Apple anew", "mail": nil,
+                "apple": "cannot be revoked at Apple until they sign in with Apple again", "mail": nil,
             ]
             for (queue, caution) in cautions {
                 let told = try await jobs(database, ["pause", queue, "--yes", "--dry-run"]).errors

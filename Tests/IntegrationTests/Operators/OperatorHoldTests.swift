@@ -94,7 +94,7 @@ struct OperatorHoldTests {
             #expect(shown.output.replacing(" ", with: "").contains(#""id":\#(audit),"#), "\(shown)")
             let mistyped = try await stage.run(["user", "release", id, "--hold", audit + "0"])
             #expect(
-                mistyped.status == 3 && mistyped.errors.contains("no hold \(audit)0 lies on the account"),
+                mistyped.status == 3 && mistyped.errors.contains("the account has no hold \(audit)0"),
                 "\(mistyped)"
             )
             for outcome in ["done", "unchanged"] {
