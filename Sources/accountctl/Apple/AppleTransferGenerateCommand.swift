@@ -2,7 +2,7 @@ import AccountLifecycle
 import ArgumentParser
 import Terminal
 
-/// Gets the transfer identifiers.
+/// Gets the transfer identifiers from Apple.
 struct AppleTransferGenerateCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "generate",

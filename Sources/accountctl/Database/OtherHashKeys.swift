@@ -29,21 +29,21 @@ struct OtherHashKeys {
     /// The warning before a new key is used beside these: it may be from the wrong file.
     func warning(ofNew key: KeyID) -> String {
         "the hash key \"\(key.text)\" was never used here: what was done under \(names) is not found with it, and what is "
-            + "done with it is found with it alone"
+            + "done with it is found with no other key"
     }
 
     /// The hint for a key that is new beside others.
     static let hintOfNew = """
-        Put the right file back. Where a new key is meant, keep the old file, too, which alone finds what was before, and make the new one \
-        known by the one act that does so: accountctl deletion pause --all, and, when a worker runs: accountctl deletion resume --all
+        Put the right file back. If a new key is meant, keep the old file, too, since no other key finds what was done before, and make \
+        the new one known: accountctl deletion pause --all, and, when a worker runs: accountctl deletion resume --all
         """
 
     /// The note that an erasure under these keys cannot be found.
-    var sentence: String { "whether it was erased under \(names) cannot be told with the one in keys.hash_file" }
+    var sentence: String { "whether it was erased under \(names) cannot be told with the key in keys.hash_file" }
     /// The note that entries of the log under these keys are missing.
-    var gap: String { "what was done under \(names) is not found with the one in keys.hash_file" }
+    var gap: String { "what was done under \(names) is not found with the key in keys.hash_file" }
     /// The note that an entry of the log may or may not be about an account.
-    var doubt: String { "whether it is about them cannot be told: it was written under \(names)" }
+    var doubt: String { "whether this line is about them cannot be told: it was written under \(names)" }
     /// The hint for all three notes.
     var hint: String { "Name the file of that key in keys.hash_file to look there." }
 }

@@ -30,7 +30,7 @@ extension CommandContext {
 
     /// The one job that a unique key names: the unfinished one, or else the only one that ended in one of these states.
     ///
-    /// - Throws: `JobQueueError` for a key out of form; ``CommandError`` where no job has the key, or several ended;
+    /// - Throws: `JobQueueError` for an invalid key; ``CommandError`` if no job has the key, or several ended;
     ///   ``PostgresError``.
     func job(withKey key: String, orEnded states: [JobState] = []) async throws -> Int64 {
         var filter = JobFilter()

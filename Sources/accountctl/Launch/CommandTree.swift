@@ -3,7 +3,7 @@ import Terminal
 
 /// The path of a command line through the command tree.
 struct CommandPath {
-    /// The commands from the root to where the words stop naming commands.
+    /// The commands from the root to the last one that the words name.
     private(set) var commands: [any ParsableCommand.Type]
     /// How many of the words name these commands, counted from the start of the command line.
     private(set) var wordCount = 0
@@ -24,10 +24,10 @@ struct CommandPath {
         }
     }
 
-    /// The command the words lead to.
+    /// The command that the words lead to.
     var last: any ParsableCommand.Type { commands[commands.count - 1] }
 
-    /// The names as one would type them.
+    /// The names as a user types them.
     var text: String { commands.map { $0._commandName }.joined(separator: " ") }
 
     /// The error that reports the stray word, with a suggestion if a name is close; nil if there is no stray word.
@@ -57,7 +57,7 @@ extension ParsableCommand {
     /// The name of the command and its aliases.
     static var names: [String] { [_commandName] + configuration.aliases }
 
-    /// The commands below it that help shows.
+    /// The subcommands that the help shows.
     static var shownSubcommands: [any ParsableCommand.Type] {
         configuration.subcommands.filter { $0.configuration.shouldDisplay }
     }

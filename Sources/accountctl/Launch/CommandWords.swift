@@ -39,7 +39,7 @@ enum CommandWords {
         return operands.isEmpty ? joined + words[end...] : joined + ["--"] + operands + words[end...].dropFirst()
     }
 
-    /// The mistyped field in normalised words; nil where there is none.
+    /// The mistyped field in normalised words; nil if there is none.
     static func unknownField(_ words: [String], root: any ParsableCommand.Type) -> UnknownField? {
         for word in words.prefix(while: { $0 != "--" }) where word.hasPrefix("--") {
             let parts = word.split(separator: "=", maxSplits: 1)

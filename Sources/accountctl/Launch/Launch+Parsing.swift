@@ -65,7 +65,7 @@ extension Launch {
         return isOfNumber && message.contains("' is invalid for '") ? message + ": it takes a whole number" : message
     }
 
-    /// The parser's help screen in our order; nil when the message is something else, such as the version.
+    /// The parser's help screen with its parts in our order; nil if the message is something else, such as the version.
     private func help(_ message: String, of path: CommandPath) -> String? {
         guard message.hasPrefix("OVERVIEW: ") else { return nil }
         let columns = style(.output, noColour: true).width

@@ -62,7 +62,7 @@ struct Launch {
         throw CommandError(.failure, "libpq cannot be loaded: \(failure)", hint: "install libpq 5")
     }
 
-    // MARK: - What is said
+    // MARK: - Output
 
     /// Prints an error and returns its exit status.
     func report(_ error: any Error) -> ExitStatus { report(error, messages) }

@@ -1,4 +1,4 @@
-/// What `accountctl --version` says.
+/// The version that `accountctl --version` prints.
 enum Version {
     static let number = "0.1.0"
 

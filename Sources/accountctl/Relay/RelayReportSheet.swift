@@ -31,7 +31,7 @@ extension StreamReport {
         ]
     }
 
-    /// The report as programs read it.
+    /// The report as JSON for programs.
     func object(explaining: Bool) -> [String: OutputValue] {
         var members = Dictionary(facts.map { ($0.name, $0.value) }) { _, last in last }
         members["conclusion"] = .text(conclusion.rawValue)

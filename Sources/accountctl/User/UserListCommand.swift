@@ -191,7 +191,7 @@ struct UserListCommand: AccountctlCommand {
         filter.signedInAfter = try moment(signedInAfter, "--signed-in-after")
         filter.signedInBefore = try moment(signedInBefore, "--signed-in-before")
         filter.idleSince = try moment(idleSince, "--idle-since")
-        // Supabase writes providers in lower case.
+        // Supabase stores the names of providers in lower case.
         filter.provider = provider?.lowercased()
         filter.isRelay = relay
         filter.isBanned = banned

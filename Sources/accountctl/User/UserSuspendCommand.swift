@@ -9,7 +9,7 @@ import Terminal
     import Foundation
 #endif
 
-/// Forbids an account to sign in.
+/// Keeps an account from signing in.
 struct UserSuspendCommand: ActCommand {
     static let configuration = CommandConfiguration(
         commandName: "suspend",
