@@ -6,8 +6,8 @@
 
 /// A file that has no name until it is complete, so that an interrupted process leaves nothing behind.
 ///
-/// Linux has such files on most file systems (`O_TMPFILE`). Elsewhere the file has a temporary name, which the handlers
-/// of the signals from the keyboard or a closing terminal unlink first.
+/// Linux has such files on most file systems (`O_TMPFILE`). Elsewhere the file has a temporary name, which handlers of
+/// SIGINT, SIGTERM, SIGHUP and SIGQUIT unlink before the process ends.
 struct NamelessFile {
     let descriptor: Int32
     /// The temporary name; nil if the file has none.

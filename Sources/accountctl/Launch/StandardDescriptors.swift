@@ -6,7 +6,7 @@
 
 /// The file descriptors 0, 1 and 2.
 enum StandardDescriptors {
-    /// Opens `/dev/null` on each of them that the parent process has closed.
+    /// Opens `/dev/null` on each of these descriptors that the parent process has closed.
     ///
     /// Otherwise the next open file would get the number: output would go to the database connection, for example.
     /// `/dev/null` is opened for the opposite direction, so that reading or writing fails as on a closed descriptor.
