@@ -1,4 +1,4 @@
-/// What holds claims back, whoever set it.
+/// The pauses, rates and limits that restrict claims, whether set by an operator or by the code.
 struct ClaimRestrictions: Sendable, Hashable {
     /// Queues that are paused, and queues with a rate.
     let queues: [QueueSetting]
@@ -6,7 +6,7 @@ struct ClaimRestrictions: Sendable, Hashable {
     let kinds: [KindLimitRecord]
     /// The names of the queues with a rate.
     let ratedQueues: Set<String>
-    /// The names of the kinds.
+    /// The names of the kinds with a limit.
     let limitedKinds: Set<String>
 
     init(queues: [QueueSetting] = [], kinds: [KindLimitRecord] = []) {

@@ -1,24 +1,24 @@
 package import Postgres
 
-/// What keeps dead rows of this database that vacuums would remove otherwise.
+/// Something that keeps vacuums from removing dead rows of this database.
 package struct DeadRowKeeper: Sendable, Hashable {
     /// A session, a prepared transaction, a standby or a slot, in words.
     package let name: String
-    /// The statement that ends it; nil of a standby, which would come back.
+    /// The statement that ends it; nil for a standby, which would reconnect.
     package let ending: String?
 
-    /// Everything that keeps dead rows, with since when and from which transaction on, as far as either can be told.
+    /// Everything that keeps dead rows, with its start time and transaction age as far as they are known.
     ///
-    /// Between two statements a transaction that has written has no snapshot, and keeps rows from its own number on, as
-    /// every snapshot does that is taken meanwhile: also that of whoever asks, which is left out.
-    /// Vacuums do not wait for one another, though each has a snapshot.
+    /// Between two statements, a transaction that has written has no snapshot, yet keeps rows from its own number on,
+    /// as does every snapshot taken meanwhile. That includes the snapshot of the session that runs this query, which is
+    /// left out. Vacuums do not wait for one another, though each has a snapshot.
     static let all: Statement = """
         select
             case when a.backend_type is distinct from 'walsender' then a.pid end as pid,
             a.usename::text as role,
             a.application_name as application,
             null as database,
-            -- What has a process is told as its session, but for a standby's.
+            -- Anything with a process is named as its session, except a standby's.
             concat('the standby ', a.application_name) as name,
             null as ending,
             a.xact_start as since,
@@ -61,8 +61,10 @@ package struct DeadRowKeeper: Sendable, Hashable {
         where xmin is not null
         """
 
-    /// What writes in other databases, as ``all`` has it: it keeps nothing here by itself, but a snapshot that is taken
-    /// here meanwhile is as old as it is.
+    /// Transactions that write in other databases, with the columns of ``all``.
+    ///
+    /// Such a transaction keeps nothing here by itself, but a snapshot taken here meanwhile reaches back as far as it
+    /// does.
     static let elsewhere: Statement = """
         select
             a.pid,
@@ -94,7 +96,7 @@ package struct DeadRowKeeper: Sendable, Hashable {
 }
 
 extension JobQueue {
-    /// What keeps the oldest dead rows.
+    /// Finds what keeps the oldest dead rows.
     ///
     /// - Throws: ``PostgresError``.
     package func oldestKeeper(on connection: isolated Connection) throws -> DeadRowKeeper? {

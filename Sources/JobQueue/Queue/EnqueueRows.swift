@@ -1,7 +1,8 @@
 import Postgres
 
-/// The rows of an insert, as a query: constants where all jobs agree, which travel and are read once, and elements of
-/// arrays where they differ.
+/// The rows of an insert, as a query.
+///
+/// A column in which all jobs agree is a constant, sent and parsed once; a column in which they differ is an array.
 struct EnqueueRows {
     let source: Statement
 
@@ -33,7 +34,7 @@ struct EnqueueRows {
         }
         let kind = text("kind", \.kind)
         let queue = text("queue", \.queue)
-        // Read one by one: reading an array of them first takes a third longer.
+        // Cast one by one: casting them as an array first takes a third longer.
         let arguments = column("args", "jsonb", sentAs: "text", \.arguments.json) { ExactText($0) == ExactText($1) }
         let version = column("version", "smallint", \.argumentsVersion)
         let priority = column("priority", "smallint", \.priority)

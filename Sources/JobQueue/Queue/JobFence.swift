@@ -1,19 +1,19 @@
 package import Postgres
 
-/// Keeps out the writes of a process that a job was taken away from, and of one that wrote what a failover or a restore
-/// took back.
+/// Rejects the writes of a process that has lost its job, or whose writes a failover or a restore has rolled back.
 package struct JobFence: Sendable {
-    /// A query of one row, locked for the rest of the transaction, while the lease holds; of none afterwards.
+    /// A query that returns one row, locked for the rest of the transaction, while the lease holds, and no row
+    /// afterwards.
     ///
-    /// A statement that writes only where this query has a row needs no transaction around it.
+    /// A single statement that writes only if this query returns a row needs no explicit transaction.
     package let held: Statement
 
-    /// What to throw where ``held`` has no row.
+    /// The error to throw when ``held`` returns no row.
     package let lost: JobQueueError
 
     /// - Parameters:
-    ///   - queue: The tables the job lies in.
-    ///   - job: The job as it was given out; when it is given out again it has another lease.
+    ///   - queue: The queue whose tables hold the job.
+    ///   - job: The job under the lease with which it was claimed; claiming it again gives it another lease.
     init(queue: JobQueue, job: JobLease) {
         held = """
             select true
@@ -24,10 +24,10 @@ package struct JobFence: Sendable {
         lost = JobQueueError(.leaseLost, "job \(job.id) is no longer held under lease \(job.lease)")
     }
 
-    /// Takes the job's row for as long as the transaction lasts, if the lease still holds.
+    /// Locks the job's row until the end of the transaction, if the lease still holds.
     ///
-    /// Nobody can take the job away in between; a test without the lock would let a write land after the job was given
-    /// to somebody else.
+    /// Nobody can take the job meanwhile. A check without the lock would let a write land after the job was given to
+    /// another worker.
     ///
     /// - Throws: ``lost``; ``PostgresError``.
     package func hold(on connection: isolated Connection) throws {

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// The state of the queues in numbers.
+/// Metrics of the queues.
 package struct JobFigures: Sendable, Hashable {
     /// Unfinished jobs of one queue and state.
     package struct Depth: Sendable, Hashable {
@@ -12,49 +12,49 @@ package struct JobFigures: Sendable, Hashable {
     package let depths: [Depth]
     /// Seconds that each queue's oldest runnable job has waited.
     ///
-    /// A job that is due counts as runnable, and one that was set aside for room that nobody is left to give it; those of
-    /// a paused queue do not.
+    /// A job that is due counts as runnable, and so does one parked for room under a limit that no live worker would
+    /// unpark. Jobs of a paused queue do not count.
     package let oldestReady: [String: Double]
-    /// Jobs that must not be given up and used up their usual attempts.
+    /// Jobs that must not be discarded and have used up their usual attempts.
     package let exhausted: Int
     /// Jobs that ended in the last minute, by outcome.
     package let lastMinute: [JobState: Int]
-    /// Seconds since the oldest transaction began that keeps dead rows: by a snapshot, which is no older, by what it has
-    /// written, or as a prepared one.
+    /// Seconds since the start of the oldest transaction that keeps dead rows: through its snapshot, which is no older
+    /// than the transaction, because it has written, or because it is prepared.
     package let oldestSnapshot: Double
-    /// Transactions since the oldest one whose dead rows anything keeps: sessions, prepared transactions, standbys and
-    /// their slots, of which some tell no time.
+    /// Age, in transactions, of the oldest one whose dead rows are kept by anything: sessions, prepared transactions,
+    /// standbys and their slots, some of which report no time.
     package let oldestXminAge: Int
-    /// Dead rows of the hot table, as far as the server has counted.
+    /// Dead rows of the hot table, as counted by the server's statistics.
     package let deadRows: Int
-    /// Rows in the default partition of the history; above 0 partitions are missing.
+    /// Rows in the default partition of the history; if above 0, partitions are missing.
     package let defaultRows: Int
 
-    /// Whether dead rows are kept for longer, or through more transactions, than is usual.
+    /// Whether dead rows are kept for longer, or across more transactions, than is usual.
     package var areDeadRowsKept: Bool {
         oldestSnapshot > Limits.oldestSnapshot || oldestXminAge > Limits.oldestXminAge
     }
 }
 
 extension JobFigures {
-    /// What a figure may be before somebody has to look; the alerts in `deploy/monitoring` say the same.
+    /// The values above which an operator has to look; the alerts in `deploy/monitoring` use the same.
     package enum Limits {
-        /// Workers look about each second, and a burst or a restart takes minutes.
+        /// Workers poll about once a second, but a burst or a restart takes minutes.
         package static let oldestReady = 900.0
-        /// The daily dump of a database takes its time, and ends.
+        /// A daily dump of a database takes a while, but ends.
         package static let oldestSnapshot = 3600.0
-        /// At a hundred transactions a second so many pass in three hours, each with dead rows that every scan walks
-        /// over.
+        /// At a hundred transactions a second this takes three hours, and each leaves dead rows that every scan has to
+        /// skip.
         package static let oldestXminAge = 1_000_000
-        /// Workers vacuum each minute, within which ten thousand jobs a second leave as many.
+        /// Workers vacuum every minute, in which ten thousand jobs a second leave about this many.
         package static let deadRows = 1_000_000
     }
 }
 
 extension JobQueue {
-    /// Counts.
+    /// Reads the metrics from the tables.
     ///
-    /// The cost grows with the number of unfinished jobs: at a million some tenths of a second.
+    /// The cost grows with the number of unfinished jobs: some tenths of a second for a million.
     ///
     /// - Throws: ``PostgresError``.
     package func figures(on connection: isolated Connection) throws -> JobFigures {
@@ -65,7 +65,7 @@ extension JobQueue {
                     case
                         when queue in (select q.name from \(tables.queues) q where q.paused_at is not null) then null
                         when state = 'available' then extract(epoch from clock_timestamp() - (\(Self.readySince)))
-                        -- Nobody may be there to make it available.
+                        -- There may be no worker to make it available.
                         when state = 'scheduled' and run_at <= clock_timestamp()
                             then extract(epoch from clock_timestamp() - (\(Self.readyAt)))
                         when \(isLeftBehind) then extract(epoch from clock_timestamp() - (\(Self.readySince)))

@@ -2,20 +2,20 @@ package import Logging
 package import Postgres
 import Synchronization
 
-/// One job that somebody works on by hand.
+/// One job that somebody works on by hand, outside a worker.
 ///
-/// It is held as a worker holds one: running, under a lease that heartbeats keep. No worker takes it meanwhile; should
-/// this process die, the lease ends, and one of them goes on.
+/// The job is held as a worker would hold it: running, under a lease that heartbeats extend. No worker takes it
+/// meanwhile; if this process dies, the lease expires and a worker continues the job.
 package final class JobHold: Sendable {
     /// Who holds a job, and for how long at most.
     package struct Holder: Sendable {
-        /// The holder's name for people, such as what it is done for, the host and the process id.
+        /// The holder's name for people, such as its purpose, the host and the process id.
         let name: String
         /// Release of the binary.
         let version: String
         /// How long the lease lasts after a heartbeat.
         let lifetime: Duration
-        /// How long it may be held in all.
+        /// How long the job may be held in total.
         let longest: Duration
 
         package init(name: String, version: String, lifetime: Duration, longest: Duration) {
@@ -32,10 +32,10 @@ package final class JobHold: Sendable {
     private let holder: Holder
     private let job: JobLease
     private let trustedUntil: Mutex<ContinuousClock.Instant>
-    /// When it is handed back, whatever is still to be done.
+    /// When the job is handed back, even if work remains.
     private let endsAt: ContinuousClock.Instant
 
-    /// A job that was just taken; ``JobQueue/hold(_:as:on:)`` makes it.
+    /// Creates a hold on a job that was just claimed; see ``JobQueue/hold(_:as:on:)``.
     init(
         _ queue: JobQueue,
         _ queueName: String,
@@ -51,7 +51,7 @@ package final class JobHold: Sendable {
         endsAt = sentAt.advanced(by: holder.longest)
     }
 
-    /// Keeps writes out once the job was given to somebody else.
+    /// Rejects writes once the job was given to somebody else.
     package var fence: JobFence { JobFence(queue: queue, job: job) }
 
     /// Checks that nobody else can have the job before `duration` from now.
@@ -63,10 +63,10 @@ package final class JobHold: Sendable {
         }
     }
 
-    /// Keeps the job while `body` works on it, and hands it back afterwards, whatever comes of it.
+    /// Holds the job while `body` works on it, and hands it back afterwards in any case.
     ///
-    /// `body` is cancelled, and waited for, once somebody else has the job, it is cancelled, or was held for as long as it
-    /// may be.
+    /// `body` is cancelled, and awaited, once somebody else has the job, the job is cancelled, or the longest holding
+    /// time is over.
     ///
     /// - Throws: What `body` throws; ``JobQueueError`` `leaseLost`, `cancelled`.
     package func keep<Result: Sendable>(
@@ -95,11 +95,11 @@ package final class JobHold: Sendable {
         }
     }
 
-    /// Beats until the task is cancelled.
+    /// Sends heartbeats until the task is cancelled.
     ///
-    /// - Throws: ``JobQueueError`` when the work is to stop.
+    /// - Throws: ``JobQueueError`` when the work has to stop.
     private func beats(_ pool: Pool, _ logger: Logger) async throws(JobQueueError) {
-        // Failed ones since the last that went through.
+        // Failed heartbeats since the last successful one.
         var failed = 0
         while (try? await Task.sleep(for: holder.lifetime / 4, clock: .continuous)) != nil {
             let sentAt = ContinuousClock.now
@@ -127,7 +127,7 @@ package final class JobHold: Sendable {
                 }
                 continue
             }
-            // Whoever read that they fail has to read that it is over.
+            // Anyone who read the warnings should also read that heartbeats work again.
             if failed > 0 {
                 logger.info(
                     "heartbeats of a job held by hand go through again",

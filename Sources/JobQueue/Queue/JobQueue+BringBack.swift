@@ -6,19 +6,19 @@ import Postgres
     import Foundation
 #endif
 
-/// Parked jobs that go on since what they waited for has come, some thousands at a time.
+/// Unparking of jobs that no longer have a reason to wait, some thousands at a time.
 extension JobQueue {
     /// The most parked jobs that one statement makes available.
     ///
-    /// A million at once would take longer than a statement may, each time anew.
+    /// A million at once would exceed the statement timeout, on every attempt.
     static let unparkedAtOnce = 5000
 
-    /// Makes parked jobs available again whose arguments an older release could not read.
+    /// Makes parked jobs available again whose arguments an older release could not decode.
     ///
-    /// Only those that were ready before `start`, which is when the first round of them began: one that is set aside
-    /// once more is not looked at again.
+    /// Takes only jobs that were ready before `start`, when the first round of these updates began: a job parked once
+    /// more is not taken again.
     ///
-    /// Returns how many: with ``unparkedAtOnce`` of them there may be more.
+    /// Returns how many. If that is ``unparkedAtOnce``, there may be more.
     func retryUndecodable(_ lanes: [Lane], since start: Date, on connection: isolated Connection) throws -> Int {
         try connection.execute(
             """
@@ -38,12 +38,12 @@ extension JobQueue {
         )
     }
 
-    /// Makes parked jobs available again that a worker of an older release set aside for one like this.
+    /// Makes jobs available again that a worker of an older release parked for a newer release.
     ///
-    /// While releases overlap the older may set it aside once more; the newer has its turn as soon as it is alone. What
-    /// it sets aside during the rounds that began at `start` is left to the next.
+    /// While both releases run, the older one may park a job again; the newer one gets it once the older workers are
+    /// gone. Jobs parked again during the rounds that began at `start` are left to the next.
     ///
-    /// Returns how many: with ``unparkedAtOnce`` of them there may be more.
+    /// Returns how many. If that is ``unparkedAtOnce``, there may be more.
     func retryNewer(_ lanes: [Lane], since start: Date, on connection: isolated Connection) throws -> Int {
         try connection.execute(
             """
@@ -63,15 +63,17 @@ extension JobQueue {
         )
     }
 
-    /// That a job did not become ready since an instant; one of the future did so by a wrong clock, or by hand.
+    /// The condition that a job did not become ready since an instant.
+    ///
+    /// A `run_at` in the future comes from a wrong clock or a manual change, and counts as not tried.
     private func wasNotTried(since start: Date) -> Statement {
         "(j.run_at < \(start) or j.run_at > clock_timestamp())"
     }
 
-    /// Lets jobs go on that waited for room under a limit per key which is no more; one whose row somebody has locked
-    /// is left for the next round.
+    /// Unparks jobs that waited under a limit per key which no longer exists; a job whose row is locked is left for the
+    /// next round.
     ///
-    /// Returns how many: with ``unparkedAtOnce`` of them there may be more.
+    /// Returns how many. If that is ``unparkedAtOnce``, there may be more.
     func unparkUnlimited(_ lanes: [Lane], on connection: isolated Connection) throws -> Int {
         try connection.execute(unparking(lanes))
     }
@@ -85,7 +87,7 @@ extension JobQueue {
             from \(tables.jobs)
             where state = 'parked'
             and parked_for = 'limit'
-            -- Decided before any job is looked at: thousands may wait for a key of a kind that is still limited.
+            -- Evaluated before any job is read: thousands may wait for a key of a kind that is still limited.
             and kind = any(array(
                 select lane.kind
                 from unnest(\(Set(lanes.map(\.kind)).sorted())::text[]) as lane(kind)

@@ -1,13 +1,15 @@
 import Postgres
 
-/// Which jobs a claim takes.
+/// The queries that choose the jobs of a claim.
 extension JobQueue {
-    /// The common table expressions of a claim: `picked` locks the best jobs of the lanes, of several lanes as many as
-    /// `chosen` says, leaving out lanes that are not open where `onlyOpen`.
+    /// The common table expressions of a claim.
     ///
-    /// With several lanes, jobs are chosen without locks first: locking every candidate of every lane would hide the
-    /// surplus from other claims until this one commits. The locking scan begins at the first chosen row, so that dead
-    /// rows before it are read once only.
+    /// `picked` locks the best jobs of the lanes; with several lanes, as many of each as `chosen` says. With
+    /// `onlyOpen`, lanes that are not open are left out.
+    ///
+    /// With several lanes, jobs are first chosen without locks: locking every candidate of every lane would hide the
+    /// surplus from other claims until this one commits. The locking scan starts at the first chosen row, so dead rows
+    /// before it are read only once.
     func choosing(_ lanes: [Lane], _ request: ClaimRequest, onlyOpen: Bool = true) -> Statement {
         guard lanes.count > 1 else {
             return """
@@ -17,7 +19,7 @@ extension JobQueue {
                 """
         }
         let isBounded = request.isBounded
-        // Without bounds one share for all priorities of a lane: where somebody else has the first ones locked, the next
+        // Without bounds, all priorities of a lane have one share: if the first jobs are locked by others, the next
         // take their place.
         let group: Statement = isBounded ? "lane.queue, lane.kind, lane.priority" : "lane.queue, lane.kind"
         let first: Statement =
@@ -58,15 +60,15 @@ extension JobQueue {
             """
     }
 
-    /// How many jobs ``choosing(_:_:onlyOpen:)`` chose; of one lane, where nothing is chosen, 0.
+    /// How many jobs ``choosing(_:_:onlyOpen:)`` chose; 0 for a single lane, where it makes no choice.
     func chosenCount(_ lanes: [Lane]) -> Statement {
         lanes.count > 1 ? "(select coalesce(sum(share), 0)::bigint from chosen)" : "0::bigint"
     }
 
-    /// Locks the best jobs of each lane, leaving out lanes that are not open where `onlyOpen`.
+    /// Locks the best jobs of each lane; with `onlyOpen`, lanes that are not open are left out.
     ///
-    /// The caller makes a materialised CTE of it: inlined, a sub-select with a limit may be run again for each row of
-    /// an outer loop, and take more than its limit.
+    /// The caller must wrap this in a materialised CTE: inlined, a sub-select with a limit may be run again for each
+    /// row of an outer loop, and take more than its limit.
     func picked(_ lanes: [Lane], _ request: ClaimRequest, onlyOpen: Bool = true) -> Statement {
         """
         select picked.id
@@ -82,10 +84,10 @@ extension JobQueue {
         """
     }
 
-    /// Where to look for jobs: the lanes, or each priority of theirs from its bound.
+    /// Where to look for jobs: the lanes, or each of their priorities from its bound.
     private func probes(_ lanes: [Lane], _ request: ClaimRequest, onlyOpen: Bool) -> Statement {
-        // `offset 0` keeps the planner from asking whether a lane is open only after it locked jobs that nobody may
-        // have.
+        // `offset 0` keeps the planner from checking whether a lane is open only after it has locked jobs that may not
+        // be claimed.
         let open: Statement = onlyOpen ? "\(whereLaneIsOpen) offset 0" : ""
         guard let bounds = request.bounds, request.isBounded else {
             return """
@@ -103,10 +105,10 @@ extension JobQueue {
 
     private func bound(_ request: ClaimRequest) -> Statement { request.isBounded ? "and \(Self.isAboveBound)" : "" }
 
-    /// The best jobs of the `lane` beside it.
+    /// The best jobs of `lane` in the surrounding lateral join.
     private func best(_ request: ClaimRequest, limit: Statement, from bound: Statement) -> Statement {
-        // Every condition of a partial index is spelled as in its definition, or the planner does not see that it
-        // serves.
+        // Every condition of a partial index is spelled as in its definition; otherwise the planner does not recognize
+        // that the index applies.
         """
         select j.id, j.priority, j.run_at
         from \(tables.jobs) j
@@ -119,8 +121,10 @@ extension JobQueue {
         """
     }
 
-    /// One probe per lane and priority, each from its own bound: an urgent job is found though less urgent ones are
-    /// behind.
+    /// One probe per lane and priority, each from its own bound.
+    ///
+    /// An urgent job is found even if the bounds of less urgent ones are already past it. The rows hold the position of
+    /// the lane, from 0, its queue and kind, the priority and the bound.
     ///
     /// Rows of the place of the lane, from 0, its queue and kind, the priority and the bound.
     static func probes(of lanes: [Lane], from bounds: ClaimBounds.Start) -> Statement {
@@ -145,13 +149,13 @@ extension JobQueue {
             """
     }
 
-    /// That the jobs `j` are those that a probe is to find.
+    /// The condition that the jobs `j` are those that a probe looks for.
     static let isAboveBound: Statement = """
         j.priority = lane.priority
         and j.run_at >= 'epoch'::timestamptz + lane.floor * interval '1 microsecond'
         """
 
-    /// That a lane is neither paused nor under a limit.
+    /// The condition that a lane is neither paused nor under a limit.
     private var whereLaneIsOpen: Statement {
         """
         where not exists (

@@ -1,18 +1,18 @@
 package import Postgres
 
 extension JobQueue {
-    /// What a claim needs to know besides the lanes.
+    /// The parameters of a claim besides the lanes.
     package struct ClaimRequest: Sendable {
         let worker: Int64
         var limit: Int
-        /// Only jobs under which a process died, or only others.
+        /// Whether to take only jobs whose process died while it ran them, or only other jobs.
         var suspects = false
-        /// Where to begin; nil to look at everything.
+        /// The bounds from which to search; nil to search everything.
         var bounds: ClaimBounds.Start?
-        /// The limit keys for which jobs are known to wait, by kind; only used with bounds.
+        /// The limit keys for which jobs are known to wait, by kind; used only with bounds.
         var waiting: [String: WaitingKeys] = [:]
 
-        /// A claim of up to `limit` jobs that no process died under.
+        /// Creates a claim of up to `limit` jobs, by default only of those under which no process died.
         package init(worker: Int64, limit: Int, suspects: Bool = false, bounds: ClaimBounds.Start? = nil) {
             self.worker = worker
             self.limit = limit
@@ -20,14 +20,14 @@ extension JobQueue {
             self.bounds = bounds
         }
 
-        /// That the jobs `j` are among those, spelled as an equality where it is one: the claim index goes on behind
-        /// it.
+        /// The condition that the jobs `j` match ``suspects``, spelled as an equality where possible: that lets the
+        /// claim index use its following columns.
         var crashed: Statement { suspects ? "j.crashes > 0" : "j.crashes = 0" }
 
-        /// Whether it begins anywhere but at the start.
+        /// Whether the search starts anywhere but at the beginning.
         var isBounded: Bool { bounds?.isEverything == false }
 
-        /// The request for the rest, when a claim from bounds found so few; nil when it found enough, or looked at
+        /// The request for the rest after a claim from bounds found too few jobs; nil if it found enough, or searched
         /// everything.
         func belowBounds(after found: Int) -> ClaimRequest? {
             guard found < limit, isBounded else { return nil }
@@ -38,17 +38,16 @@ extension JobQueue {
         }
     }
 
-    /// Takes up to `limit` available jobs of the lanes, in the order of priority and readiness, and holds them under
-    /// new leases.
+    /// Claims up to `limit` available jobs of the lanes, in the order of priority and readiness, under new leases.
     ///
-    /// Lanes of paused and rate-limited queues and of limited kinds are left out, whatever the caller thought of them.
+    /// Lanes of paused and rate-limited queues and of limited kinds are left out, even if the caller asked for them.
     package func claim(_ lanes: [Lane], _ request: ClaimRequest, on connection: isolated Connection) throws
         -> [ClaimedJob]
     {
         try claimPlain(lanes, request, on: connection).jobs
     }
 
-    /// Claims jobs, and tells whether other claims had their hands on some of them.
+    /// Claims jobs, and reports whether concurrent claims held some of them.
     func claimPlain(_ lanes: [Lane], _ request: ClaimRequest, on connection: isolated Connection) throws -> PlainClaim {
         guard !lanes.isEmpty, request.limit > 0 else { return PlainClaim(worker: request.worker) }
         var claim = PlainClaim(worker: request.worker)
@@ -61,12 +60,14 @@ extension JobQueue {
         Int64, Int64, String, String, Int16, Int16, Int16?, Int16, Int16, Int64, Int64, Bool, String
     )
 
-    /// The rest of a ``ClaimRow`` that is none of a job: the number of no lease, and nothing else.
+    /// The columns after the first of a ``ClaimRow`` that is no job: lease 0, and everything else empty.
     static let noJob: Statement = """
         0::bigint, '', '', 0::smallint, 0::smallint, null::smallint, 0::smallint, 0::smallint, 0::bigint, 0::bigint, false, ''
         """
 
-    /// The statement of a claim; of several lanes its first row has no lease, and for an id how many jobs were chosen.
+    /// The statement of a claim.
+    ///
+    /// With several lanes, its first row has lease 0 and, in place of an id, the number of chosen jobs.
     func claimStatement(_ lanes: [Lane], _ request: ClaimRequest) -> Statement {
         guard lanes.count > 1 else {
             return """
@@ -88,14 +89,16 @@ extension JobQueue {
             """
     }
 
-    /// Makes locked jobs running ones, for a worker of this life of the database: another could end none of them.
+    /// Makes locked jobs running, for a worker registered in this life of the database.
     ///
-    /// `ids` is an array and not a join: the plan of a join flips to a scan of the whole table when statistics were
-    /// taken while it was empty. Of `deadline_at` only people read, and workers of older releases: a worker of this one
-    /// goes by its own clock.
+    /// A worker of an earlier life could not end them.
+    ///
+    /// `ids` is an array and not a join: the plan of a join flips to a scan of the whole table if statistics were taken
+    /// while the table was empty. Only people and workers of older releases read `deadline_at`: a worker of this
+    /// release uses its own clock.
     func take(_ ids: Statement, _ lanes: [Lane], worker: Int64) -> Statement {
         let seconds = lanes.map(\.timeout.seconds)
-        // All kinds of a worker often have one time limit; a search per job is for the others.
+        // Often all kinds of a worker have the same timeout; only otherwise is it looked up for each job.
         let timeout: Statement =
             if let only = seconds.first, seconds.allSatisfy({ $0 == only }) {
                 "\(only)::double precision"

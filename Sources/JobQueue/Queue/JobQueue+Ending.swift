@@ -12,16 +12,16 @@ extension JobQueue {
         private(set) var jobs: [JobLease]
         private(set) var outputs = LeasedValues()
         private(set) var reasons = LeasedValues()
-        /// The last failure of each job.
+        /// The last failure of each job that has one.
         private(set) var failures = LeasedValues()
 
-        /// Jobs that ended alike, of which nothing else is to be kept.
+        /// Creates an ending of jobs with the same outcome, with nothing else to store about them.
         package init(outcome: Outcome, jobs: [JobLease] = []) {
             self.outcome = outcome
             self.jobs = jobs
         }
 
-        /// Adds a job, and what is to be kept of it.
+        /// Adds a job and what to store about it.
         mutating func add(
             _ job: JobLease,
             output: JobDocument? = nil,
@@ -34,18 +34,18 @@ extension JobQueue {
             if let failure { failures.add(failure, of: job) }
         }
 
-        /// Makes room for as many jobs.
+        /// Reserves capacity for so many jobs.
         mutating func reserveCapacity(_ count: Int) {
             jobs.reserveCapacity(count)
         }
     }
 }
 
-/// What is said of several jobs under their leases, as one JSON object of ``JobLease/member(_:)``.
+/// Values for several jobs, as one JSON object keyed by ``JobLease/member(_:)``.
 struct LeasedValues: Sendable {
     private var members = ""
 
-    /// The text of the object; nil when nothing is said of any job.
+    /// The text of the object; nil if no job has a value.
     var json: String? { members.isEmpty ? nil : "{\(members)}" }
 
     mutating func add(_ value: JobDocument, of job: JobLease) {

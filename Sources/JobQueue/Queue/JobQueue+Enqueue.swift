@@ -1,28 +1,26 @@
 package import Postgres
 
 extension JobQueue {
-    /// Adds jobs in the caller's transaction; they exist when it commits.
+    /// Adds jobs in the caller's transaction; they exist once it commits.
     ///
     /// The result is in the order of `jobs`.
     ///
-    /// Wakes nobody: call ``wake(_:in:)`` after the commit, or leave it to polling. A notification inside the
-    /// transaction would make all committers queue up for one lock.
+    /// Does not wake workers: call ``wake(_:in:)`` after the commit, or leave it to polling. A notification inside the
+    /// transaction would serialize all committers on one lock.
     ///
-    /// - Throws: ``PostgresError``; ``JobQueueError`` naming the arguments where the server does not take them for
-    ///   JSON.
+    /// - Throws: ``PostgresError``; ``JobQueueError`` naming the arguments if the server rejects them as JSON.
     @discardableResult
     package func enqueue(_ jobs: [NewJob], on connection: isolated Connection) throws -> [EnqueuedJob] {
         guard !jobs.isEmpty else { return [] }
         return try namingArguments { try add(jobs, on: connection) }
     }
 
-    /// Adds jobs in the caller's transaction, for callers that need no ids; they exist when it commits.
+    /// Adds jobs in the caller's transaction, for callers that need no ids; they exist once it commits.
     ///
-    /// A job whose unique key is taken is not added; all else is as with ``enqueue(_:on:)``. The ids cost the server
-    /// more than two of the table's indexes: it sets all of a result aside before it sends the first row.
+    /// A job whose unique key is taken is not added; everything else is as with ``enqueue(_:on:)``. Returning ids costs
+    /// the server more than two of the table's indexes: it materializes the whole result before it sends the first row.
     ///
-    /// - Throws: ``PostgresError``; ``JobQueueError`` naming the arguments where the server does not take them for
-    ///   JSON.
+    /// - Throws: ``PostgresError``; ``JobQueueError`` naming the arguments if the server rejects them as JSON.
     package func enqueueAndForget(_ jobs: [NewJob], on connection: isolated Connection) throws {
         guard !jobs.isEmpty else { return }
         let isPlain = jobs.count == 1 && jobs[0].isPlain
@@ -33,9 +31,9 @@ extension JobQueue {
         _ = try namingArguments { try connection.execute(insertion) }
     }
 
-    /// The order in which everybody inserts: two calls with the same keys wait for, but never deadlock, each other.
+    /// The order in which every call inserts: two calls with the same keys wait for each other, but never deadlock.
     ///
-    /// Of one key, and without any, the first comes first.
+    /// Jobs with the same key, or without a key, keep their order.
     private static func inOrderOfKeys(_ jobs: [NewJob]) -> [NewJob] {
         jobs.enumerated()
             .map { (key: $1.uniqueKey.map(ExactText.init), place: $0, job: $1) }
@@ -48,7 +46,7 @@ extension JobQueue {
             .map(\.job)
     }
 
-    /// The end of an insertion that leaves out what holds a live job's key.
+    /// The end of an insert statement that skips jobs whose unique key an unfinished job holds.
     private static let unlessKeyIsTaken: Statement =
         " on conflict (unique_key) where j.unique_key is not null do nothing"
 
@@ -65,7 +63,7 @@ extension JobQueue {
         return result.compactMap { $0 }
     }
 
-    /// Adds one plain job, and notifies of it with the commit.
+    /// Adds one plain job, and notifies workers when the insert commits.
     func enqueueAndNotify(_ job: NewJob, on connection: isolated Connection) throws -> EnqueuedJob {
         let row = try namingArguments {
             try connection.one(plain(job, by: tables.insertPlainAndNotify), as: (Int64, Bool).self)
@@ -73,7 +71,7 @@ extension JobQueue {
         return EnqueuedJob(id: row.0, isNew: true)
     }
 
-    /// Gives a refusal of values its field: every other one was checked when the job was made.
+    /// Names the field in an error about refused values: all others were checked when the job was created.
     private func namingArguments<Result>(_ insert: () throws -> Result) throws -> Result {
         do {
             return try insert()
@@ -114,7 +112,7 @@ extension JobQueue {
                 found[ExactText(key)] = EnqueuedJob(id: id, isNew: false)
                 missing.remove(ExactText(key))
             }
-            // What is still missing finished between the two statements: its key is free now.
+            // Jobs still missing finished between the two statements: their keys are free now.
         }
         for (index, key) in keys.enumerated() {
             guard let key, let job = found[key] else { continue }
@@ -125,7 +123,7 @@ extension JobQueue {
     /// Inserts jobs without unique keys, and returns their ids in the order of the jobs.
     private func insert(_ jobs: [NewJob], on connection: isolated Connection) throws -> [Int64] {
         guard !jobs.isEmpty else { return [] }
-        // Put together beforehand: it is what most callers run, one at a time and often.
+        // Prepared in advance: most callers run this statement, one job at a time and often.
         if jobs.count == 1, jobs[0].isPlain {
             return [try connection.one(plain(jobs[0], by: tables.insertPlainForID), as: Int64.self)]
         }
@@ -133,12 +131,12 @@ extension JobQueue {
         return try connection.query(insertion(of: jobs) + " returning id", as: Int64.self)
     }
 
-    /// One of the statements that add a plain job, with its values.
+    /// One of the statements that add a plain job, with the job's values.
     private func plain(_ job: NewJob, by statement: Statement) -> Statement {
         statement.with(job.kind, job.queue, job.arguments.json, job.argumentsVersion, job.priority)
     }
 
-    /// A statement that inserts jobs in their order.
+    /// A statement that inserts jobs in the given order.
     private func insertion(of jobs: [NewJob]) -> Statement {
         guard jobs.count == 1 else {
             return "\(JobTables.insertion(into: tables.jobs)) \(EnqueueRows(jobs, tables).source)"

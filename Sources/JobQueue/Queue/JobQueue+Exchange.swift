@@ -1,11 +1,11 @@
 import Postgres
 
 extension JobQueue {
-    /// Ends a batch and claims the next in one statement: one flush of the log and one round trip instead of two.
+    /// Ends a batch and claims the next in one statement: one WAL flush and one round trip instead of two.
     ///
-    /// Both halves see the table as it was before; they cannot meet, since one takes running rows and the other
-    /// available ones. For the same reason the claim does not see what the end would make room for: lanes under limits
-    /// are not claimed so.
+    /// Both halves see the same snapshot. They cannot conflict, because one takes running rows and the other available
+    /// ones. For the same reason the claim does not see the room that the ending makes: lanes under limits are not
+    /// claimed this way.
     func exchange(
         _ ending: Ending,
         _ lanes: [Lane],

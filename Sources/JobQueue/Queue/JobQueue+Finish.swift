@@ -3,13 +3,13 @@ package import Postgres
 extension JobQueue {
     /// Moves jobs to the history, each only if it is still held under its lease.
     ///
-    /// Returns those that were.
+    /// Returns the jobs that were moved.
     package func finish(_ ending: Ending, on connection: isolated Connection) throws -> Set<JobLease> {
         guard !ending.jobs.isEmpty else { return [] }
         return try leased("\(finishStatement(ending)) returning id, lease, worker", on: connection)
     }
 
-    /// How those of these jobs ended that did so under their leases.
+    /// The outcomes of those of these jobs that ended under their leases.
     func ended(
         _ jobs: [JobLease],
         deadline: Duration? = nil,
@@ -25,11 +25,11 @@ extension JobQueue {
             as: (Int64, Int64, Int64, Ending.Outcome).self,
             deadline: deadline
         )
-        // A job that a hand put there twice is one.
+        // A job that a manual change put there twice counts once.
         return Dictionary(rows.map { (JobLease(id: $0.0, lease: $0.1, worker: $0.2), $0.3) }) { $1 }
     }
 
-    /// Which of these jobs are held under their leases while another session has their rows locked.
+    /// Those of these jobs that are held under their leases while another session has their rows locked.
     func locked(_ jobs: [JobLease], on connection: isolated Connection) throws -> Set<JobLease> {
         guard !jobs.isEmpty else { return [] }
         return try leased(
@@ -62,7 +62,7 @@ extension JobQueue {
         """
     }
 
-    /// Takes held jobs out of the table.
+    /// Deletes held jobs from the table.
     func removal(_ ending: Ending) -> Statement {
         """
         delete from \(tables.jobs)
@@ -71,7 +71,7 @@ extension JobQueue {
         """
     }
 
-    /// Puts what `ended` took out into the history.
+    /// Inserts the jobs that `ended` deleted into the history, with what their ending says about each.
     func keeping(_ ending: Ending) -> Statement {
         """
         \(
@@ -86,7 +86,7 @@ extension JobQueue {
         """
     }
 
-    /// Puts the jobs of `ended` into the history.
+    /// Inserts the jobs of `ended` into the history.
     func intoHistory(
         _ outcome: Ending.Outcome,
         reason: Statement,
@@ -108,7 +108,7 @@ extension JobQueue {
         """
     }
 
-    /// Why a job ended: of one that was cancelled, what whoever asked for that said before what its handler did.
+    /// Why a job ended; for a cancelled job, the canceller's reason takes precedence over the handler's.
     private func reason(_ ending: Ending) -> Statement {
         let reason = ofJob(ending.reasons.json, text: true)
         return ending.outcome == .cancelled ? "coalesce(cancel_reason, \(reason))" : reason
@@ -131,10 +131,10 @@ extension JobQueue {
             """
     }
 
-    /// The stored errors with one more, the last ten.
+    /// The stored errors with one more, limited to the last ten.
     ///
-    /// Dated by the server's clock, as all that is told of a job: whoever follows jobs would pass over an error that a
-    /// worker's late clock dated back.
+    /// Dated by the server's clock, as everything about a job: a client that follows changes would miss an error that a
+    /// worker's slow clock had dated back.
     static func appended(_ entry: Statement) -> Statement {
         """
         (

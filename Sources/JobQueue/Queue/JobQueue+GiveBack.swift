@@ -1,14 +1,14 @@
 import Postgres
 
-/// Held jobs that do not end.
+/// Giving back held jobs that have not ended.
 extension JobQueue {
-    /// A held job that goes on.
+    /// A held job that will run again.
     struct Return: Sendable {
         let job: JobLease
         let next: NextTurn
-        /// What it is set aside for, until somebody, or another release, deals with it; nil to have another turn.
+        /// Why it is parked, until an operator or another release deals with it; nil for another turn.
         let parkedFor: String?
-        /// What failed, as the table keeps it.
+        /// The failure, as the table stores it.
         let failure: JobDocument?
 
         /// - Throws: `EncodingError`.
@@ -20,10 +20,12 @@ extension JobQueue {
         }
     }
 
-    /// Gives jobs back under their leases; at once, whatever they ask for, where `run_at` was set to now while they ran.
+    /// Gives jobs back under their leases.
     ///
-    /// Returns of each whether it is available now, without those whose lease is lost, and those that are to be
-    /// cancelled instead.
+    /// A job whose `run_at` was set to now while it ran becomes available at once, whatever wait it asks for.
+    ///
+    /// Returns for each job whether it is available now, without those whose lease is lost or that are to be cancelled
+    /// instead.
     func giveBack(_ returns: [Return], on connection: isolated Connection) throws -> [JobLease: Bool] {
         guard !returns.isEmpty else { return [:] }
         let returns = returns.sorted { JobTables.areInOrder($0.job, $1.job) }
@@ -32,12 +34,12 @@ extension JobQueue {
             available[id] = isAvailable
         }
         var landed: [JobLease: Bool] = [:]
-        // Where a job is there twice, the newer lease lands: in reverse order it comes first.
+        // If a job appears twice, the newer lease lands: in reverse order it comes first.
         for back in returns.reversed() { landed[back.job] = available.removeValue(forKey: back.job.id) }
         return landed
     }
 
-    /// The statement for jobs in the order of ``JobTables/areInOrder(_:_:)``.
+    /// The statement for jobs sorted by ``JobTables/areInOrder(_:_:)``.
     func givingBack(_ returns: [Return]) -> Statement {
         let jobs = returns.map(\.job)
         let next = returns.map(\.next)
@@ -46,7 +48,7 @@ extension JobQueue {
         let parkedFor: Statement = "(\(returns.map(\.parkedFor))::text[])\(place)"
         let failure: Statement = "(\(returns.map { $0.failure?.json })::text[])\(place)"
         let isWell: Statement = "(\(next.map(\.isWell))::boolean[])\(place)"
-        // Woken while it ran: whatever it would wait for may be over, which it did not see.
+        // Woken while it ran: what it would wait for may already be over without its having seen that.
         let wasWoken: Statement = "run_at > claimed_at"
         return """
             update \(tables.jobs)
@@ -62,10 +64,10 @@ extension JobQueue {
                     when \(wasWoken) then clock_timestamp()
                     else clock_timestamp() + coalesce(\(wait), 0) * interval '1 second'
                 end,
-                -- Counts for no place in the line once run_at is another: it tells since when the job waits.
+                -- Does not affect the order once run_at differs: it only says since when the job waits.
                 waiting_since = case when \(parkedFor) is null then clock_timestamp() else waiting_since end,
                 attempt = case
-                    -- After an alarm it would have one attempt a day for good.
+                    -- Otherwise it would have only one attempt a day for good after an alarm.
                     when \(isWell) and exhausted_at is not null then 0
                     when \(isWell) or (\(next.map(\.givesAttemptBack))::boolean[])\(place) then greatest(0, attempt - 1)
                     else attempt
@@ -87,9 +89,9 @@ extension JobQueue {
             """
     }
 
-    /// Hands jobs back as if they had never been claimed: at the end of a worker, or when a claim came too late.
+    /// Hands jobs back as if they had never been claimed: when a worker ends, or when a claim came too late.
     ///
-    /// Returns those that were still held.
+    /// Returns the jobs that were still held.
     @discardableResult
     func release(_ jobs: [JobLease], on connection: isolated Connection) throws -> Set<JobLease> {
         guard !jobs.isEmpty else { return [] }

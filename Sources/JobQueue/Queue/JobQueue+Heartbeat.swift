@@ -1,7 +1,7 @@
 import Postgres
 
 extension JobQueue {
-    /// What a worker says of itself when it begins.
+    /// What a worker reports about itself when it starts.
     struct Registration: Sendable {
         let name: String
         let version: String
@@ -10,7 +10,7 @@ extension JobQueue {
         let lifetime: Duration
     }
 
-    /// Adds a worker.
+    /// Registers a worker.
     ///
     /// Returns its id and the server's time, in microseconds since 1970.
     func register(_ worker: Registration, on connection: isolated Connection) throws -> (id: Int64, serverTime: Int64) {
@@ -28,35 +28,37 @@ extension JobQueue {
         )
     }
 
-    /// What a worker tells with each heartbeat.
+    /// What a worker reports with each heartbeat.
     struct Beat: Sendable {
         let worker: Int64
         let lifetime: Duration
         let jobs: [JobLease]
         let isStopping: Bool
-        /// Jobs under leases up to this one and not among `jobs` are ones whose claim never reached the worker; nil
-        /// while that cannot be said.
+        /// The lease up to which every held job not among `jobs` is one whose claim never reached the worker; nil while
+        /// that cannot be known.
         let releasesUpTo: Int64?
     }
 
-    /// What the table says to a heartbeat.
+    /// The result of a heartbeat.
     struct BeatAnswer: Sendable {
         /// The jobs whose leases still hold.
         var held: Set<JobLease>
         /// The held jobs that are to be cancelled.
         var cancelled: Set<JobLease>
-        /// How many jobs were released that the worker did not know of.
+        /// How many jobs were released because the worker did not know that it held them.
         var released: Int
         /// The server's time, in microseconds since 1970.
         var serverTime: Int64
-        /// The newest lease of all: what is claimed from here on has a later one, whatever the server's clock does.
+        /// The newest lease given out: later claims get higher ones, whatever the server's clock does.
         var lastLease: Int64
         var restrictions: ClaimRestrictions
     }
 
-    /// Says that the worker lives, learns which of its leases hold, and lets go of jobs it does not know it has.
+    /// Extends the worker's lease, learns which of its job leases hold, and releases jobs that it does not know it
+    /// holds.
     ///
-    /// Nil when the worker was taken for lost, or registered in another life of the database: it holds nothing any more.
+    /// Returns nil if the worker was declared lost, or registered in another life of the database: it no longer holds
+    /// anything.
     func beat(_ beat: Beat, on connection: isolated Connection) throws -> BeatAnswer? {
         let answered = try connection.first(
             """
@@ -112,10 +114,9 @@ extension JobQueue {
         )
     }
 
-    /// Says goodbye, or that the worker was lost.
+    /// Records that a worker stopped, or that it was lost.
     ///
-    /// What the worker still holds goes back without an attempt used; a job whose row somebody has locked is left to
-    /// the rescue.
+    /// Jobs that it still holds go back without using an attempt; a job whose row is locked is left to the rescue.
     func deregister(worker: Int64, isLost: Bool = false, on connection: isolated Connection) throws {
         try connection.execute(
             """

@@ -1,19 +1,20 @@
 import Postgres
 
 extension JobQueue {
-    /// Makes partitions ahead, drops what is past its retention, forgets old workers and slots.
+    /// Creates partitions ahead, drops those past retention, and deletes old workers and slots.
     ///
-    /// Each part is a transaction of its own: one that finds another session in its way, such as a backup that reads
-    /// the history, is left for the next time and keeps no other from being done.
+    /// Each part is a transaction of its own. A part that is blocked by another session, such as a backup that reads
+    /// the history, is left for the next time and does not keep the other parts from being done.
     ///
     /// - Throws: The first part's error, after all have been tried.
     func keepHistory(retention: Duration, on connection: isolated Connection) async throws {
         var failure: (any Error)?
         for part in historyParts(retention: retention) {
             do {
-                // Attaching waits for whoever reads the default partition; all others would wait behind it.
+                // Attaching a partition waits for readers of the default partition, and all others would queue behind
+                // it.
                 try await connection.briefTransaction(patience: .milliseconds(500)) { connection in
-                    // One worker at a time; behind a pooler a session's lock would go astray.
+                    // One worker at a time; a session-level lock would not work behind a transaction pooler.
                     let isMine = try connection.one(
                         "select pg_try_advisory_xact_lock(hashtextextended(\(self.tables.channel + ".history"), 0))",
                         as: Bool.self
@@ -29,12 +30,13 @@ extension JobQueue {
 
     private func historyParts(retention: Duration) -> [Statement] {
         [
-            // What is older than that has no partition to go to, and would have them made and dropped again each time.
+            // Rows past retention have no partition to go to; their partitions would be created and dropped again each
+            // time.
             """
             delete from \(tables.schema).job_history_default
             where finished_at < now() - \(retention.seconds)::double precision * interval '1 second'
             """,
-            // From the oldest day that lies in the default partition, where rows go while partitions are missing.
+            // From the oldest day in the default partition, where rows go while partitions are missing.
             """
             select \(tables.schema).prepare_job_history(first, today - first + 7)
             from (

@@ -1,16 +1,16 @@
 package import Postgres
 
 extension JobQueue {
-    /// What came of taking a job by hand.
+    /// The result of taking a job by hand.
     package enum Holding: Sendable {
         case held(JobHold)
-        /// Nothing of its queue is begun.
+        /// Its queue is paused.
         case paused(QueueSetting)
-        /// A worker runs it, or somebody else holds it: their name; nil where that is not known just now.
+        /// A worker runs it, or somebody else holds it, with their name; nil if that is not known at the moment.
         case running(by: String?)
-        /// It is set aside, for a reason.
+        /// It is parked, with the reason.
         case parked(Int64, for: String?)
-        /// It was to be cancelled while it ran, and its process died: a worker ends it.
+        /// A cancel was requested while it ran, and then its process died: a worker will end it.
         case cancelled(Int64)
         /// No unfinished job has the key.
         case absent
@@ -20,9 +20,9 @@ extension JobQueue {
     ///
     /// - Parameters:
     ///   - key: the unique key.
-    ///   - holder: who takes it.
-    ///   - connection: where; in a transaction with whatever made the job no worker can be faster.
-    /// - Returns: The job, to be kept by ``JobHold/keep(pool:logger:while:)``, or why it is not to be had.
+    ///   - holder: who takes the job.
+    ///   - connection: the connection; in the transaction that created the job, no worker can claim it first.
+    /// - Returns: The job, to be held with ``JobHold/keep(pool:logger:while:)``, or why it could not be taken.
     /// - Throws: ``PostgresError``.
     package func hold(
         _ key: String,
@@ -41,15 +41,15 @@ extension JobQueue {
         if let pause = try pauses(of: [name], on: connection).first { return .paused(pause) }
         if isParked { return .parked(id, for: reason) }
         if isCancelled { return .cancelled(id) }
-        // A running job is not waited for: its worker may have the row locked for as long as a step takes. A scheduled
-        // one is given the present as its time, since it is available once it is handed back.
+        // Does not wait for a running job: its worker may keep the row locked for as long as a step takes. A scheduled
+        // job's time is moved to now, because it is available once it is handed back.
         let free = try connection.first(
             """
             update \(tables.jobs)
             set run_at = least(run_at, clock_timestamp())
             where id = \(id)
             and state in ('available', 'scheduled')
-            -- Its worker may have died since, and left it to be cancelled.
+            -- Its worker may have died since, leaving the job with a cancel request.
             and cancel_requested_at is null
             returning id
             """,
@@ -63,7 +63,8 @@ extension JobQueue {
             lanes: [],
             lifetime: holder.lifetime
         )
-        // Read before the server hears of the holder, from when it counts the lease: ours never outlasts it.
+        // Read before the server registers the holder and starts counting the lease, so the local deadline is never
+        // later than the server's.
         let sentAt = ContinuousClock.now
         let worker = try register(registration, on: connection).id
         let lane = Lane(queue: "", kind: "", timeout: holder.longest)
@@ -72,7 +73,7 @@ extension JobQueue {
         return .held(JobHold(self, name, holder, job: job, sentAt: sentAt))
     }
 
-    /// The name of who runs a job; nil where nobody does.
+    /// The name of the worker that runs a job; nil if none does.
     private func runner(of job: Int64, on connection: isolated Connection) throws -> String? {
         try connection.first(
             """

@@ -7,15 +7,15 @@ package import Postgres
 #endif
 
 extension JobQueue {
-    /// Lists jobs, unfinished ones in the order in which they come to run, then finished ones newest first.
+    /// Lists jobs: unfinished ones in the order in which they will run, then finished ones, newest first.
     ///
     /// - Parameters:
-    ///   - filter: which jobs.
-    ///   - isOneMoreListed: whether one more than the filter's limit comes where there is one, which tells that there
-    ///     are more.
+    ///   - filter: the jobs to list.
+    ///   - isOneMoreListed: whether to return one job beyond the filter's limit if there is one, to show that there are
+    ///     more.
     ///   - connection: where.
     /// - Returns: The jobs.
-    /// - Throws: ``JobQueueError`` for a filter out of form; ``PostgresError``.
+    /// - Throws: ``JobQueueError`` for an invalid filter; ``PostgresError``.
     package func list(
         _ filter: JobFilter,
         withOneMore isOneMoreListed: Bool = false,
@@ -41,7 +41,7 @@ extension JobQueue {
                 and (not \(filter.isExhausted) or j.exhausted_at is not null)
                 and \(common)
                 order by case j.state when 'running' then 0 when 'available' then 1 when 'scheduled' then 2 else 3 end,
-                    -- Its priority counts for one that waits for its time once that has come.
+                    -- The priority of a scheduled job counts only once its time has come.
                     case j.state when 'scheduled' then j.run_at end, j.priority, j.run_at, j.id
                 limit \(limit)
                 """,
@@ -51,8 +51,8 @@ extension JobQueue {
         let rest = limit - jobs.count
         guard !ended.isEmpty, rest > 0 else { return jobs }
         var finished: [JobRecord] = []
-        // The newest first, and no index has them in order: as a rule there are enough among those of a day, of which the
-        // others need not be read.
+        // The newest first, and no index has that order. Usually those of one day are enough, and the others need not
+        // be read.
         for span in [Self.isOfLastDay, "true"] where finished.count < rest {
             finished = try records(
                 """
@@ -71,7 +71,7 @@ extension JobQueue {
 
     private static let isOfLastDay: Statement = "j.finished_at > statement_timestamp() - interval '1 day'"
 
-    /// That the jobs `j` are of the filter's queues and kinds.
+    /// The condition that the jobs `j` are of the filter's queues and kinds.
     private static func isOfPlaces(_ filter: JobFilter) -> Statement {
         """
         (cardinality(\(filter.queues)::text[]) = 0 or j.queue = any(\(filter.queues)::text[]))
@@ -79,17 +79,17 @@ extension JobQueue {
         """
     }
 
-    /// What changed after an instant: jobs that ended, and those that run or wait now; oldest first, a page of `limit`
-    /// at a time.
+    /// Lists what changed after an instant: jobs that ended, and those that run or wait now, oldest change first, a
+    /// page of `limit` at a time.
     ///
-    /// What leaves no time in a job's row is no change: that it moved up, or became due.
+    /// A change that leaves no time in a job's row, such as moving up in priority or becoming due, is not reported.
     ///
-    /// For following along: ask again with the last one of a full page until one is not full.
+    /// To follow changes, ask again with the last job of each full page, until a page is not full.
     ///
     /// - Parameters:
-    ///   - filter: only its queues and its kinds are looked at.
-    ///   - instant: changes after it.
-    ///   - last: the last job of the page before, at whose moment of change the next one begins.
+    ///   - filter: only its queues and kinds are used.
+    ///   - instant: only changes after it are listed.
+    ///   - last: the last job of the previous page; the next page starts after its change.
     ///   - limit: the most jobs of a page.
     ///   - connection: where.
     /// - Returns: The jobs as they are now, not every change of each.
@@ -115,11 +115,11 @@ extension JobQueue {
         }
         let ended = try records("\(endedColumns) \(wanted("j.finished_at"))", on: connection)
         let live = try records("\(liveColumns) \(wanted(Self.liveMoment))", on: connection)
-        // Each is whole up to its own last one: what lies beyond the limit of both comes with the next page.
+        // Each list is complete up to its own last job: what lies beyond the limit comes with the next page.
         return Array((ended + live).sorted { ($0.changedAt, $0.id) < ($1.changedAt, $1.id) }.prefix(limit))
     }
 
-    /// The queues and kinds of some jobs that are not done.
+    /// The queues and kinds of those of the given jobs that have not completed.
     ///
     /// - Throws: ``PostgresError``.
     package func kinds(
@@ -143,7 +143,7 @@ extension JobQueue {
         .map { (queue: $0.0, kind: $0.1) }
     }
 
-    /// Everything about one job; nil when there is none of the id, or it is beyond retention.
+    /// Everything about one job; nil if no job has the id, or its retention is over.
     ///
     /// - Throws: ``PostgresError``.
     package func show(_ id: Int64, on connection: isolated Connection) throws -> JobDetails? {
@@ -179,9 +179,10 @@ extension JobQueue {
         return JobDetails(record: record, row: row)
     }
 
-    /// When an unfinished job last came, was taken, was told to stop, failed, was told to wait or was made to run again.
+    /// When an unfinished job was last enqueued, claimed, told to stop, failed, told to wait or made to run again.
     ///
-    /// Never in the future, where whoever follows along would wait for it: a hand may have written such times.
+    /// Never in the future, because a client that follows changes would wait for it: a manual change may have written
+    /// such times.
     private static let liveMoment: Statement = """
         greatest(
             j.created_at, j.claimed_at, j.cancel_requested_at,
@@ -190,11 +191,11 @@ extension JobQueue {
                     then (j.errors -> -1 ->> 'at')::timestamptz
             end,
             case
-                -- Of one that became due it is the time for which it was scheduled.
+                -- In a job that became due this is the time for which it was scheduled.
                 when j.state = 'scheduled' and j.waiting_since <= statement_timestamp() then j.waiting_since
             end,
             case
-                -- One that became due, or moved up, is what it was.
+                -- Becoming due or moving up is not a change.
                 when j.state = 'available' and j.run_at <= statement_timestamp() and j.aged_at is distinct from j.run_at
                     then j.run_at
             end
@@ -220,7 +221,7 @@ extension JobQueue {
         """
     }
 
-    /// The unfinished ones of some jobs.
+    /// The unfinished ones of the given jobs.
     ///
     /// - Throws: ``PostgresError``.
     package func find(ids: [Int64], on connection: isolated Connection) throws -> [JobRecord] {

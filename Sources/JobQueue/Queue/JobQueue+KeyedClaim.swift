@@ -1,11 +1,12 @@
 import Postgres
 
 extension JobQueue {
-    /// Under the lock of the kind's limit row: lets parked jobs go on whose key has room, takes up to what is wanted,
-    /// parks what finds its key full.
+    /// Claims from a lane with a limit per key, under the lock of the kind's limit row.
     ///
-    /// Parking keeps a thousand jobs of one busy key from being walked over at each claim. With bounds only keys that
-    /// are known to wait are asked, and the others where the claim comes short.
+    /// Unparks jobs whose key has room, takes up to the wanted number, and parks jobs whose key is full.
+    ///
+    /// Parking spares each claim from walking over a thousand jobs of one busy key. With bounds, only keys known to
+    /// have waiting jobs are checked first; the others only if the claim finds too few.
     func claimKeyed(
         _ lane: Lane,
         perKey: Int32,
@@ -14,12 +15,12 @@ extension JobQueue {
         on connection: isolated Connection
     ) throws -> LimitedClaim {
         let room = request.limit
-        // Parking the jobs of full keys needs no free slot: a hundred are looked at, at least.
+        // Parking the jobs of full keys needs no free slot: at least a hundred jobs are examined.
         let most = max(room, 100)
         var waiting = request.bounds.flatMap { _ in request.waiting[lane.kind] } ?? WaitingKeys()
-        // Parked jobs keep their `run_at`, which may lie below a bound: they are looked for by id.
+        // Parked jobs keep their `run_at`, which may lie below a bound, so unparked jobs are found by id.
         var freed = try unparkKnown(lane.kind, &waiting, perKey: perKey, from: floor, atMost: most, on: connection)
-        // After a limit was raised, more parked jobs may have room than a claim wants.
+        // After a limit was raised, more parked jobs may have room than a claim takes.
         var hasLeftSome = freed.count >= most
         var knowsAllKeys = false
         func unparkTheOthers() throws {
@@ -38,12 +39,12 @@ extension JobQueue {
         func bound(_ priority: Int16) -> ClaimBounds.Key { .init(lane: lane.name, priority: priority) }
         if request.bounds == nil { try unparkTheOthers() }
         var request = request
-        // Whether jobs below the bounds are still to be looked at.
+        // Whether jobs below the bounds have not been searched yet.
         var hasBounds = request.isBounded
         var claim = LimitedClaim()
         var turns = 0
         while claim.jobs.count < room {
-            // Each turn takes or parks most of what it looked at; the bound only keeps one claim short.
+            // Each turn takes or parks most of the jobs it examined; the bound on turns only keeps one claim short.
             guard turns < 20 else {
                 claim.isCut = true
                 break
@@ -72,8 +73,8 @@ extension JobQueue {
                 request.bounds = nil
                 hasBounds = false
             } else {
-                // Jobs that were parked or taken stay in the index as dead rows at least until this claim ends: go on
-                // behind them.
+                // Jobs that were parked or taken stay in the index as dead rows at least until this claim ends:
+                // continue behind them.
                 var start = request.bounds ?? [:]
                 for (priority, readyAt) in choice.passed { start.passed(bound(priority), at: readyAt) }
                 request.bounds = start
@@ -86,7 +87,7 @@ extension JobQueue {
         return claim
     }
 
-    /// The best jobs of the lane from the bounds on, and those that were made available just now.
+    /// The best jobs of the lane from the bounds on, and those that were just unparked.
     private func candidates(
         _ lane: Lane,
         _ request: ClaimRequest,

@@ -9,7 +9,7 @@ extension JobQueue {
         return try records("\(liveColumns) where j.unique_key = any(\(keys)) order by j.id", on: connection)
     }
 
-    /// The ids of jobs that had a unique key and ended in one of these states, the last first.
+    /// The ids of jobs that had a unique key and ended in one of these states, latest first.
     ///
     /// - Throws: ``PostgresError``.
     package func ids(
@@ -25,7 +25,7 @@ extension JobQueue {
             from \(tables.history)
             where unique_key = \(key)
             and outcome::text = any(\(states.map(\.rawValue)))
-            -- A job that a hand put there twice is one.
+            -- A job that a manual change put there twice counts once.
             group by id
             order by max(finished_at) desc, id desc
             limit \(limit)
@@ -34,15 +34,15 @@ extension JobQueue {
         )
     }
 
-    /// That an unfinished job has a unique key, as an expression.
+    /// The condition that an unfinished job has a unique key, as an expression.
     package func hasJob(key: Statement) -> Statement {
         "exists (select from \(tables.jobs) as j where j.unique_key = \(key))"
     }
 
     /// Locks the unfinished jobs that have these unique keys until the transaction ends.
     ///
-    /// In the order in which ``runNow(keys:on:)`` takes them: for whoever locks rows of his own that a job's worker
-    /// locks after its job.
+    /// Locks in the order in which ``runNow(keys:on:)`` does. For callers that lock rows of their own which a job's
+    /// worker locks after its job.
     ///
     /// - Throws: ``PostgresError``.
     package func lock(keys: [String], on connection: isolated Connection) throws {
@@ -57,19 +57,19 @@ extension JobQueue {
         )
     }
 
-    /// Makes the scheduled jobs that have these unique keys available; one that runs already runs once more when it
-    /// would wait.
+    /// Makes the scheduled jobs that have these unique keys available; a running one runs once more if it would wait.
     ///
-    /// Waits for what a running job writes: where rows of the caller's are locked that such a job locks, too,
-    /// ``lock(keys:on:)`` comes before. Wakes nobody: see ``wakeAtCommit(_:on:)``.
+    /// Waits for the row lock of a running job that is being written. A caller that locks rows which such a job also
+    /// locks calls ``lock(keys:on:)`` first. Does not wake workers: see ``wakeAtCommit(_:on:)``.
     ///
-    /// - Returns: How many there were.
+    /// - Returns: How many jobs it woke.
     /// - Throws: ``PostgresError``.
     @discardableResult
     package func runNow(keys: [String], on connection: isolated Connection) throws -> Int {
         guard !keys.isEmpty else { return 0 }
-        // In order: of two who wake the same ones, the second waits for the first. Available ones are locked as well: a
-        // claim before the caller's commit would not see what the job is woken for, and nobody would wake it again.
+        // In a fixed order: of two callers that wake the same jobs, the second waits for the first. Available jobs are
+        // locked as well: a claim before the caller's commit would not see what the job is woken for, and nobody would
+        // wake it again.
         return try connection.execute(
             """
             with woken as materialized (

@@ -1,22 +1,23 @@
 import Postgres
 
 extension JobQueue {
-    /// How many jobs of a kind may run at once, as the code says; nil for any number.
+    /// How many jobs of a kind may run at once according to the code; nil for any number.
     struct KindLimit: Sendable, Hashable {
         let kind: String
         let running: Int?
         let runningPerKey: Int?
     }
 
-    /// Makes the limits of kinds what a worker's code says, where this worker is the one to decide them: of the live ones
-    /// that have the kind, that of the newest release, and of several the one that began last; any of these where there
-    /// is no limit yet.
+    /// Writes the limits of kinds from a worker's code, if this worker is the one that decides them.
     ///
-    /// Does nothing for a worker whose lease ran out. Done again and again it makes good what a worker of an older
-    /// release said that had not seen this one yet; so nobody has to hold a lock from one statement to the next, with
-    /// which a process that is stopped there would keep all others from beginning.
+    /// Among the live workers that have a kind, one of the newest release decides, and among those the one that started
+    /// last; while a kind has no limit yet, any of those does.
     ///
-    /// A row that another session has locked, as a claim under the limit does, is waited for as long as `patience`.
+    /// Does nothing for a worker whose lease has expired. Repeating this corrects the value of a worker of an older
+    /// release that had not seen this one yet. So nobody has to hold a lock from one statement to the next, with which
+    /// a process suspended in between would keep all others from starting.
+    ///
+    /// Waits up to `patience` for a row that another session has locked, such as a claim under the limit.
     func syncLimits(
         _ limits: [KindLimit],
         of kinds: Set<String>,
@@ -39,7 +40,8 @@ extension JobQueue {
             left join \(tables.limits) old on old.kind = code.kind
             where own.id = \(worker)
             and \(Self.isAlive("own"))
-            -- Before the row is locked, which claims under the limit would wait for. Without a row and a limit alike.
+            -- Checked before the row is locked, because claims under the limit would wait for it. A missing row equals
+            -- no limit.
             and (old.max_running, old.max_running_per_key) is distinct from (code.running, code.running_per_key)
             and not exists (
                 select
@@ -47,7 +49,7 @@ extension JobQueue {
                 where \(Self.isAlive("w"))
                 and code.kind = any(w.kinds)
                 and case
-                    -- Nobody is to claim before there is a limit, and workers of one release say the same.
+                    -- Nobody may claim before the limit exists, and workers of one release agree on it.
                     when old.kind is null then \(Self.release("w")) > \(Self.release("own"))
                     else (\(Self.release("w")), w.started_at, w.id) > (\(Self.release("own")), own.started_at, own.id)
                 end
@@ -67,8 +69,8 @@ extension JobQueue {
         "\(worker).stopped_at is null and \(worker).expires_at > clock_timestamp()"
     }
 
-    /// What the releases of workers are ordered by: the numbers that the version begins with, of which one without any
-    /// is the oldest.
+    /// The sort key of a worker's release: the numbers at the start of its version; a version without any is the
+    /// oldest.
     private static func release(_ worker: Statement) -> Statement {
         """
         coalesce(

@@ -1,20 +1,20 @@
 package import Postgres
 
-/// Jobs of one queue and kind that have waited to run for long.
+/// Jobs of one queue and kind that have waited long to run.
 package struct LateKind: Sendable, Hashable {
     package let queue: String
     package let kind: String
-    /// Seconds that the oldest has waited.
+    /// How long the oldest has waited, in seconds.
     package let oldest: Double
-    /// The queues of the workers that are alive and know the kind, by name.
+    /// The queues of the live workers that know the kind, by name.
     package let servedQueues: [String]
 
-    /// Whether a worker that is alive serves the queue and knows the kind.
+    /// Whether a live worker that knows the kind serves the queue.
     package var isKnown: Bool { servedQueues.contains(queue) }
 }
 
 extension JobQueue {
-    /// What the jobs are that have waited to run for longer than so many seconds; those of paused queues count, too.
+    /// The queues and kinds with jobs that have waited to run for longer than so many seconds, including paused queues.
     ///
     /// The cost grows with the number of unfinished jobs.
     ///
@@ -32,7 +32,7 @@ extension JobQueue {
                     )::double precision as seconds
                 from \(tables.jobs)
                 where state = 'available'
-                -- Nobody may be there to make it available.
+                -- There may be no worker to make it available.
                 or (state = 'scheduled' and run_at <= clock_timestamp())
                 or \(isLeftBehind)
                 group by queue, kind
@@ -56,7 +56,8 @@ extension JobQueue {
         .map { LateKind(queue: $0.0, kind: $0.1, oldest: $0.2, servedQueues: $0.3) }
     }
 
-    /// That a job waits for room under the limit of its kind, which no worker knows any more: nobody lets it go on.
+    /// The condition that a job waits for room under a limit and no worker knows its kind any more, so nobody would
+    /// unpark it.
     var isLeftBehind: Statement {
         """
         (

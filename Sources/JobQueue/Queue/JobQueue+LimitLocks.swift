@@ -1,6 +1,6 @@
 import Postgres
 
-/// What a claim under limits locks first, and counts by.
+/// The rows that a claim under limits locks first and counts by.
 extension JobQueue {
     /// A kind with its limits, and the lease from which its running jobs are counted.
     typealias LockedLimit = (kind: String, running: Int32?, perKey: Int32?, floor: Int64)
@@ -20,12 +20,13 @@ extension JobQueue {
         )
     }
 
-    /// Locks the settings of the lanes' queues, and sets right those whose rate counts from an instant to come.
+    /// Locks the settings of the lanes' queues, and corrects rates that count from an instant in the future.
     func lockQueues(of lanes: [Lane], on connection: isolated Connection) throws -> QueueTokens {
         let queues = try connection.query(
             """
             select name, paused_at is not null, floor(\(Self.tokens))::int,
-                -- Not the statement's: a claim that waited for the row finds what another wrote after it had begun.
+                -- Not the statement's timestamp: a claim that waited for the row sees what another wrote after this
+                -- statement began.
                 rate_counted_at > clock_timestamp()
             from \(tables.queues)
             where name = any(\(Set(lanes.map(\.queue)).sorted())::text[])
@@ -36,7 +37,7 @@ extension JobQueue {
         )
         let ahead = queues.filter { $0.3 }.map { $0.0 }
         if !ahead.isEmpty {
-            // The clock went back: time counts from now on, or nothing would come before it is as late again.
+            // The clock went back: count from now on; otherwise no tokens would come until the clock catches up.
             try connection.execute(
                 """
                 update \(tables.queues)
@@ -48,7 +49,7 @@ extension JobQueue {
         return QueueTokens(queues.map { (queue: $0.0, isPaused: $0.1, tokens: $0.2) })
     }
 
-    /// Takes claims off the rate of a queue whose row is locked.
+    /// Spends tokens of a queue's rate; its row must be locked.
     func spend(_ count: Int, of queue: String, on connection: isolated Connection) throws {
         try connection.execute(
             """

@@ -1,19 +1,19 @@
 import Postgres
 
 extension JobQueue {
-    /// Claims from lanes under a concurrency or rate limit, in a transaction that first locks what it counts by.
+    /// Claims from lanes under a concurrency or rate limit, in a transaction that first locks the rows it counts by.
     ///
-    /// - Throws: ``PostgresError``; of a lock that another session keeps for over a second as well.
+    /// - Throws: ``PostgresError``, also if another session keeps a lock for over a second.
     ///
-    /// Lock and count must be two statements: the count of one statement is as old as its start, so that two claims
-    /// which wait for the same row would both see the room of before.
+    /// Lock and count must be two statements: a statement counts with a snapshot from its start, so two claims waiting
+    /// for the same row would both see the earlier count.
     func claimLimited(
         _ lanes: [Lane],
         _ request: ClaimRequest,
         on connection: isolated Connection
     ) async throws -> LimitedClaim {
         guard !lanes.isEmpty, request.limit > 0 else { return LimitedClaim() }
-        // Whoever else holds these rows, such as a forgotten session, must not hold up the worker.
+        // Another holder of these rows, such as a forgotten session, must not hold up the worker.
         return try await connection.briefTransaction { connection in
             try self.claimLimitedLocked(lanes, request, on: connection)
         }
@@ -25,8 +25,8 @@ extension JobQueue {
         _ request: ClaimRequest,
         on connection: isolated Connection
     ) throws -> LimitedClaim {
-        // Limits before queues, each in the order of their names, everywhere: two claims wait for, but never deadlock,
-        // each other.
+        // Always limits before queues, each in the order of their names: two claims wait for each other, but never
+        // deadlock.
         let limits = try lockLimits(of: lanes, on: connection)
         var queues = try lockQueues(of: lanes, on: connection)
         var counts = try count(
@@ -38,7 +38,7 @@ extension JobQueue {
             on: connection
         )
         var claim = LimitedClaim()
-        // Full ones first of all: nothing is to be looked for in them.
+        // Drop full lanes first: they need no search.
         let open = lanes.filter { queues.left(of: $0.queue) > 0 && counts[$0.kind]?.room != 0 }
         let ordered = try byUrgency(open, request, on: connection)
         for group in Self.together(ordered, unless: Set(counts.keys)) {
@@ -51,7 +51,7 @@ extension JobQueue {
             )
             guard part.limit > 0 else { continue }
             part.bounds = request.bounds?.part(of: Set(group.map(\.name)))
-            // Another lane of the kind may have had its turn already.
+            // Another lane of the kind may already have updated this.
             part.waiting = request.waiting.merging(claim.waiting) { $1 }
             let taken: [ClaimedJob]
             if let count = counts[lane.kind], let perKey = count.perKey {
@@ -73,8 +73,10 @@ extension JobQueue {
         return claim
     }
 
-    /// Parts lanes into those that are claimed from together, in the order of the first of each part: those of one queue
-    /// whose kinds have no limit share nothing but its tokens, which go to the best of all their jobs.
+    /// Groups lanes that are claimed from together, in the order of the first lane of each group.
+    ///
+    /// Lanes of one queue whose kinds have no limit share only the queue's tokens, which go to the best of all their
+    /// jobs.
     private static func together(_ lanes: [Lane], unless limitedKinds: Set<String>) -> [[Lane]] {
         var parts: [[Lane]] = []
         var places: [String: Int] = [:]
@@ -114,7 +116,7 @@ extension JobQueue {
         return counts
     }
 
-    /// Moves on the floors from which the next claim counts.
+    /// Advances the floors from which the next claim counts.
     private func remember(_ counts: [String: RunningCount], on connection: isolated Connection) throws {
         let moved = counts.compactMapValues(\.newFloor).sorted { $0.key < $1.key }
         guard !moved.isEmpty else { return }
@@ -128,10 +130,10 @@ extension JobQueue {
         )
     }
 
-    /// The lanes in the order of their best jobs, those without one last.
+    /// The lanes in the order of their best jobs, lanes without jobs last.
     ///
-    /// They share the room and the tokens of their queue: in any other order a full lane would leave nothing to the
-    /// others.
+    /// Lanes share the room of their kind and the tokens of their queue: in any other order, a lane with many jobs
+    /// would leave nothing to the others.
     private func byUrgency(
         _ lanes: [Lane],
         _ request: ClaimRequest,
@@ -160,7 +162,7 @@ extension JobQueue {
         return order.filter { seen.insert($0).inserted }.map { lanes[Int($0)] }
     }
 
-    /// Takes the best jobs of the lanes; where fewer than wanted lie above the bounds, those below as well.
+    /// Takes the best jobs of the lanes, including jobs below the bounds if there are too few above.
     private func claimUnkeyed(
         _ lanes: [Lane],
         _ request: ClaimRequest,

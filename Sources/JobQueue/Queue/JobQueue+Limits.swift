@@ -6,10 +6,10 @@ package import Postgres
     package import Foundation
 #endif
 
-/// What operators set for a queue.
+/// An operator's settings for a queue.
 package struct QueueSetting: Sendable, Hashable {
     package let name: String
-    /// Since when nothing of it is claimed; nil while it runs.
+    /// Since when the queue is paused; nil while it is not.
     package let pausedAt: Date?
     package let pauseReason: String?
     /// Claims per ``ratePeriod``; nil for any number.
@@ -25,12 +25,12 @@ package struct KindLimitRecord: Sendable, Hashable {
     package let running: Int32?
     /// Jobs of the kind and one limit key; nil for any number.
     package let runningPerKey: Int32?
-    /// Whether an operator set a part of it; otherwise it comes with the code.
+    /// Whether an operator set any part of it; otherwise it comes from the code.
     package let isSetByHand: Bool
 }
 
 extension JobQueue {
-    /// The queues for which something is set, by name.
+    /// The queues that are paused or have a rate, by name.
     ///
     /// - Throws: ``PostgresError``.
     package func queueSettings(on connection: isolated Connection) throws -> [QueueSetting] {
@@ -46,7 +46,7 @@ extension JobQueue {
         )
     }
 
-    /// The paused ones of some queues, by name.
+    /// Those of the given queues that are paused, by name.
     ///
     /// - Throws: ``PostgresError``.
     package func pauses(
@@ -57,7 +57,7 @@ extension JobQueue {
         return try queueSettings(on: connection).filter { $0.pausedAt != nil && names.contains($0.name) }
     }
 
-    /// The limits of kinds that hold, by kind.
+    /// The limits in force, by kind.
     ///
     /// - Throws: ``PostgresError``.
     package func kindLimits(on connection: isolated Connection) throws -> [KindLimitRecord] {
@@ -73,13 +73,14 @@ extension JobQueue {
         )
     }
 
-    /// Limits how many jobs of a kind, and of a kind and key, run at once over all workers, whatever their code says;
-    /// nil for both leaves it to the code again.
+    /// Limits how many jobs of a kind, and of a kind and key, run at once over all workers, overriding the code; nil
+    /// for both returns to the code's limits.
     ///
-    /// What runs goes on. Workers hear of it after the caller's commit; until they have, they leave the kind alone.
+    /// Running jobs continue. Workers learn of the limit after the caller's commit; until then, they leave the kind
+    /// alone.
     ///
-    /// - Returns: False when it was so already.
-    /// - Throws: ``JobQueueError`` for a field out of form; ``PostgresError``.
+    /// - Returns: False if nothing changed.
+    /// - Throws: ``JobQueueError`` for an invalid field; ``PostgresError``.
     @discardableResult
     package func limit(
         kind: String,
@@ -111,14 +112,14 @@ extension JobQueue {
 
     /// How many jobs of a queue may be claimed now, as an expression over a row of `queues`; null without a rate.
     ///
-    /// No time has gone by since an instant that is still to come, as the clock of another server told it.
+    /// If `rate_counted_at` is in the future, as written by another server's clock, no time counts as elapsed.
     static let tokens: Statement = """
         least(rate_limit, rate_tokens
             + rate_limit * greatest(0, extract(epoch from statement_timestamp() - rate_counted_at))
             / extract(epoch from rate_period))
         """
 
-    /// The limits in force, as columns of `job_limits`: an operator's word counts before the code's.
+    /// The limits in force, over columns of `job_limits`: an operator's value takes precedence over the code's.
     static let running: Statement = "coalesce(set_running, max_running)"
     static let runningPerKey: Statement = "coalesce(set_running_per_key, max_running_per_key)"
     static let isLimited: Statement = """

@@ -1,13 +1,13 @@
 package import Postgres
 
 extension JobQueue {
-    /// What became of a cancel.
+    /// The result of a cancel.
     package enum CancelResult: String, Sendable, Hashable, Codable {
-        /// It had not begun, and never will.
+        /// The job was not running, and never will run.
         case cancelled
-        /// It runs; its handler is told to stop.
+        /// The job is running; its handler is told to stop.
         case requested
-        /// It had ended.
+        /// The job had already ended.
         case finished
         /// There is no such job.
         case unknown
@@ -15,16 +15,16 @@ extension JobQueue {
 
     /// Cancels one job.
     ///
-    /// One that runs is told to stop: its worker is woken after the caller's commit. Where no reason is given, that of
-    /// an earlier cancel stays.
+    /// A running job is told to stop: its worker is notified after the caller's commit. Without a reason, that of an
+    /// earlier cancel stays.
     ///
     /// - Throws: ``PostgresError``.
     package func cancel(_ id: Int64, reason: String?, on connection: isolated Connection) throws -> CancelResult {
         let given: Statement = "coalesce(\(reason.map(Verdict.sanitized)), cancel_reason)"
         let kept: Statement = "coalesce(\(given), 'cancelled by an operator')"
         while true {
-            // Either of the two waits for the row's lock and looks at it again: a job claimed meanwhile falls to the
-            // second.
+            // Each of the two statements waits for the row lock and checks the row again: a job claimed meanwhile falls
+            // to the second.
             if try end(id, .cancelled, reason: kept, on: connection) { return .cancelled }
             let asked = try connection.execute(
                 """
@@ -39,7 +39,7 @@ extension JobQueue {
                 try notify([JobTables.beatNote], on: connection)
                 return .requested
             }
-            // Both in one look: a job that moves is in one of the two tables at any moment.
+            // Both in one snapshot: a job that moves is in one of the two tables at any moment.
             let (isUnfinished, hasEnded) = try connection.one(
                 """
                 select
@@ -48,21 +48,21 @@ extension JobQueue {
                 """,
                 as: (Bool, Bool).self
             )
-            // It was handed back, or begun, or brought back, before it was looked for there.
+            // It was handed back, claimed or brought back between the two statements and this check.
             if isUnfinished { continue }
             return hasEnded ? .finished : .unknown
         }
     }
 
-    /// Gives up one job that does not run.
+    /// Discards one job that is not running.
     ///
-    /// - Throws: ``JobQueueError``: `notFound`, `wrongState` when it runs or ended; ``PostgresError``.
+    /// - Throws: ``JobQueueError``: `notFound`, `wrongState` if it is running or has ended; ``PostgresError``.
     package func discard(_ id: Int64, reason: String, on connection: isolated Connection) throws {
         guard try !end(id, .discarded, reason: "\(Verdict.sanitized(reason))", on: connection) else { return }
         throw try doesNotWait(id, on: connection)
     }
 
-    /// Why something that takes a job which waits could not be done.
+    /// The error for an operation that requires a waiting job.
     private func doesNotWait(_ id: Int64, on connection: isolated Connection) throws -> JobQueueError {
         guard let state = try show(id, on: connection)?.record.state else {
             return JobQueueError(.notFound, field: "id", "there is no job \(id)")
@@ -70,7 +70,7 @@ extension JobQueue {
         return JobQueueError(.wrongState, "job \(id) does not wait: it is \(state.rawValue)")
     }
 
-    /// Moves a job that does not run to the history.
+    /// Moves a job that is not running to the history.
     private func end(
         _ id: Int64,
         _ outcome: Ending.Outcome,
@@ -90,13 +90,15 @@ extension JobQueue {
         ) == 1
     }
 
-    /// Makes a job run again now: a waiting or parked one at once and with its attempts anew, a discarded or cancelled
-    /// one by bringing it back from the history under its old id, with what its handler said about how far it was.
+    /// Makes a job run again now.
+    ///
+    /// A waiting or parked job becomes available at once, with its attempts reset; a discarded or cancelled one is
+    /// brought back from the history under its old id, with the progress that its handler stored.
     ///
     /// Returns its queue, for ``wake(_:in:)`` after the commit.
     ///
-    /// - Throws: ``JobQueueError``: `notFound`, `wrongState` when it runs or completed, `liveDuplicate` when its unique
-    ///   key is taken by a newer job; ``PostgresError``.
+    /// - Throws: ``JobQueueError``: `notFound`, `wrongState` if it is running or has completed, `liveDuplicate` if a
+    ///   newer job has its unique key; ``PostgresError``.
     package func retry(_ id: Int64, on connection: isolated Connection) throws -> String {
         let waiting = try connection.first(
             """
@@ -141,7 +143,7 @@ extension JobQueue {
                 as: String.self
             )
         } catch SQLState.uniqueViolation {
-            // By a newer job that came between the look and the insertion.
+            // A newer job took the key between the check and the insertion.
             throw isTaken
         }
         if let revived { return revived }
@@ -153,21 +155,21 @@ extension JobQueue {
             throw JobQueueError(.wrongState, "job \(id) \(state.isEnded ? "has completed" : "is running")")
         }
         if state.isEnded { throw isTaken }
-        // Somebody else has just brought it back.
+        // A concurrent call has just brought it back.
         return record.queue
     }
 
     /// Checks how long a job is to wait.
     ///
-    /// - Throws: ``JobQueueError`` naming `for` when that is out of bounds.
+    /// - Throws: ``JobQueueError`` naming `for` if that is out of bounds.
     package static func check(wait: Duration) throws(JobQueueError) {
         try JobField.checkRange(wait, .zero...(.seconds(3650 * 86_400)), field: "for")
     }
 
-    /// Has a job that waits wait on, for so long from now.
+    /// Makes a waiting job wait for so long from now.
     ///
-    /// - Throws: ``JobQueueError``: naming `for` when that is out of bounds, `notFound`, `wrongState` when it runs,
-    ///   ended or is set aside for anything but room under a limit; ``PostgresError``.
+    /// - Throws: ``JobQueueError``: naming `for` if that is out of bounds, `notFound`, `wrongState` if the job is
+    ///   running, has ended or is parked for anything but room under a limit; ``PostgresError``.
     package func snooze(_ id: Int64, for wait: Duration, on connection: isolated Connection) throws {
         try Self.check(wait: wait)
         let moved = try connection.execute(
@@ -176,7 +178,7 @@ extension JobQueue {
             set state = 'scheduled',
                 parked_for = null,
                 run_at = clock_timestamp() + \(wait.seconds)::double precision * interval '1 second',
-                -- For whoever follows along; it counts for no place in the line once run_at is another.
+                -- For clients that follow changes; it does not affect the order once `run_at` differs.
                 waiting_since = clock_timestamp()
             where id = \(id)
             and (state in ('available', 'scheduled') or parked_for = 'limit')
@@ -186,10 +188,10 @@ extension JobQueue {
         throw try doesNotWait(id, on: connection)
     }
 
-    /// The ids of the jobs of a filter that ``retry(_:on:)`` takes, which are all but those that run or completed; and
-    /// whether the filter has more than its limit.
+    /// The ids of the filter's jobs that ``retry(_:on:)`` accepts, which are all but those running or completed; and
+    /// whether the filter matches more than its limit.
     ///
-    /// - Throws: ``JobQueueError`` for a filter out of form; ``PostgresError``.
+    /// - Throws: ``JobQueueError`` for an invalid filter; ``PostgresError``.
     package func retryable(
         _ filter: JobFilter,
         on connection: isolated Connection

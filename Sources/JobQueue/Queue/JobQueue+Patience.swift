@@ -4,18 +4,19 @@ extension JobQueue {
     /// How long sessions with ``controlSettings`` wait for a lock.
     static let patience = Duration.seconds(1)
 
-    /// How long a transaction of the engine's own goes on whose client says nothing: a process that was stopped, or cut
-    /// off, in the midst of one would keep what it has locked from all others.
+    /// How long one of the engine's own transactions may be idle before the server ends it.
+    ///
+    /// A process suspended or cut off in the middle of a transaction would keep its locks from all others.
     static let longestSilence = Duration.seconds(5)
 
-    /// That a statement, up to the end of its transaction, waits for the lock of a row no longer than sessions with
-    /// ``controlSettings``: behind a transaction pooler they keep none.
+    /// A condition that limits a statement's wait for row locks, until its transaction ends, to that of sessions with
+    /// ``controlSettings``: behind a transaction pooler, session settings are lost.
     static let waitsBriefly = waits(atMost: patience)
 
-    /// That a statement, up to the end of its transaction, waits for the lock of a row no longer than so.
+    /// A condition that limits a statement's wait for row locks until its transaction ends.
     ///
-    /// A condition that names no column is evaluated once before the first row, so the limit holds for row locks, not
-    /// for the table lock.
+    /// A condition without columns is evaluated once before the first row, so the limit applies to row locks, not to
+    /// the table lock.
     static func waits(atMost patience: Duration) -> Statement {
         "(select set_config('lock_timeout', '\(unsafeSQL: "\(patience.wholeMilliseconds)")', true)) is not null"
     }
@@ -24,8 +25,8 @@ extension JobQueue {
 extension Connection {
     /// Runs a transaction of several statements whose locks other workers need soon.
     ///
-    /// - Throws: What `body` throws. ``PostgresError``; of a lock that another session keeps for longer than `patience`
-    ///   as well, and of a session that the server ended since its client was silent for ``JobQueue/longestSilence``.
+    /// - Throws: What `body` throws. ``PostgresError``, also if another session keeps a lock for longer than
+    ///   `patience`, or the server ended the session because its client was silent for ``JobQueue/longestSilence``.
     func briefTransaction<Result: Sendable>(
         patience: Duration = JobQueue.patience,
         _ body: @Sendable (isolated Connection) async throws -> Result

@@ -1,14 +1,14 @@
 import Postgres
 
-/// Jobs whose time has come.
+/// Promotion of scheduled jobs whose time has come.
 extension JobQueue {
     /// The most due jobs that one ``promote(lookingAtAll:on:)`` makes available.
     static let promotedAtOnce = 1000
 
-    /// How long before the present a job became due that ``promote(lookingAtAll:on:)`` finds without looking at all.
+    /// How far back in time ``promote(lookingAtAll:on:)`` looks for due jobs unless it looks at all of them.
     static let promotionReach = Duration.seconds(10)
 
-    /// What a promotion did.
+    /// The result of a promotion.
     struct Promotion: Sendable {
         /// How many jobs it made available.
         var promoted = 0
@@ -17,15 +17,15 @@ extension JobQueue {
         /// The time until the next one is due, in microseconds.
         var nextIn: Int64?
 
-        /// Whether more may be due than one statement takes.
+        /// Whether more jobs may be due than one statement promotes.
         var isCut: Bool { promoted >= JobQueue.promotedAtOnce }
     }
 
-    /// Makes due jobs available, with the present as the time they became ready.
+    /// Makes due jobs available, with the current time as the time they became ready.
     ///
-    /// Where it does not look at all, it leaves out the start of the index, where behind an old snapshot the dead entries
-    /// of all jobs lie that were promoted since. What became due longer ago than ``promotionReach`` waits for one that
-    /// does: it was committed late, or somebody had its row.
+    /// Unless it looks at all, it skips the start of the index, where behind an old snapshot the dead entries of all
+    /// jobs promoted since then lie. A job that became due longer ago than ``promotionReach``, because it was committed
+    /// late or its row was locked, waits for a call that looks at all.
     func promote(lookingAtAll: Bool = true, on connection: isolated Connection) throws -> Promotion {
         var promotion = Promotion()
         let statement = self.promotion(limit: Self.promotedAtOnce, lookingAtAll: lookingAtAll)
@@ -40,11 +40,12 @@ extension JobQueue {
         return promotion
     }
 
-    /// A row for each promoted job, with its queue and kind, and one with the time until the next is due.
+    /// A statement that returns one row per promoted job, with its queue and kind, and one with the time until the next
+    /// is due.
     ///
-    /// A volatile `clock_timestamp()` in the comparison could not bound the index scan: it would walk over all that is
-    /// scheduled for later, and the search for the next over all that ever was. One statement, so that no job becomes
-    /// due between the two.
+    /// A volatile `clock_timestamp()` in the comparison could not bound the index scan: it would walk over everything
+    /// scheduled for later, and the search for the next due job over everything that ever was scheduled. Both are one
+    /// statement, so that no job becomes due in between.
     func promotion(limit: Int, lookingAtAll: Bool) -> Statement {
         let start: Statement =
             lookingAtAll
@@ -64,7 +65,7 @@ extension JobQueue {
             promoted as (
                 update \(tables.jobs)
                 set state = 'available',
-                    -- Since when it could have run, however late somebody came to see it.
+                    -- Since when it could have run, however late it is promoted.
                     waiting_since = \(Self.readyAt),
                     aged_at = clock.now,
                     run_at = clock.now

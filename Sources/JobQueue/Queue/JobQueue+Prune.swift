@@ -16,9 +16,9 @@ extension JobQueue {
 
     /// The days of history that ended more than `age` ago.
     ///
-    /// Looks at catalogs only.
+    /// Reads only the system catalogs.
     ///
-    /// - Throws: ``JobQueueError`` for an age out of bounds; ``PostgresError``.
+    /// - Throws: ``JobQueueError`` if the age is out of bounds; ``PostgresError``.
     package func oldDays(olderThan age: Duration, on connection: isolated Connection) throws -> OldDays {
         try Self.checkAge(age)
         let (before, partitions) = try connection.one(
@@ -48,14 +48,14 @@ extension JobQueue {
 
     /// The most days that one transaction drops.
     ///
-    /// Jobs that end wait for it, and it locks all tables and indexes that it drops, of which a server has room for some
-    /// thousands.
+    /// Jobs that end wait for this transaction. It locks all tables and indexes that it drops, and a server has room
+    /// for some thousands of locks.
     static let prunedAtOnce = 30
 
-    /// Drops days of history, oldest first: no more than were found, whatever the clock says by now.
+    /// Drops days of history, oldest first, and only those that were found, whatever the clock says by now.
     ///
-    /// Returns the names of the partitions, also where some are left: then with the error that ended it, such as that
-    /// another session is in the way.
+    /// Returns the names of the dropped partitions, and if some are left, the error that stopped it, such as a lock
+    /// held by another session.
     package func prune(
         _ days: OldDays,
         on connection: isolated Connection
@@ -70,7 +70,7 @@ extension JobQueue {
                         as: [String].self
                     )
                 }
-                // A worker dropped the rest.
+                // A worker has dropped the rest.
                 guard !part.isEmpty else { break }
                 dropped += part
             }

@@ -3,10 +3,10 @@ package import Postgres
 extension JobQueue {
     /// Stops claims of a queue until ``resume(queue:on:)``.
     ///
-    /// What runs goes on. The reason of one that is paused already stays unless another is given.
+    /// Running jobs continue. The reason of a queue that is already paused stays unless another is given.
     ///
-    /// - Returns: False when it was so already.
-    /// - Throws: ``JobQueueError`` for a name out of form; ``PostgresError``.
+    /// - Returns: False if nothing changed.
+    /// - Throws: ``JobQueueError`` for an invalid name; ``PostgresError``.
     @discardableResult
     package func pause(queue name: String, reason: String?, on connection: isolated Connection) throws -> Bool {
         try JobField.checkName(name, field: "queue")
@@ -23,11 +23,11 @@ extension JobQueue {
         ) == 1
     }
 
-    /// Lets claims of a queue go on.
+    /// Resumes claims of a queue.
     ///
-    /// False when it was not paused.
+    /// Returns false if the queue was not paused.
     ///
-    /// - Throws: ``JobQueueError`` for a name out of form; ``PostgresError``.
+    /// - Throws: ``JobQueueError`` for an invalid name; ``PostgresError``.
     package func resume(queue name: String, on connection: isolated Connection) throws -> Bool {
         try JobField.checkName(name, field: "queue")
         let resumed = try connection.execute(
@@ -44,10 +44,10 @@ extension JobQueue {
 
     /// Limits the claims of a queue to `limit` per `period` over all workers; nil lifts the limit.
     ///
-    /// Workers hear of a new limit after the caller's commit; until they have, they leave the queue alone.
+    /// Workers learn of a new limit after the caller's commit; until then, they leave the queue alone.
     ///
-    /// - Returns: False when it was so already.
-    /// - Throws: ``JobQueueError`` for a field out of form; ``PostgresError``.
+    /// - Returns: False if nothing changed.
+    /// - Throws: ``JobQueueError`` for an invalid field; ``PostgresError``.
     @discardableResult
     package func limitRate(
         queue name: String,

@@ -7,7 +7,7 @@ import Postgres
 #endif
 
 extension JobQueue {
-    /// Whether jobs run whose workers have ended, or whose leases are over.
+    /// Whether there are running jobs whose workers have ended or whose leases have expired.
     func hasUnattended(on connection: isolated Connection) throws -> Bool {
         try connection.one(
             """
@@ -28,18 +28,18 @@ extension JobQueue {
         )
     }
 
-    /// Takes the jobs of workers whose heartbeat ceased.
+    /// Makes the jobs of lost workers available, those whose heartbeats have stopped.
     ///
-    /// The attempt is given back and a crash counted: the job may be what ended the process, or may only have been
-    /// beside it. Returns how many jobs and how many workers.
+    /// The attempt is given back and a crash is counted: the job may have ended the process, or may only have run
+    /// beside the one that did. Returns how many jobs and how many workers.
     ///
-    /// Safe to run anywhere at any time: a heartbeat that comes meanwhile keeps its worker (the row is tested again
-    /// after it is locked), and a job whose row somebody writes under its lease is left for the next round. A job that
-    /// another worker took over since the statement began stays with that worker: whose jobs are taken is decided
-    /// before a row is locked, and a worker that registered later is not among those.
+    /// Safe to run anywhere at any time. A concurrent heartbeat keeps its worker, because the row is checked again
+    /// after it is locked, and a job whose row is being written under its lease is left for the next round. A job that
+    /// another worker claimed since the statement began stays with that worker: the lost workers are determined before
+    /// any row is locked, and a worker that registered later is not among them.
     ///
-    /// `time` is what the server's clock says as far as the caller knows. It may have been set since: nobody is lost before
-    /// both say so.
+    /// `time` is the server's time as far as the caller knows. The clock may have been set since: a worker is lost only
+    /// once both say so.
     func rescue(by time: Date, on connection: isolated Connection) throws -> (jobs: Int, workers: Int) {
         let (jobs, workers) = try connection.one(
             """
@@ -51,8 +51,8 @@ extension JobQueue {
                 order by id
                 for update skip locked
             ),
-            -- From one to the next in the index, however many jobs each of them has; behind an old snapshot all that ran
-            -- since is in between.
+            -- Steps from worker to worker in the index, however many jobs each has; behind an old snapshot, the dead
+            -- entries of everything that ran since lie in between.
             holders (worker) as (
                 (
                     select j.worker
@@ -90,7 +90,7 @@ extension JobQueue {
                 and j.worker = any(array(select worker from gone))
                 for update skip locked
             ),
-            -- As a hand may have written it.
+            -- Rows that a manual change may have left so.
             unheld as materialized (
                 select j.id
                 from \(tables.jobs) j

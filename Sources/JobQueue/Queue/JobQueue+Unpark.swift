@@ -1,11 +1,11 @@
 import Postgres
 
-/// Under the lock of a kind's limit row: jobs go on that waited for room under the limit of their keys.
+/// Unparking of jobs that waited for room under the limit of their keys, under the lock of their kind's limit row.
 extension JobQueue {
-    /// Makes parked jobs of the known keys available, as many of each as it has room for and `most` in all, and returns
-    /// which.
+    /// Makes parked jobs of the known keys available, as many of each key as it has room for and at most `most` in all,
+    /// and returns their ids.
     ///
-    /// The keys whose first jobs are the most urgent come first. Nothing of keys without room is looked at.
+    /// Keys whose first jobs are the most urgent come first. Jobs of keys without room are not read.
     func unparkKnown(
         _ kind: String,
         _ waiting: inout WaitingKeys,
@@ -63,15 +63,16 @@ extension JobQueue {
             freed.insert(id)
             waiting.unparked(key, at: .init(priority: priority, readyAt: readyAt, id: id))
         }
-        // Where the number in all ended it, nobody looked at the others.
+        // If `most` was reached, the remaining keys were not searched.
         guard freed.count < most else { return freed }
         for (key, left) in rooms where left > 0 { waiting.emptied(key) }
         return freed
     }
 
-    /// Makes parked jobs of all keys that are not known available, as ``unparkKnown(_:_:perKey:from:atMost:on:)`` does.
+    /// Makes parked jobs of all other keys available, as ``unparkKnown(_:_:perKey:from:atMost:on:)`` does for the known
+    /// ones.
     ///
-    /// By a walk from key to key in the index, which is how keys become known.
+    /// Walks from key to key in the index, which is how keys become known.
     func unparkOthers(
         _ kind: String,
         _ waiting: inout WaitingKeys,
@@ -101,7 +102,7 @@ extension JobQueue {
                 select key collate "C"
                 from unnest(\(known)::text[]) as key
             ),
-            -- Between the known ones, none of whose entries is met so, living or dead.
+            -- Walks the gaps between the known keys, and so reads none of their entries, live or dead.
             keys(limit_key, before, priority, run_at, created_at, id) as (
                 select coalesce(lag(limit_key) over (order by limit_key), ''), limit_key, null::smallint,
                     null::timestamptz, null::timestamptz, null::bigint
@@ -156,7 +157,7 @@ extension JobQueue {
         return freed
     }
 
-    /// `running`: how many jobs of each key run.
+    /// The common table expression `running`: how many jobs of each key run.
     private func running(_ kind: String, from floor: Int64, _ keys: Statement) -> Statement {
         """
         running as materialized (
@@ -165,7 +166,7 @@ extension JobQueue {
         """
     }
 
-    /// How many running jobs of a kind each of the keys has that a condition on `j.limit_key` picks.
+    /// How many running jobs of a kind each key has, for the keys that a condition on `j.limit_key` selects.
     func countPerKey(_ kind: String, from floor: Int64, _ keys: Statement) -> Statement {
         """
         select j.limit_key, count(*) as count
@@ -176,7 +177,7 @@ extension JobQueue {
         """
     }
 
-    /// The first jobs of a key, a row of `keys`, that wait for room, as many as it has.
+    /// The first waiting jobs of a key, a row of `keys`, as many as the key has room for.
     private func parked(_ kind: String, _ keys: Statement, _ bound: Statement) -> Statement {
         """
         select j.id, j.priority, j.run_at, j.created_at
@@ -192,7 +193,7 @@ extension JobQueue {
         """
     }
 
-    /// Makes what was `chosen` available.
+    /// Makes the `chosen` jobs available.
     private var unparkingChosen: Statement {
         """
         unparked as (

@@ -1,11 +1,12 @@
 package import Postgres
 
 extension JobQueue {
-    /// How many jobs of each kind are set aside since no worker could read their arguments, by kind.
+    /// How many jobs of each kind are parked because no worker could read their arguments, by kind.
     ///
-    /// They wait for a release that can, or for somebody, however long; and their unique keys keep others from being
-    /// added in their place. Those that an older release left to a newer one count once nobody has taken them up for a
-    /// while: a worker of the newer makes them available again each half minute, with the present as their time.
+    /// They wait indefinitely for a release that can, or for an operator, and their unique keys keep others from being
+    /// added in their place. Jobs that an older release left to a newer one count only once nobody has taken them up
+    /// for a while: a worker of the newer release makes them available again every half minute, with the current time
+    /// as their `run_at`.
     ///
     /// - Throws: ``PostgresError``.
     package func unreadable(on connection: isolated Connection) throws -> [(kind: String, count: Int)] {

@@ -1,11 +1,12 @@
 package import Postgres
 
 extension JobQueue {
-    /// Takes jobs of one registration from its own handlers, which did not stop at their deadline when told: each that
-    /// is still held under its lease, and whose row nobody has locked.
+    /// Takes jobs of one registration away from handlers that did not stop at their deadline when told to.
     ///
-    /// The attempt counts. Of the kinds that must not be given up, whose policies `alarmed` holds, a job that used up
-    /// its usual attempts waits for as long as its alarm, and somebody should look.
+    /// Takes each that is still held under its lease and whose row is not locked.
+    ///
+    /// The attempt counts. A job that used up its usual attempts and whose kind must not be discarded, so that
+    /// `alarmed` holds its policy, waits for the policy's alarm interval, and an operator should look.
     ///
     /// Returns how many.
     func takeOverdue(
@@ -41,15 +42,16 @@ extension JobQueue {
         )
     }
 
-    /// When a job became ready; a hand may have written a time without end, or too far away to be reckoned from.
+    /// When a job became ready; a manual change may have written an infinite time, or one too far away to calculate
+    /// with.
     static let readyAt: Statement = """
         case when run_at > '-infinity' and run_at < '9999-12-31' then run_at else created_at end
         """
 
-    /// Since when a job could run, whatever moving it up did to its place in the line.
+    /// Since when a job could run, regardless of moving up in priority.
     static let readySince: Statement = "case when aged_at = run_at then waiting_since else \(readyAt) end"
 
-    /// Moves jobs that have waited for long up by one priority, a hundred of each lane and priority at a time.
+    /// Moves jobs that have waited for long up by one priority, a hundred per lane and priority at a time.
     ///
     /// Returns how many.
     func age(_ lanes: [Lane], after wait: Duration, on connection: isolated Connection) throws -> Int {
@@ -86,15 +88,16 @@ extension JobQueue {
         )
     }
 
-    /// Removes dead rows of the hot table, which autovacuum may be too busy elsewhere to do.
+    /// Vacuums the hot table, because autovacuum may be too busy elsewhere.
     ///
-    /// For whoever may not, see ``ownerWhoVacuums(on:)``, Postgres only warns.
+    /// For a role without the right to vacuum, see ``ownerWhoVacuums(on:)``, Postgres only warns.
     func vacuum(on connection: isolated Connection) throws {
-        // Cut off at the limit of an ordinary statement it would begin anew each time, and never come to the indexes.
+        // With the deadline of an ordinary statement it would be cut off and start over each time, and never reach the
+        // indexes.
         try connection.execute("vacuum (skip_locked) \(tables.jobs)", deadline: .seconds(1800))
     }
 
-    /// The owner of the hot table where the connection's role may not vacuum it; nil where it may.
+    /// The owner of the hot table if the connection's role may not vacuum it; nil if it may.
     ///
     /// - Throws: ``PostgresError``.
     package func ownerWhoVacuums(on connection: isolated Connection) throws -> String? {
@@ -106,7 +109,7 @@ extension JobQueue {
             where c.oid = \("\(tables.schemaName).jobs")::regclass
             and not pg_has_role(c.relowner, 'usage')
             and not pg_has_role(d.datdba, 'usage')
-            -- Servers before 17 know no such right.
+            -- Servers before 17 do not have this privilege.
             and not case
                 when current_setting('server_version_num')::int >= 170000 then has_table_privilege(c.oid, 'maintain')
                 else false

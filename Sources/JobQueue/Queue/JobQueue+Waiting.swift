@@ -1,9 +1,9 @@
 import Postgres
 
 extension JobQueue {
-    /// Whether a job of these lanes waits that must run alone, in a queue that is not paused.
+    /// Whether a job that must run alone waits in these lanes, in a queue that is not paused.
     ///
-    /// Also under a limit that is full: the ordinary jobs that fill it end when room is made for this one.
+    /// True also if its limit is full: the ordinary jobs that fill it end when room is made for this job.
     func hasSuspects(_ lanes: [Lane], on connection: isolated Connection) throws -> Bool {
         try connection.one(
             """
@@ -20,10 +20,10 @@ extension JobQueue {
         )
     }
 
-    /// What jobs of these lanes a claim could take now, or soon, once they were made available.
+    /// Whether a claim could take jobs of these lanes now, or soon, once they are made available.
     ///
-    /// Not those that wait for the rate of their queue or for others of their kind to end. `suspect`: one that must run
-    /// alone.
+    /// Jobs that wait for the rate of their queue, or for others of their kind to end, do not count. `suspect` tells
+    /// whether one of the jobs must run alone.
     func claimable(_ lanes: [Lane], on connection: isolated Connection) throws -> (plain: Bool, suspect: Bool) {
         let open: Statement = """
             (
@@ -66,14 +66,14 @@ extension JobQueue {
         )
     }
 
-    /// Whether a claim under limits may take, or let go on, anything of these lanes.
+    /// Whether a claim under limits may find anything to take or to unpark in these lanes.
     func mayTake(_ lanes: [Lane], _ request: ClaimRequest, on connection: isolated Connection) throws -> Bool {
-        // Keys that are known to wait are looked for where their jobs stand; all that was let on lies before them.
+        // The claim starts at the known places of waiting keys; everything that was already unparked lies before them.
         if request.waiting.values.contains(where: { !$0.places.isEmpty }) { return true }
         return try connection.one(look(at: lanes, for: request), as: Bool.self)
     }
 
-    /// Looks where the bounds say that jobs are, then for those that wait for room, then everywhere.
+    /// Looks above the bounds, then for jobs that wait for room, then everywhere.
     private func look(at lanes: [Lane], for request: ClaimRequest) -> Statement {
         let everywhere: Statement = """
             exists (
@@ -89,7 +89,7 @@ extension JobQueue {
                 \(anyAvailable("\(request.crashed) and \(Self.isAboveBound)"))
             )
             """
-        // One probe per kind; those that wait for something else mostly have no key.
+        // One probe per kind; parked jobs that wait for something else mostly have no key.
         let waitsForRoom: Statement = """
             exists (
                 select
@@ -110,7 +110,7 @@ extension JobQueue {
             : "select \(everywhere) or \(waitsForRoom)"
     }
 
-    /// One probe per lane; an `exists` may be planned as a join over all that is available.
+    /// One probe per lane; a plain `exists` may be planned as a join over everything available.
     private func anyAvailable(_ crashed: Statement) -> Statement {
         """
         lateral (

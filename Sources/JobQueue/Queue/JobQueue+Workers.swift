@@ -1,7 +1,7 @@
 package import Postgres
 
 extension JobQueue {
-    /// The workers, a thousand at most: those that have not ended first, then the last to end.
+    /// The workers, at most a thousand: first those that have not ended, then the others, last to end first.
     ///
     /// - Throws: ``PostgresError``.
     package func workers(on connection: isolated Connection) throws -> [WorkerRecord] {
@@ -17,7 +17,7 @@ extension JobQueue {
         )
     }
 
-    /// How many workers are alive, and how long ago any was last seen; nil where none ever was.
+    /// How many workers are alive, and how long ago any was last seen; nil if there never was one.
     ///
     /// - Throws: ``PostgresError``.
     package func presence(on connection: isolated Connection) throws -> (alive: Int, lastBeat: Duration?) {
@@ -26,7 +26,7 @@ extension JobQueue {
             select count(*) filter (where s.status in ('alive', 'stopping')), min(s.seconds_since_beat)
             from \(tables.schema).worker_status s
             join \(tables.workers) w using (id)
-            -- Somebody who holds one job by hand takes no other.
+            -- A registration that holds one job by hand takes no other jobs.
             where cardinality(w.kinds) > 0
             """,
             as: (Int, Double?).self
@@ -34,7 +34,7 @@ extension JobQueue {
         return (alive, seconds.map { .seconds($0) })
     }
 
-    /// The queues that the workers which are alive take jobs from.
+    /// The queues that live workers serve.
     ///
     /// - Throws: ``PostgresError``.
     package func servedQueues(on connection: isolated Connection) throws -> Set<String> {

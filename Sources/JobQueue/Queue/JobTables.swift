@@ -6,7 +6,7 @@ import Postgres
     import Foundation
 #endif
 
-/// The names of the tables, qualified by the schema they lie in.
+/// The names of the tables, qualified by their schema, and the conditions and statements built on them.
 struct JobTables: Sendable {
     let schemaName: String
     let schema: Statement
@@ -20,27 +20,27 @@ struct JobTables: Sendable {
     let nextLease: Statement
     /// The newest lease number that was given out.
     let lastLease: Statement
-    /// What a row that leaves `running` is set to besides its state: nobody holds it, and whoever did may write no
-    /// more.
+    /// The assignments for a row that leaves `running`, besides its state: nobody holds it, and its previous holder may
+    /// no longer write.
     let unleased: Statement
-    /// What a row is set to that goes back as if it had never been claimed.
+    /// The assignments for a row that goes back as if it had never been claimed.
     let handedBack: Statement
-    /// The channel on which a queue name says that work may have come, and ``beatNote`` that a heartbeat would learn
+    /// The notification channel: a queue's name says that it may have work, ``beatNote`` that a heartbeat would learn
     /// something.
     let channel: String
 
-    /// Sent over ``channel`` in place of a queue; no queue can be called so.
+    /// Sent over ``channel`` in place of a queue name; no queue can have this name.
     static let beatNote = "!beat"
 
-    /// What the claim index leads with for a queue and a kind, one number in place of two texts, which are slower to
-    /// compare.
+    /// The leading expression of the claim index for a queue and a kind: one number instead of two texts, which are
+    /// slower to compare.
     ///
-    /// Two lanes may share a number: ask for queue and kind besides.
+    /// Two lanes may share a number: also compare queue and kind.
     static func lane(_ queue: Statement, _ kind: Statement) -> Statement {
         "hashtextextended(\(kind), hashtextextended(\(queue), 0))"
     }
 
-    /// That the jobs `j` are those of a lane, as the claim index finds them.
+    /// The condition that the jobs `j` are those of a lane, in the form of the claim index.
     static func isLane(_ queue: Statement = "lane.queue", _ kind: Statement = "lane.kind") -> Statement {
         """
         \(lane("j.queue", "j.kind")) = \(lane(queue, kind))
@@ -49,7 +49,7 @@ struct JobTables: Sendable {
         """
     }
 
-    /// That the jobs `j` are running ones of a kind, from a lease on, as their index finds them.
+    /// The condition that the jobs `j` are running ones of a kind, from a lease on, in the form of their index.
     ///
     /// Two kinds may share a number.
     static func isRunning(_ kind: Statement, from lease: Statement) -> Statement {
@@ -61,13 +61,13 @@ struct JobTables: Sendable {
         """
     }
 
-    /// That a row is one of these jobs under the lease of this job.
+    /// The condition that a row is one of these jobs under that job's lease.
     ///
-    /// Three arrays by themselves would do if no number came twice: see ``JobLease``. The ids ascend, and the place of
-    /// one is found by halving; of a job that is there twice the newest lease counts. That has the highest number in one
-    /// life of the database alone: callers ask for the jobs of one registration at a time.
+    /// Three independent arrays would do if no number appeared twice: see ``JobLease``. The ids ascend, and the
+    /// position of one is found by binary search; if a job appears twice, the newest lease counts. The newest has the
+    /// highest number only within one life of the database: callers pass the jobs of one registration at a time.
     ///
-    /// `worker` says who holds a row, or held it.
+    /// `worker` is the expression for the worker that holds a row, or held it.
     static func isUnderItsLease(_ jobs: [JobLease], of worker: Statement = JobTables.runner) -> Statement {
         let held = jobs.sorted(by: areInOrder)
         let ids = held.map(\.id)
@@ -79,22 +79,22 @@ struct JobTables: Sendable {
             """
     }
 
-    /// Who runs a job, a row of the hot table; null of one that does not run.
+    /// The worker that runs a job, a row of the hot table; null if the job is not running.
     ///
-    /// From this form the planner does not conclude that the row lies in the indexes of what runs. It would read one of
-    /// them from end to end where it takes the table for empty, and keep that plan; and they hold all that runs, and
-    /// behind an old snapshot all that ever ran.
+    /// From this form the planner cannot conclude that the row is in the indexes of running jobs. Otherwise it would
+    /// read one of them from end to end if it believed the table empty, and cache that plan; those indexes hold
+    /// everything that runs, and behind an old snapshot everything that ever ran.
     static let runner: Statement = "case when state = 'running' then worker end"
 
-    /// Whether two jobs are in the order in which ``place(among:)`` finds them.
+    /// Whether two jobs are in the order that ``place(among:)`` requires.
     static func areInOrder(_ one: JobLease, _ other: JobLease) -> Bool { (one.id, one.lease) < (other.id, other.lease) }
 
-    /// The subscript of what an array says of a row, whose elements are in the order of `ids`.
+    /// The subscript of a row's element in an array whose elements are in the order of `ids`.
     static func place(among ids: [Int64]) -> Statement { "[width_bucket(id, \(ids)::bigint[])]" }
 
-    /// That a row is one of these jobs, held under its lease by a worker of this life of the database.
+    /// The condition that a row is one of these jobs, held under its lease by a worker of this life of the database.
     ///
-    /// After a failover that lost the end of the log, or a restore, what the worker wrote before may be gone.
+    /// After a failover that lost the end of the WAL, or a restore, earlier writes of the worker may be gone.
     func isHeld(_ jobs: [JobLease]) -> Statement {
         """
         \(Self.isUnderItsLease(jobs))
@@ -102,7 +102,7 @@ struct JobTables: Sendable {
         """
     }
 
-    /// That a row is this job, held under its lease by a worker of this life of the database.
+    /// The condition that a row is this job, held under its lease by a worker of this life of the database.
     func isHeld(_ job: JobLease) -> Statement {
         """
         id = \(job.id)
@@ -122,7 +122,7 @@ struct JobTables: Sendable {
         """
     }
 
-    /// That a worker is registered in this life of the database; asked once a statement.
+    /// The condition that a worker is registered in this life of the database; evaluated once per statement.
     func isRegistered(_ worker: Int64) -> Statement {
         """
         exists (
@@ -133,7 +133,7 @@ struct JobTables: Sendable {
         """
     }
 
-    /// That a row of the workers is that of one who is registered in this life of the database.
+    /// The condition that a row of `workers` is that worker, still registered in this life of the database.
     func isRegistration(of worker: Int64) -> Statement {
         """
         id = \(worker)
@@ -142,25 +142,27 @@ struct JobTables: Sendable {
         """
     }
 
-    /// That a worker registered in this life of the database.
+    /// The condition that a worker registered in this life of the database.
     private var isOfThisLife: Statement { "life = \(schema).database_life()" }
 
     /// Adds one job: kind, queue, arguments, their version, priority, when to run it (twice), unique key, limit key,
     /// attempts.
     let insertOne: Statement
 
-    /// Adds one job of which no more is said than kind, queue, arguments, their version and priority.
+    /// Adds one job that has only a kind, queue, arguments, their version and a priority.
     ///
-    /// Most are such. Neither functions nor empty columns: each costs the server a search of its catalog for each job.
+    /// Most jobs are of this form. The statement has no functions and no empty columns: each would cost the server a
+    /// catalog lookup per job.
     let insertPlain: Statement
 
-    /// Adds a job as ``insertPlain`` does, and gives its id.
+    /// Adds a job as ``insertPlain`` does, and returns its id.
     let insertPlainForID: Statement
 
-    /// Adds a job as ``insertPlain`` does, has a worker told with the commit, and gives a second column of no meaning.
+    /// Adds a job as ``insertPlain`` does, notifies workers with the commit, and returns the id and a meaningless
+    /// second column.
     let insertPlainAndNotify: Statement
 
-    /// The tables that the migrations make, spelled out once.
+    /// The tables that the migrations create, built once.
     static let standard = JobTables(in: "accountctl")
 
     private init(in name: String) {
@@ -200,14 +202,14 @@ struct JobTables: Sendable {
             values (\("")::text, \("")::text, \("")::jsonb, \(Int16(1)), \(Int16(5)), current_timestamp)
             """
         insertPlainForID = "\(insertPlain) returning id"
-        // pg_notify gives nothing, which no driver could read.
+        // pg_notify returns void, which no driver can read.
         insertPlainAndNotify = """
             \(insertPlain)
             returning id, pg_notify(\(unsafeSQL: quoteLiteral(channel)), queue) is null
             """
     }
 
-    /// The beginning of a statement that adds jobs; the values follow.
+    /// The start of a statement that adds jobs; the values follow.
     static func insertion(into jobs: Statement) -> Statement {
         """
         insert into \(jobs) as j
@@ -217,7 +219,7 @@ struct JobTables: Sendable {
 
     /// The state of a new job.
     ///
-    /// Of literals that have the type: a cast of the whole would look the state up by its name for each row.
+    /// Uses literals of the type: casting the whole expression would look the state up by name for each row.
     static func state(runAt: Statement, _ schema: Statement) -> Statement {
         """
         case

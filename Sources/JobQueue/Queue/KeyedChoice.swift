@@ -1,4 +1,4 @@
-/// Which of the jobs that a claim looked at it takes, and which it parks since their limit keys have no room.
+/// Decides which of a claim's candidates it takes, and which it parks because their limit keys have no room.
 struct KeyedChoice: Sendable {
     /// An available job of a kind with a limit per key.
     struct Candidate: Sendable, Hashable {
@@ -7,17 +7,18 @@ struct KeyedChoice: Sendable {
     }
 
     private(set) var taken: [Int64] = []
-    /// Each of them has a key.
+    /// The candidates to park; each has a key.
     private(set) var parked: [Candidate] = []
-    /// Where the last of these stands, by priority, in microseconds since 1970: another look need not begin before it.
+    /// The readiness of the last of these jobs, by priority, in microseconds since 1970: a further search may start
+    /// there.
     private(set) var passed: [Int16: Int64] = [:]
 
     /// Decides in the order of the candidates.
     ///
     /// - Parameters:
-    ///   - candidates: what was looked at.
+    ///   - candidates: the jobs that were examined.
     ///   - rooms: how many more jobs of each key may run.
-    ///   - wanted: the most to take. Jobs of full keys are parked beyond it, too.
+    ///   - wanted: the most to take. Jobs of full keys are parked beyond that, too.
     init(_ candidates: [Candidate], rooms: [ExactText: Int64], wanted: Int) {
         var rooms = rooms
         for candidate in candidates {

@@ -1,11 +1,11 @@
-/// The limit keys of one kind for which jobs are set aside, as far as a worker knows, and from where to look for those
-/// of each.
+/// The limit keys of one kind that have parked jobs, as far as a worker knows, and where to start looking for those of
+/// each key.
 ///
-/// Behind an old snapshot the jobs that were let on stay in the way as dead rows, in front of those that wait still.
-/// What others set aside meanwhile is found by a claim without bounds, as with ``ClaimBounds``, or by one that comes
-/// short.
+/// Behind an old snapshot, unparked jobs stay in the index as dead rows in front of the jobs that still wait. Jobs that
+/// other workers park meanwhile are found by a claim without bounds, as with ``ClaimBounds``, or by a claim that finds
+/// too few.
 struct WaitingKeys: Sendable {
-    /// The place of a job among those of its key that wait, which are let on in this order.
+    /// The position of a job among the waiting jobs of its key, which are unparked in this order.
     struct Place: Sendable, Hashable, Comparable {
         let priority: Int16
         /// When the job became ready, in microseconds since 1970.
@@ -17,12 +17,12 @@ struct WaitingKeys: Sendable {
         }
     }
 
-    /// More are not worth a claim's while: of the rest every claim without bounds learns anew.
+    /// The most keys to remember; claims without bounds find the rest each time.
     static let most = 1000
 
     private(set) var places: [ExactText: Place] = [:]
 
-    /// A job of the key waits there, and perhaps others.
+    /// Records that a job of the key waits at a place, and perhaps more behind it.
     mutating func waits(_ key: ExactText, at place: Place) {
         if let known = places[key] {
             places[key] = min(known, place)
@@ -31,12 +31,12 @@ struct WaitingKeys: Sendable {
         }
     }
 
-    /// The job of that place was let on, and with it all in front of it.
+    /// Records that the job at that place was unparked, and all before it.
     mutating func unparked(_ key: ExactText, at place: Place) {
         if let known = places[key] { places[key] = max(known, place) }
     }
 
-    /// No job of the key was found although there was room.
+    /// Records that no job of the key was found although the key had room.
     mutating func emptied(_ key: ExactText) {
         places[key] = nil
     }
