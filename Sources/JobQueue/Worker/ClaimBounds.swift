@@ -1,12 +1,12 @@
-/// Where claims from lanes without limits may begin, per lane and priority, so that they do not walk over the dead rows
-/// of jobs taken long ago.
+/// Where claims from lanes without limits may begin, per lane and priority, to skip the dead rows of jobs taken long
+/// ago.
 ///
-/// While some session holds an old snapshot, no vacuum can remove those, and a claim that begins at the start of the
-/// index walks over all of them. A job may appear below a bound (its transaction began early and committed late, or it
-/// was handed back); a claim without bounds, due once per ``fullScanInterval``, finds it.
+/// While some session holds an old snapshot, no vacuum can remove those rows, and a claim that begins at the start of
+/// the index walks over all of them. A job may appear below a bound (its transaction began early and committed late, or
+/// it was handed back); a claim without bounds, due once per ``fullScanInterval``, finds it.
 ///
-/// A worker that keeps up needs none while a look at everything costs little. Where that is noticeably slower than the
-/// fastest claim, it too begins a little below where the last one ended.
+/// A worker that keeps up needs no bounds as long as a full scan costs little. Once a full scan is noticeably slower
+/// than the fastest claim, such a worker also begins a little below where the last claim ended.
 package struct ClaimBounds: Sendable {
     /// One lane and priority.
     package struct Key: Hashable, Sendable {
@@ -15,27 +15,27 @@ package struct ClaimBounds: Sendable {
     }
 
     let fullScanInterval: Duration
-    /// By how much a look at everything is slower than the fastest claim where it walks over many dead rows.
+    /// How much slower than the fastest claim a full scan is that walks over many dead rows.
     private let noticeable: Duration
     private var start = Start()
     private var lastFullScan: ContinuousClock.Instant?
     private var fastest: Duration?
-    /// Whether the last look at everything was noticeably slower than the fastest claim.
+    /// Whether the last full scan was noticeably slower than the fastest claim.
     private var isCostly = false
 
-    /// How far below the newest job of a short claim the next one begins, in microseconds: what was ready earlier and
-    /// commits now waits for a look at everything.
+    /// How far below the newest job of a short claim the next one begins, in microseconds: a job that was ready earlier
+    /// and commits only now waits for a full scan.
     private static let lateness: Int64 = 1_000_000
 
-    /// Bounds that are forgotten once per interval.
+    /// Creates bounds that are dropped once per interval.
     package init(fullScanInterval: Duration = .seconds(1), noticeable: Duration = .milliseconds(5)) {
         self.fullScanInterval = fullScanInterval
         self.noticeable = noticeable
     }
 
-    /// Where to claim from; nil when a claim without bounds is due.
+    /// Where to claim from; nil if a claim without bounds is due.
     ///
-    /// A worker whose last claim found nothing looks at everything, unless that was costly.
+    /// A worker whose last claim came back short searches everything, unless that was costly.
     package func bounds(now: ContinuousClock.Instant) -> Start? {
         guard let lastFullScan, now - lastFullScan < fullScanInterval else { return nil }
         return start
@@ -44,8 +44,8 @@ package struct ClaimBounds: Sendable {
     /// When a claim without bounds is due after one that came back short; nil for at once.
     var nextFullScan: ContinuousClock.Instant? { lastFullScan?.advanced(by: fullScanInterval) }
 
-    /// Takes note of a claim: its jobs, whether it was full, whether it had bounds, and how long it took, if that tells
-    /// what it had to walk over.
+    /// Records a claim: its jobs, whether it was full, whether it had bounds, and how long it took if that measures the
+    /// rows it had to walk over.
     package mutating func claimed(
         _ jobs: [ClaimedJob],
         isFull: Bool,
@@ -57,7 +57,7 @@ package struct ClaimBounds: Sendable {
         if !wasBounded {
             lastFullScan = now
             start.bounds = [:]
-            // A full one may have left jobs anywhere.
+            // A full claim may have left jobs anywhere.
             if isFull { start.floor = 0 }
             if let took, let fastest { isCostly = took - fastest >= noticeable }
         }
@@ -65,7 +65,7 @@ package struct ClaimBounds: Sendable {
         start.passed(jobs)
     }
 
-    /// Nothing is left that could be seen; but a bounded claim may have passed over what lies below.
+    /// No visible job is left above the bounds; but a bounded claim may have skipped jobs below them.
     private mutating func cameShort(_ jobs: [ClaimedJob]) {
         start.bounds = [:]
         if let newest = jobs.map(\.readyAt).max() { start.floor = max(start.floor, newest - Self.lateness) }

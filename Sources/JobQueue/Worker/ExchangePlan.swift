@@ -1,6 +1,7 @@
-/// When the worker talks to the table, and what about: a value that decides.
+/// Decides when the worker talks to the table, and what it writes and claims: a pure value.
 ///
-/// Under load it waits until half a batch is worth a statement; alone it waits for nothing.
+/// Under load it waits until ``worthAStatement`` outcomes have gathered; with no other job running it waits for
+/// nothing.
 struct ExchangePlan: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -9,7 +10,7 @@ struct ExchangePlan: Sendable {
         case wait(until: Instant?)
         /// Write what is finished, and claim up to this many jobs.
         case exchange(claim: Int, from: ClaimScope)
-        /// Nothing is left to do, ever.
+        /// End: nothing is left to do.
         case end
     }
 
@@ -19,32 +20,33 @@ struct ExchangePlan: Sendable {
     let batch: Int
     let linger: Duration
 
-    /// Jobs whose handlers run.
+    /// How many jobs have a running handler.
     var running = 0
-    /// Outcomes that wait to be written.
+    /// How many outcomes wait to be written.
     var finished = 0
-    /// Since when the first of them waits.
+    /// Since when the oldest of them waits.
     var oldestFinish: Instant?
-    /// Outcomes that cannot be written since another session has their rows locked; they keep their slots.
+    /// How many outcomes cannot be written because another session has their rows locked; they keep their slots.
     var locked = 0
-    /// When these are tried again.
+    /// When these are retried.
     var lockedUntil: Instant?
-    /// Whether there may be jobs to claim: somebody said so, or the last claim came back full.
+    /// Whether there may be jobs to claim: a notification came, or the last claim came back full.
     private(set) var isHungry = true
-    /// Whether there may be urgent jobs to claim: a claim for the reserved slots answers for these only.
+    /// Whether there may be urgent jobs to claim: a claim for the reserved slots only says whether more of these are
+    /// left.
     private var isHungryForUrgent = true
-    /// Whether claims are allowed: trusted, not stopping, not making room for a job that must run alone.
+    /// Whether claims are allowed: the leases are trusted, and no room is being made for a job that must run alone.
     var mayClaim = true
     var isStopping = false
-    /// Whether the run ends when nothing is to be had.
+    /// Whether the run ends when there is nothing to claim.
     var endsWhenIdle = false
-    /// Not before this instant, after a failure.
+    /// After a failure, the instant before which nothing is sent.
     var pausedUntil: Instant?
-    /// Until when lanes under limits are left out, since another session keeps the locks of these.
+    /// Until when lanes under limits are left out because another session holds the locks of their limits.
     var limitsHeldUntil: Instant?
 
-    /// When to look again, since other claims had their hands on what the last one chose, or since that did not look at
-    /// everything.
+    /// When to claim again because other claims had locked jobs that the last one chose, or because the last one did
+    /// not search everything.
     private var againAt: Instant?
     private var wasInVain = false
 
@@ -55,7 +57,7 @@ struct ExchangePlan: Sendable {
         self.linger = linger
     }
 
-    /// How many more jobs may run besides the urgent ones; less than none where these have taken their reserve.
+    /// How many more jobs may run, not counting the reserve; negative once urgent jobs use the reserve.
     var freeSlots: Int { slots - running - finished - locked }
 
     /// How many finished jobs are written without waiting for more.
@@ -65,7 +67,7 @@ struct ExchangePlan: Sendable {
         if let pausedUntil, now < pausedUntil { return .wait(until: pausedUntil) }
         if finished > 0 {
             let due = oldestFinish.map { $0.advanced(by: linger) } ?? now
-            // A statement's worth is there, or nothing else is going to join, or the first has waited long enough.
+            // Enough for a statement, or no other outcome will join, or the oldest has waited long enough.
             if finished >= worthAStatement || running == 0 || due <= now {
                 return claim(leaving: min(finished, batch)) ?? .exchange(claim: 0, from: .all)
             }
@@ -80,10 +82,10 @@ struct ExchangePlan: Sendable {
         return .wait(until: [lockedUntil, mayClaim && !isStopping ? nextLook : nil].compactMap(\.self).min())
     }
 
-    /// When to look again though nobody says that there are jobs.
+    /// When to claim again without a notification.
     private var nextLook: Instant? { [againAt, limitsHeldUntil].compactMap(\.self).min() }
 
-    /// What to claim when so many outcomes leave their slots with it; nil for nothing.
+    /// What to claim if so many outcomes free their slots at the same time; nil for nothing.
     private func claim(leaving: Int) -> Step? {
         guard mayClaim, !isStopping else { return nil }
         let free = freeSlots + leaving
@@ -92,7 +94,7 @@ struct ExchangePlan: Sendable {
         return .exchange(claim: min(batch, free + reserve), from: .urgent)
     }
 
-    /// A claim took so many jobs of lanes without limits, and got less than it chose where `isCut`.
+    /// Records that a claim took so many jobs of lanes without limits; `isCut` if these were fewer than it chose.
     mutating func claimed(_ count: Int, isCut: Bool, now: Instant) {
         // Jobs that other claims have locked are soon theirs, and the next claim chooses from the rest. Two claims in
         // vain mean that somebody keeps the locks for longer.
@@ -100,10 +102,10 @@ struct ExchangePlan: Sendable {
         wasInVain = isCut && count == 0
     }
 
-    /// There may be jobs to claim that can wait until then.
+    /// Schedules the next claim for this instant at the latest.
     mutating func looks(at instant: Instant) { againAt = min(instant, againAt ?? instant) }
 
-    /// Wakes where the time has come to look again.
+    /// Wakes if it is time to claim again.
     mutating func lookAgain(now: Instant) {
         if let againAt, againAt <= now { wake() }
         if let limitsHeldUntil, limitsHeldUntil <= now {
@@ -115,14 +117,14 @@ struct ExchangePlan: Sendable {
     /// Whether no job runs and no outcome waits to be written.
     var holdsNothing: Bool { running == 0 && finished == 0 && locked == 0 }
 
-    /// There may be jobs to claim.
+    /// Records that there may be jobs to claim.
     mutating func wake() {
         againAt = nil
         isHungry = true
         isHungryForUrgent = true
     }
 
-    /// A claim is sent: whoever says from now on that there are jobs wants another.
+    /// Records that a claim is being sent: notifications from now on call for another.
     mutating func claimSent(from scope: ClaimScope) {
         switch scope {
         case .all:
@@ -130,19 +132,19 @@ struct ExchangePlan: Sendable {
             isHungryForUrgent = false
             againAt = nil
         case .urgent: isHungryForUrgent = false
-        // A claim of suspects says nothing of other jobs, which have waited for its end.
+        // A claim of suspects says nothing about other jobs, which have waited for its end.
         case .suspects: break
         }
     }
 
-    /// A claim came back full, or has not looked at everything.
+    /// Records that a claim came back full, or did not search everything.
     mutating func leftSome(of scope: ClaimScope) {
         if scope != .urgent { isHungry = true }
         isHungryForUrgent = true
     }
 }
 
-/// Which jobs a claim takes.
+/// The kinds of jobs that a claim takes.
 enum ClaimScope: Sendable, Hashable {
     /// Jobs that no process died under.
     case all

@@ -1,7 +1,7 @@
 import Postgres
 import Synchronization
 
-/// How far one exchange came: what was written or claimed before a later part failed stays so.
+/// The progress of one exchange: what was written or claimed stays so if a later part fails.
 final class ExchangeProgress: Sendable {
     private struct State {
         var written = Settlement.Written()
@@ -13,11 +13,11 @@ final class ExchangeProgress: Sendable {
     private let state = Mutex(State())
 
     var written: Settlement.Written { state.withLock { $0.written } }
-    /// What was claimed of the lanes without limits, and of those under limits; nil where nothing was asked for or the
-    /// claim failed.
+    /// What was claimed from the lanes without limits and from those under limits; nil if there was no claim or it
+    /// failed.
     var claims: (plain: PlainClaim?, limited: LimitedClaim?) { state.withLock { ($0.plain, $0.limited) } }
 
-    /// Why lanes under limits were not claimed from.
+    /// Why the claim from lanes under limits failed.
     var limitFailure: PostgresError? { state.withLock { $0.limitFailure } }
 
     func wrote(_ part: Settlement.Written) {

@@ -1,21 +1,21 @@
 /// Why a running handler is told to stop.
 enum StopReason: Sendable, Hashable {
-    /// The job is somebody else's, or nobody's: whatever the handler still does must not be written.
+    /// The lease is lost: nothing that the handler still does may be written.
     case leaseLost
-    /// Its time is over.
+    /// The job's deadline has passed.
     case deadline
-    /// An operator cancelled it.
+    /// An operator cancelled the job.
     case cancelRequested
-    /// The worker ends.
+    /// The worker is shutting down.
     case shutdown
 }
 
-/// What a worker process holds, and how long it may trust that it does: a value that decides, without clock or
+/// The jobs that a worker process holds, and how long it may trust their leases: a pure value, without clock or
 /// database.
 ///
-/// The worker trusts its leases until `lifetime` after the *sending* of the last heartbeat that was answered: the
-/// server, which counts from its later receipt, gives them to others no earlier. Times are by a clock that counts
-/// suspension.
+/// The worker trusts its leases until `lifetime` after the *sending* of the last answered heartbeat. The server counts
+/// from its later receipt, so it gives the jobs to others no earlier. The clock must count time in which the machine is
+/// suspended.
 struct LeaseBook: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -26,25 +26,25 @@ struct LeaseBook: Sendable {
         var stop: StopReason?
     }
 
-    /// A handler to stop.
+    /// A handler to stop, with the reason.
     struct Stop: Sendable, Hashable {
         let job: JobLease
         let reason: StopReason
     }
 
-    /// A heartbeat that was sent, and what is to be remembered of that moment.
+    /// A heartbeat that was sent, and the state at that moment.
     struct SentBeat: Sendable {
         let at: Instant
         let jobs: [JobLease]
-        /// Jobs unknown here under leases up to this one are ones whose claim was lost; nil while a claim is on its way
-        /// since before the last answer came in.
+        /// The lease up to which held jobs that are unknown here are ones whose claim was lost; nil while a claim is
+        /// under way that was sent before the last answer came in.
         let releasesUpTo: Int64?
         let generation: Int
     }
 
-    /// What was the last of its kind when the last heartbeat was answered.
+    /// The newest lease and claim when the last heartbeat was answered.
     private struct Answered {
-        /// The newest lease of all.
+        /// The newest lease given out to anyone.
         let lease: Int64
         /// The last claim that had been sent before the answer came in.
         let claim: Int
@@ -57,16 +57,16 @@ struct LeaseBook: Sendable {
     private var claimSerial = 0
     /// Nil before the first answer.
     private var lastAnswer: Answered?
-    /// Raised when everything held was lost at once; what was sent before says nothing any more.
+    /// Incremented when all held jobs are lost at once; answers to anything sent before are void.
     private(set) var generation = 0
 
-    /// A book that trusts nothing until ``registered(sentAt:)``.
+    /// Creates a book that trusts nothing until ``registered(sentAt:)``.
     init(lifetime: Duration, now: Instant) {
         self.lifetime = lifetime
         trustedUntil = now
     }
 
-    /// The worker got an id by a statement sent at `sentAt`.
+    /// Records that the worker was registered by a statement sent at `sentAt`.
     mutating func registered(sentAt: Instant) {
         trustedUntil = sentAt.advanced(by: lifetime)
         lastAnswer = nil
@@ -74,32 +74,32 @@ struct LeaseBook: Sendable {
 
     /// Whether a claim may be sent.
     ///
-    /// Not in the last third of the trust: it might come back too late to be used.
+    /// No claim is sent in the last third of the trusted time: its answer might come too late to be used.
     func mayClaim(now: Instant) -> Bool {
         now.advanced(by: lifetime / 3) < trustedUntil
     }
 
     func trusts(now: Instant) -> Bool { now < trustedUntil }
 
-    /// Until when nobody else can be given the job, its deadline aside; nil when it is lost already.
+    /// Until when nobody else can be given the job, regardless of its deadline; nil if it is already lost.
     ///
-    /// The trust of others that were claimed later is none in this one.
+    /// For a lost job, the trust in jobs claimed later does not count.
     func trust(in job: JobLease) -> Instant? { entries[job] == nil ? nil : trustedUntil }
 
-    /// Ends the trust in all leases: they are about to be handed back, and a handler left behind must begin nothing
-    /// more.
+    /// Ends the trust in all leases: they are about to be handed back, and a handler that is left behind must not start
+    /// anything more.
     mutating func endTrust(now: Instant) { trustedUntil = min(trustedUntil, now) }
 
-    /// A claim is about to be sent; the number belongs to ``claimReturned(_:_:sentIn:now:)``.
+    /// Records that a claim is about to be sent, and returns its number for ``claimReturned(_:_:sentIn:now:)``.
     mutating func claimSent() -> Int {
         claimSerial += 1
         claimsUnderWay.insert(claimSerial)
         return claimSerial
     }
 
-    /// A claim came back with these jobs, or failed with none.
+    /// Records that a claim returned these jobs, or failed with none.
     ///
-    /// Returns whether they may be run: not when the trust ended meanwhile; then they are to be released.
+    /// Returns whether they may be run; if the trust ended meanwhile, they have to be released.
     mutating func claimReturned(
         _ number: Int,
         _ jobs: [(job: JobLease, deadline: Instant)],
@@ -112,9 +112,9 @@ struct LeaseBook: Sendable {
         return true
     }
 
-    /// A handler is done.
+    /// Records that a handler has ended.
     ///
-    /// Nil when its lease was lost meanwhile: nothing is to be written.
+    /// Returns nil if the lease was lost meanwhile: nothing may be written.
     mutating func handlerDone(_ job: JobLease) -> Entry? {
         guard var entry = entries[job] else { return nil }
         entry.isRunning = false
@@ -122,14 +122,14 @@ struct LeaseBook: Sendable {
         return entry
     }
 
-    /// The outcome was written, or found to be not ours to write.
+    /// Records that the outcome was written, or may not be written by this worker.
     mutating func settled(_ job: JobLease) {
         entries[job] = nil
     }
 
     /// Tells one handler to stop.
     ///
-    /// False when it is told already or is not running.
+    /// Returns false if it was already told to, or is not running.
     mutating func stop(_ job: JobLease, _ reason: StopReason) -> Bool {
         guard var entry = entries[job], entry.isRunning, entry.stop == nil else { return false }
         entry.stop = reason
@@ -137,19 +137,19 @@ struct LeaseBook: Sendable {
         return true
     }
 
-    /// What a heartbeat sent now carries.
+    /// The contents of a heartbeat sent now.
     func beat(now: Instant) -> SentBeat {
-        // A claim sent after an answer came in got later leases than the last one in that answer. One sent before, though
-        // after the heartbeat was sent, may have got earlier ones: found by simulation.
+        // A claim sent after an answer came in gets later leases than the last one in that answer. A claim sent before
+        // that, even if after the heartbeat was sent, may have got earlier ones: found by simulation.
         let settled = lastAnswer.flatMap { last in
             claimsUnderWay.allSatisfy { $0 > last.claim } ? last.lease : nil
         }
         return SentBeat(at: now, jobs: Array(entries.keys), releasesUpTo: settled, generation: generation)
     }
 
-    /// A heartbeat was answered, when `lastLease` was the newest lease of all.
+    /// Records the answer to a heartbeat; `lastLease` was the newest lease given out at that time.
     ///
-    /// `held` are the jobs that nobody else can have: they are held, or ended under their leases.
+    /// `held` are the jobs that nobody else can have: those held, and those ended under their leases.
     ///
     /// Returns the handlers to stop.
     mutating func answered(
@@ -165,7 +165,7 @@ struct LeaseBook: Sendable {
         for job in beat.jobs {
             guard let entry = entries[job] else { continue }
             if !held.contains(job) {
-                // A job whose outcome is being written leaves the table by that; the write tells how it went.
+                // A job whose outcome is being written leaves the table by that; the write itself reports its result.
                 guard entry.isRunning else { continue }
                 entries[job] = nil
                 stops.append(Stop(job: job, reason: .leaseLost))
@@ -176,20 +176,20 @@ struct LeaseBook: Sendable {
         return stops
     }
 
-    /// A heartbeat was answered: the worker is known no longer, and holds nothing.
+    /// Records the answer that the worker is no longer registered, and so holds nothing.
     ///
     /// Returns the handlers to stop.
     mutating func disowned(_ beat: SentBeat) -> [Stop] {
         beat.generation == generation ? loseAll() : []
     }
 
-    /// Time went by.
+    /// Checks the time against the trust and the deadlines.
     ///
-    /// Returns the handlers to stop: all when the trust is over, else those past their deadline.
+    /// Returns the handlers to stop: all once the trust is over, else those past their deadline.
     mutating func tick(now: Instant) -> [Stop] {
         guard trusts(now: now) else {
-            // Only while handlers run: each time makes the answers to heartbeats under way void, and outcomes may wait
-            // to be written for long.
+            // Only while handlers run: each call voids the answers to heartbeats under way, and outcomes may wait long
+            // to be written.
             return entries.values.contains(where: \.isRunning) ? loseAll() : []
         }
         var stops: [Stop] = []
@@ -199,12 +199,12 @@ struct LeaseBook: Sendable {
         return stops
     }
 
-    /// The jobs whose handlers go on although their deadline lies further back than `grace`.
+    /// The jobs whose handlers continue although their deadline passed more than `grace` ago.
     func overdue(by grace: Duration, now: Instant) -> [JobLease] {
         entries.filter { $0.value.isRunning && $0.value.deadline.advanced(by: grace) < now }.map(\.key)
     }
 
-    /// The worker ends and waits no longer.
+    /// Tells all handlers to stop, because the worker ends.
     ///
     /// Returns the handlers to stop.
     mutating func stopAll() -> [Stop] {
@@ -215,9 +215,9 @@ struct LeaseBook: Sendable {
         return stops
     }
 
-    /// Everything held is lost.
+    /// Gives up everything held.
     ///
-    /// Outcomes that wait to be written stay: the fence in the table decides about them.
+    /// Outcomes still to be written are kept: the fence in the table decides about them.
     private mutating func loseAll() -> [Stop] {
         generation += 1
         let running = entries.filter(\.value.isRunning).keys

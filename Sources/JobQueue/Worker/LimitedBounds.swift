@@ -1,29 +1,29 @@
-/// Where claims from lanes under limits may begin, as ``ClaimBounds`` tells for the others, and for which of their keys
-/// jobs wait.
+/// Where claims from lanes under limits may begin, like ``ClaimBounds`` for the others, and which of their limit keys
+/// have waiting jobs.
 ///
-/// Such a claim comes short for other reasons than that there is no more, and then looks below the bounds by itself.
+/// Such a claim may find too few jobs even if there are more, and then searches below the bounds itself.
 struct LimitedBounds: Sendable {
     let fullScanInterval: Duration
     private var start = ClaimBounds.Start()
     private var lastFullScan: ContinuousClock.Instant?
-    /// The limit keys for which jobs were set aside, by kind; forgotten with the bounds.
+    /// The limit keys with parked jobs, by kind; dropped with the bounds.
     private(set) var waiting: [String: WaitingKeys] = [:]
 
-    /// Bounds that are forgotten once per interval.
+    /// Creates bounds that are dropped once per interval.
     init(fullScanInterval: Duration = .seconds(1)) {
         self.fullScanInterval = fullScanInterval
     }
 
-    /// Where to claim from; nil when a claim without bounds is due.
+    /// Where to claim from; nil if a claim without bounds is due.
     func bounds(now: ContinuousClock.Instant) -> ClaimBounds.Start? {
         guard let lastFullScan, now - lastFullScan < fullScanInterval else { return nil }
         return start
     }
 
-    /// Takes note of a claim.
+    /// Records a claim.
     ///
-    /// The next one goes on behind what a claim has set aside that was cut, however long that took: beginning from the
-    /// start each time it would not come far.
+    /// After a claim that was cut short, the next continues behind the jobs that it parked, however long that took:
+    /// starting from the beginning each time would not get far.
     mutating func claimed(
         _ claim: LimitedClaim,
         wasBounded: Bool,

@@ -1,15 +1,15 @@
-/// How a job goes on that does not end.
+/// How a job that has not ended continues.
 struct NextTurn: Sendable, Hashable {
     /// How long to wait; nil to be available at once.
     var wait: Duration?
-    /// Whether the attempt does not count.
+    /// Whether the attempt is given back and does not count.
     var givesAttemptBack = false
     /// What failed, if anything did.
     var failure: Verdict.Failure?
     /// Whether the usual attempts are used up.
     var isExhausted = false
-    /// A crash count to go on with, or nil to leave it.
+    /// The new crash count; nil to keep it.
     var crashes: Int16?
-    /// Whether its handler came through and asks to be called again: an alarm over what failed before is over.
+    /// Whether its handler succeeded and asks to be called again, which ends an alarm about earlier failures.
     var isWell = false
 }

@@ -1,17 +1,17 @@
-/// What is written about several jobs, in parts that take a statement each.
+/// The outcomes of several jobs, grouped by the statement that writes them.
 struct OutcomeBatch: Sendable {
-    /// Jobs that end, by how they do.
+    /// Jobs that end, by outcome.
     private(set) var completed = JobQueue.Ending(outcome: .completed)
     private(set) var cancelled = JobQueue.Ending(outcome: .cancelled)
     private(set) var discarded = JobQueue.Ending(outcome: .discarded)
-    /// Jobs that go on.
+    /// Jobs that will run again, or are parked.
     private(set) var returned: [JobQueue.Return] = []
-    /// Jobs that go back as if they had not been claimed.
+    /// Jobs to hand back as if they had not been claimed.
     private(set) var released: [JobLease] = []
-    /// Jobs of which nothing is to be written.
+    /// Jobs about which nothing is to be written.
     private(set) var silent: Set<JobLease> = []
 
-    /// Parts what is to be written about these jobs.
+    /// Groups the outcomes of these jobs.
     ///
     /// - Throws: `EncodingError`.
     init(_ jobs: [FinishedJob]) throws {
@@ -31,7 +31,7 @@ struct OutcomeBatch: Sendable {
             case .discarded: discarded.add(job, output: output, reason: reason, failure: failure)
             }
         case .giveBack(var next):
-            // It ran, alone at first, and its process lives: what died before died of something else.
+            // It ran, alone at first, and its process survived: the earlier death had another cause.
             if next.crashes == nil, finished.job.crashes > 0 { next.crashes = 0 }
             returned.append(try JobQueue.Return(job, next))
         case .park(let reason, let failure):
@@ -44,7 +44,8 @@ struct OutcomeBatch: Sendable {
 }
 
 extension JobQueue.Ending {
-    /// The end of jobs that could not be given back since they were to be cancelled, if they are held at all.
+    /// The ending of jobs that could not be given back because they were to be cancelled, if they are still held at
+    /// all.
     static func cancelled(insteadOf returns: [JobQueue.Return]) throws -> JobQueue.Ending {
         let reason = try JobDocument(encoding: "cancelled while running")
         var ending = JobQueue.Ending(outcome: .cancelled)

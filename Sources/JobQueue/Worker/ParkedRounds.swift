@@ -4,29 +4,29 @@
     import Foundation
 #endif
 
-/// When a worker makes parked jobs available again that need wait no longer: a value that decides.
+/// Decides when a worker makes parked jobs available again that no longer need to wait: a pure value.
 ///
-/// A statement takes some thousands of them; while it finds as many, the next follows at once.
+/// A statement takes some thousands of them; while it finds that many, the next follows at once.
 struct ParkedRounds: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// What they waited for.
+    /// What the jobs waited for.
     enum Reason: String, Sendable, CaseIterable {
-        /// Room under a limit per key, which is no more.
+        /// Room under a limit per key that no longer exists.
         case limits
-        /// A release like this one, as an older one saw.
+        /// A newer release than the one that parked them, such as this one.
         ///
-        /// More rarely than the others: it walks over all jobs of these kinds that are set aside, which may be a million
-        /// waiting for one key.
+        /// Runs less often than the others: it walks over all parked jobs of these kinds, of which a million may wait
+        /// for one key.
         case newer
-        /// A release that reads their arguments. Each worker tries once.
+        /// A release that can read their arguments; each worker tries once.
         case undecodable
     }
 
-    /// A look for jobs of one reason, which may take several statements.
+    /// A search for jobs with one reason, which may take several statements.
     struct Round: Sendable, Hashable {
         let reason: Reason
-        /// The server's time as it began: what is set aside again meanwhile is left to the next.
+        /// The server's time when it began: jobs parked again since then are left to the next round.
         let since: Date
     }
 
@@ -34,7 +34,7 @@ struct ParkedRounds: Sendable {
     private var next: [Reason: Instant]
     private var unfinished: [Reason: Round] = [:]
 
-    /// All of them are due at once, and then, but for what is tried once, each interval.
+    /// Creates rounds that are all due at once, and then once per interval, except the one that is tried only once.
     init(interval: Duration, now: Instant) {
         self.interval = interval
         next = Dictionary(uniqueKeysWithValues: Reason.allCases.map { ($0, now) })
@@ -42,9 +42,9 @@ struct ParkedRounds: Sendable {
 
     func isDue(now: Instant) -> Bool { next.values.contains { $0 <= now } }
 
-    /// Begins the rounds that are due, or goes on with them.
+    /// Begins the rounds that are due, or continues them.
     ///
-    /// One of which ``brought(_:in:now:)`` is never told is due again after the interval.
+    /// A round without a call of ``brought(_:in:now:)`` is due again after the interval.
     mutating func begin(now: Instant, serverTime: Date) -> [Round] {
         Reason.allCases.compactMap { reason in
             guard let due = next[reason], due <= now else { return nil }
@@ -55,7 +55,7 @@ struct ParkedRounds: Sendable {
         }
     }
 
-    /// A statement of a round made so many jobs available.
+    /// Records that a statement of a round made so many jobs available.
     mutating func brought(_ count: Int, in round: Round, now: Instant) {
         if count >= JobQueue.unparkedAtOnce {
             next[round.reason] = now

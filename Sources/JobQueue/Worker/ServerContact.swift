@@ -4,17 +4,18 @@
     import Foundation
 #endif
 
-/// What a worker knows of its server by the answers to heartbeats: how late it is there, and since when it answers.
+/// What a worker knows about its server from the answers to heartbeats: its clock, and since when it answers.
 struct ServerContact: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// What the server's clock said, in microseconds since 1970, and when; nil before the worker is registered.
+    /// The server's time, in microseconds since 1970, and when it was read; nil before the worker is registered.
     ///
-    /// The only wall clock that counts: that of this machine may be off by hours.
+    /// The only wall clock that is used: this machine's may be off by hours.
     var clock: (time: Int64, at: Instant)?
     /// How many heartbeats in a row failed.
     var failedBeats = 0
-    /// Since when the database answers, to a worker that began then, or had no answer for half of the leases' time.
+    /// Since when the database has been answering, counted from the worker's start or from the end of a gap of half a
+    /// lease lifetime.
     var answeredSince: Instant?
 
     /// The server's time now; nil before the worker is registered.
@@ -22,7 +23,7 @@ struct ServerContact: Sendable {
         clock.map { Date(timeIntervalSince1970: Double($0.time) / 1_000_000 + (now - $0.at).seconds) }
     }
 
-    /// How much more time has gone by for the server's clock than for this machine's since the last answer.
+    /// How much more time has passed on the server's clock than on this machine's since the last answer.
     func leap(to time: Int64?, now: Instant) -> Duration {
         guard let time, let clock else { return .zero }
         return max(.zero, Duration.microseconds(time - clock.time) - (now - clock.at))

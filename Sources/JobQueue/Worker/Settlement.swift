@@ -1,31 +1,31 @@
 import Postgres
 
-/// A job whose handler is done, with what is to be written about it.
+/// A job whose handler has ended, with the outcome to write.
 struct FinishedJob: Sendable {
     let job: ClaimedJob
     var verdict: Verdict
-    /// Whether it was sent before, or its handler ended the job itself, and the answer was lost: it may be written
-    /// already.
+    /// Whether the outcome was sent before, or the handler ended the job itself, and the answer was lost: it may
+    /// already be written.
     var isInDoubt = false
-    /// Whether another session had its row locked when it was to be written.
+    /// Whether another session had its row locked at the last attempt to write it.
     var wasLocked = false
 }
 
-/// Writes outcomes: those that are alike together, one by one where the server refuses a value among them.
+/// Writes outcomes: similar ones together, or one by one if the server refuses a value among them.
 struct Settlement: Sendable {
     let queue: JobQueue
 
-    /// The jobs whose outcome was written, and those of which nothing could be written any more.
+    /// The result of writing: the jobs whose outcome was written, and those whose outcome could no longer be written.
     struct Written: Sendable {
         var landed: Set<JobLease> = []
         var lost: Set<JobLease> = []
         /// Jobs whose rows another session has locked.
         var locked: Set<JobLease> = []
-        /// How landed jobs ended where their verdicts need not tell: they were to be cancelled, or had ended before.
+        /// How landed jobs ended if not by their verdicts: they were to be cancelled, or had already ended.
         var ended: [JobLease: JobQueue.Ending.Outcome] = [:]
-        /// Whether a job is available again, of which nobody tells.
+        /// Whether a job is available again; nothing else notifies of that.
         var hasGivenBack = false
-        /// What could not be stored as it was; told for the log.
+        /// The errors of outcomes that were stored only in part, for the log.
         var mended: [JobLease: String] = [:]
 
         /// Whether nothing is left to write about the job.
@@ -41,12 +41,12 @@ struct Settlement: Sendable {
         }
     }
 
-    /// Writes all jobs but those whose rows another session has locked, and tells `progress` of each part as it is
+    /// Writes all jobs except those whose rows another session has locked, and reports each part to `progress` as it is
     /// done.
     ///
-    /// What was written stays written when a later part throws; written again it would look like a lease that was lost.
+    /// If a later part throws, earlier parts stay written; writing them again would look like a lost lease.
     ///
-    /// - Throws: ``PostgresError`` when the database cannot be reached or asks to come back later.
+    /// - Throws: ``PostgresError`` if the database cannot be reached or has a temporary failure.
     func write(_ jobs: [FinishedJob], _ progress: ExchangeProgress, on connection: isolated Connection) throws {
         for part in Self.byRegistration(jobs) {
             do {
@@ -58,8 +58,10 @@ struct Settlement: Sendable {
         }
     }
 
-    /// Parts jobs by whom they were claimed for: a worker that was registered anew may still have to write what it did
-    /// of a job before, and of two claims of one job the later has the higher number in one life of the database alone.
+    /// Groups jobs by the registration that claimed them.
+    ///
+    /// A worker that was registered again may still have outcomes to write from before, and of two claims of one job
+    /// the later has the higher lease only within one life of the database.
     private static func byRegistration(_ jobs: [FinishedJob]) -> [[FinishedJob]] {
         let first = jobs.first?.job.leased.worker
         guard jobs.contains(where: { $0.job.leased.worker != first }) else { return [jobs] }
@@ -107,7 +109,8 @@ struct Settlement: Sendable {
         )
         let returned = try queue.giveBack(batch.returned, on: connection)
         progress.wrote(Written(landed: Set(returned.keys), hasGivenBack: returned.values.contains(true)))
-        // Refused: the lease is lost, or a cancel came meanwhile. Only one of these two can land.
+        // Not given back: either the lease is lost, or a cancel came meanwhile. Only one of these two statements can
+        // land.
         let refused = try JobQueue.Ending.cancelled(insteadOf: batch.returned.filter { returned[$0.job] == nil })
         let cancelled = try queue.finish(refused, on: connection)
         progress.wrote(
@@ -119,7 +122,7 @@ struct Settlement: Sendable {
         )
     }
 
-    /// Leaves out jobs whose rows another session has locked, and tells `progress` of them.
+    /// Removes jobs whose rows another session has locked, and reports these to `progress`.
     func withoutLocked(
         _ jobs: [FinishedJob],
         _ progress: ExchangeProgress,
@@ -130,10 +133,10 @@ struct Settlement: Sendable {
         return jobs.filter { !locked.contains($0.job.leased) }
     }
 
-    /// Leaves out what need not, or cannot, be written now, and tells `progress` of it.
+    /// Removes outcomes that need not or cannot be written now, and reports these to `progress`.
     ///
-    /// What an earlier try ended although its answer was lost would look like a lease that was lost; what was locked is
-    /// not waited for once more.
+    /// A job that an earlier attempt ended, but whose answer was lost, would look like a lost lease. Rows that were
+    /// locked are not waited for again.
     func unwritten(
         of jobs: [FinishedJob],
         _ progress: ExchangeProgress,
@@ -153,7 +156,7 @@ struct Settlement: Sendable {
         }
     }
 
-    /// The verdict without what the server may have refused: the work is done, and is recorded as done.
+    /// The verdict without the values that the server may have refused: the work is done, and is recorded as done.
     private static func mended(_ verdict: Verdict) -> Verdict {
         switch verdict {
         case .end(let outcome, _, let reason, _):
@@ -172,14 +175,15 @@ struct Settlement: Sendable {
         String(String.UnicodeScalarView(text.unicodeScalars.map { $0.isASCII && $0.value >= 0x20 ? $0 : "?" }))
     }
 
-    /// Whether a lock of another session was waited for in vain; where the session keeps no limit of ours for that, as
-    /// long as any statement may take.
+    /// Whether the statement gave up waiting for another session's lock: after our lock timeout, or, in a session that
+    /// does not keep it, after the deadline of a statement.
     static func isHeldUp(_ error: PostgresError) -> Bool {
         error.connectionUsable && error.outcomeKnown
             && (error.sqlState == .lockNotAvailable || error.code == .deadlineExceeded)
     }
 
-    /// Whether the server refused the values, rather than the moment: data out of form or out of bounds.
+    /// Whether the server refused the values themselves, as invalid or out of bounds, and not because of a temporary
+    /// state.
     static func isRefusal(_ error: PostgresError) -> Bool {
         guard error.connectionUsable else { return false }
         if error.code == .encoding { return true }

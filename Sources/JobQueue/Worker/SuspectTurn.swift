@@ -1,27 +1,27 @@
-/// When a worker makes room for jobs that must run alone because a process died under them: a value that decides.
+/// Decides when a worker makes room for jobs that must run alone because a process died under them: a pure value.
 ///
-/// A crash names no culprit: everything that ran beside it is suspect. Each suspect runs with nothing beside it, so
-/// that the next crash does name one. Turns alternate with ordinary work, which a thousand suspects must not stop for
-/// long.
+/// A crash does not show which job caused it: every job that ran at the time is suspect. Each suspect runs alone, so
+/// that the next crash does identify the culprit. Turns alternate with ordinary work, which even a thousand suspects
+/// must not stop for long.
 struct SuspectTurn: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     enum Phase: Sendable, Hashable {
-        /// Ordinary work goes on, at least until the instant.
+        /// Ordinary work runs, at least until the instant.
         case ordinary(until: Instant?)
-        /// Ordinary jobs run out; no others are claimed.
+        /// Running ordinary jobs end; no others are claimed.
         case emptying(since: Instant)
-        /// A suspect runs, or the next one is claimed; beside jobs that were not waited for any longer, perhaps.
+        /// A suspect runs, or the next one is claimed; possibly beside jobs that the worker stopped waiting for.
         case alone(since: Instant, besideOthers: Bool)
     }
 
-    /// What a worker has to do besides.
+    /// The other jobs of the worker.
     struct Surroundings: Sendable {
-        /// How many jobs run, or wait to be written.
+        /// How many jobs run, or have outcomes to write.
         var occupied: Int
-        /// How many of them were suspects when they began.
+        /// How many of them were claimed as suspects.
         var suspects: Int
-        /// Whether the suspect that began last is among them.
+        /// Whether the suspect that started last is among them.
         var hasLast: Bool
         /// Whether one more may run.
         var hasRoom: Bool
@@ -31,23 +31,23 @@ struct SuspectTurn: Sendable {
 
     /// How long suspects run one after the other before ordinary work has its turn.
     var turn: Duration = .seconds(1)
-    /// How long ordinary jobs are waited for.
+    /// How long to wait for ordinary jobs to end.
     ///
-    /// One that takes hours must not stop the worker: the turn is given up, and after ``turnsGivenUp`` of them a suspect
-    /// begins beside what has run for so long already.
+    /// A job that takes hours must not stop the worker: the turn is given up, and after ``turnsGivenUp`` of them a
+    /// suspect starts beside the jobs that have run for so long.
     var patience: Duration = .seconds(30)
-    /// How many turns in a row are given up before a suspect begins beside others.
+    /// How many turns in a row are given up before a suspect starts beside other jobs.
     var turnsGivenUp = 3
-    /// How long ordinary jobs wait for one suspect.
+    /// How long ordinary jobs wait for one suspect to end.
     ///
-    /// One that takes an hour must stop neither the worker nor the next suspect. Beside others it is no longer alone, but
-    /// a death that its start would have brought has not come.
+    /// A suspect that takes an hour must stop neither the worker nor the next suspect. After this time it no longer
+    /// runs alone, but a crash caused by its start would already have happened.
     var solitude: Duration = .seconds(10)
-    /// The wait after a first turn given up; doubled each time until one succeeds.
+    /// The wait after the first turn that is given up; doubled each time until a turn succeeds.
     var retreat: Duration = .seconds(60)
     private var givenUp = 0
     private var fruitless = 0
-    /// The suspect that began last.
+    /// The suspect that started last.
     private(set) var last: JobLease?
 
     /// Whether ordinary jobs may be claimed.
@@ -55,7 +55,7 @@ struct SuspectTurn: Sendable {
         if case .ordinary = phase { true } else { false }
     }
 
-    /// When to look again whether the turn is given up, though nothing ends before; nil while ordinary work goes on.
+    /// When to check whether to give up the turn even if no job ends before; nil during ordinary work.
     var givesUpAt: Instant? {
         switch phase {
         case .ordinary: nil
@@ -64,9 +64,9 @@ struct SuspectTurn: Sendable {
         }
     }
 
-    /// A look at the table found suspects.
+    /// Records that the table has suspects.
     ///
-    /// Whether their turn begins with that.
+    /// Returns whether their turn begins now.
     @discardableResult
     mutating func found(now: Instant) -> Bool {
         guard case .ordinary(let until) = phase, until.map({ $0 <= now }) ?? true else { return false }
@@ -74,23 +74,23 @@ struct SuspectTurn: Sendable {
         return true
     }
 
-    /// A look at the table found none: others took it, or it may not begin.
+    /// Records that the table has no suspects that may start: others took them, or they may not begin.
     ///
-    /// Whether ordinary work was held up for one.
+    /// Returns whether ordinary work had been stopped for one.
     mutating func vanished() -> Bool {
         guard case .emptying = phase else { return false }
         phase = .ordinary(until: nil)
         return true
     }
 
-    /// Whether a suspect is to be claimed now.
+    /// Whether to claim a suspect now.
     ///
-    /// False also where the turn is over, or given up.
+    /// False also if the turn is over or given up.
     mutating func claimsSuspect(beside others: Surroundings, now: Instant) -> Bool {
         switch phase {
         case .ordinary: return false
         case .emptying(let since):
-            // Suspects of earlier turns have had their time alone, and do not count.
+            // Suspects of earlier turns have had their time alone and do not count.
             let isAlone = others.occupied <= others.suspects
             let hasWaitedInVain = since.advanced(by: patience) <= now
             if others.hasRoom, isAlone || (hasWaitedInVain && givenUp >= turnsGivenUp) {
@@ -99,7 +99,7 @@ struct SuspectTurn: Sendable {
                 return true
             }
             if isAlone, others.suspects > 0 {
-                // Suspects fill every slot. They are not waited for, or ordinary work would stand still for nothing.
+                // Suspects fill every slot. Waiting for them would stop ordinary work for nothing.
                 phase = .ordinary(until: now.advanced(by: retreat))
             } else if hasWaitedInVain {
                 phase = .ordinary(until: now.advanced(by: retreat * (1 << givenUp)))
@@ -109,21 +109,22 @@ struct SuspectTurn: Sendable {
         case .alone(let since, let besideOthers):
             if others.hasLast, now < since.advanced(by: solitude) { return false }
             guard others.hasLast || since.advanced(by: turn) <= now else { return others.hasRoom }
-            // Ordinary work gets as long as it has waited; longer where jobs that were not waited for go on.
+            // Ordinary work gets as much time as it has waited; more if jobs that the worker stopped waiting for still
+            // run.
             phase = .ordinary(until: now.advanced(by: besideOthers ? retreat : now - since))
             return false
         }
     }
 
-    /// A claim took a suspect.
+    /// Records that a claim took a suspect.
     mutating func took(_ job: JobLease) {
         last = job
         fruitless = 0
     }
 
-    /// A claim found no suspect: none is left, or those that are may not begin now.
+    /// Records that a claim found no suspect: none is left, or none may start now.
     ///
-    /// Ordinary work is stopped for one that may not begin, under a limit perhaps, more and more rarely.
+    /// For suspects that may not start, perhaps because of a limit, ordinary work is stopped less and less often.
     mutating func noneLeft(now: Instant) {
         phase = .ordinary(until: now.advanced(by: min(turn * (1 << min(fruitless, 10)), retreat)))
         fruitless += 1

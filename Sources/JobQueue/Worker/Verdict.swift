@@ -4,21 +4,22 @@
     import Foundation
 #endif
 
-/// What is written about a job whose handler is done: decided from how the handler ended and why it was stopped, by a
-/// pure function.
+/// What to write about a job whose handler has ended.
+///
+/// A pure function decides it from how the handler ended and why it was stopped.
 enum Verdict: Sendable, Hashable {
-    /// To the history.
+    /// Ends the job and moves it to the history.
     case end(JobQueue.Ending.Outcome, output: JobDocument? = nil, reason: String? = nil, failure: Failure? = nil)
-    /// Back into the table.
+    /// Gives the job back to the table.
     case giveBack(NextTurn)
-    /// Aside.
+    /// Parks the job.
     case park(reason: String, failure: Failure)
-    /// Back as if it had not been claimed.
+    /// Hands the job back as if it had not been claimed.
     case release
-    /// Nothing: it is written already, or must not be.
+    /// Writes nothing: the outcome is already written, or must not be.
     case nothing
 
-    /// Whether the job is done, and nothing else.
+    /// Whether the verdict is that the job completed.
     var isCompletion: Bool {
         if case .end(.completed, _, _, _) = self { true } else { false }
     }
@@ -29,7 +30,7 @@ enum Verdict: Sendable, Hashable {
         let error: String
     }
 
-    /// What a verdict is decided from besides the handler's answer.
+    /// The inputs of a verdict besides the handler's result.
     struct Facts: Sendable {
         let attempt: Int16
         let maxAttempts: Int16?
@@ -48,7 +49,7 @@ enum Verdict: Sendable, Hashable {
             outcome = answer
         case .failure(let error):
             switch stop {
-            // Whatever it threw, it threw because it was told to stop.
+            // Any error it threw is due to its being told to stop.
             case .cancelRequested: return .end(.cancelled, reason: "cancelled while running")
             case .shutdown: return .release
             case .deadline:
@@ -88,7 +89,9 @@ enum Verdict: Sendable, Hashable {
         }
     }
 
-    /// A job under which the process died too often: not run again, or daily and alone where it must not be given up.
+    /// The verdict on a job under which the process died too often.
+    ///
+    /// It is discarded; or, if it must not be, it runs again after the alarm interval, alone.
     static func crashed(_ crashes: Int16, _ facts: Facts) -> Verdict {
         let reason = "its process died \(crashes) times while it ran"
         guard !facts.retry.hasLastAttempt else {
@@ -100,13 +103,14 @@ enum Verdict: Sendable, Hashable {
                 givesAttemptBack: true,
                 failure: facts.failure(reason),
                 isExhausted: true,
-                // Still a suspect, so that it goes on to run alone.
+                // It stays a suspect, so that it continues to run alone.
                 crashes: 1
             )
         )
     }
 
-    /// Longest wait, a hundred years in seconds; a longer one would overflow timestamptz and be refused at every write.
+    /// The longest wait, a hundred years in seconds; a longer one would overflow timestamptz and be refused at every
+    /// write.
     private static let longestWait = 3.2e9
 
     private static func failed(_ reason: String, after: Duration?, _ facts: Facts) -> Verdict {
@@ -128,10 +132,10 @@ enum Verdict: Sendable, Hashable {
         }
     }
 
-    /// What may be kept of an error.
+    /// The text of an error that may be stored and logged.
     ///
-    /// By house rule the `description` of our errors is safe; of an error that does not describe itself only the type
-    /// is told, since a default description would print what it carries.
+    /// By house rule, the `description` of our errors is safe. For an error without a description of its own only the
+    /// type is given, because a default description would print the values it carries.
     static func describe(_ error: any Error) -> String {
         if let error = error as? any CustomStringConvertible { return sanitized(error.description) }
         return "\(type(of: error))"

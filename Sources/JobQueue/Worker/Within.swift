@@ -1,7 +1,7 @@
-/// Runs a body and cancels it when it takes longer than `limit`.
+/// Runs a body and cancels it if it takes longer than `limit`.
 ///
-/// - Throws: What `body` throws, which is as a rule `CancellationError` when the time is over; a body that does not
-///   heed its cancellation is waited for.
+/// - Throws: What `body` throws, usually `CancellationError` once the time is over. A body that ignores its
+///   cancellation is still awaited.
 package func within<Result: Sendable>(
     _ limit: Duration,
     _ body: @escaping @Sendable () async throws -> Result

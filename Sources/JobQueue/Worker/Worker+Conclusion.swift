@@ -5,9 +5,9 @@ import Synchronization
 
 /// The end of an exchange with the table.
 extension Worker {
-    /// Takes leave of what was written, and starts the handlers of what was claimed.
+    /// Settles the written outcomes, and starts the handlers of the claimed jobs.
     ///
-    /// Returns the jobs that came too late to be run.
+    /// Returns the jobs that arrived too late to be run.
     func conclude(
         _ exchange: Exchange,
         _ progress: ExchangeProgress,
@@ -25,7 +25,8 @@ extension Worker {
                 defer { (core.failures, core.plan.pausedUntil) = (0, nil) }
                 return core.failures > 0
             }
-            // It may be another server now, which knows less: what is held there is asked at once.
+            // The server may be another one now that has lost some writes: a heartbeat checks at once what is held
+            // there.
             if hadFailed { beatSignal.set() }
         }
         if let error = progress.limitFailure {
@@ -49,7 +50,7 @@ extension Worker {
         )
     }
 
-    /// Takes leave of the jobs that were written, or can no longer be; the others wait for the next exchange.
+    /// Settles the jobs that were written, or can no longer be; the others wait for the next exchange.
     func settled(_ batch: [FinishedJob], _ written: Settlement.Written, isInDoubt: Bool) {
         guard !batch.isEmpty else { return }
         let done = batch.filter { written.isSettled($0.job.leased) }
@@ -64,10 +65,10 @@ extension Worker {
             core.putBack(open, isInDoubt: isInDoubt)
             core.setAside(locked, now: .now)
             core.wrote(done, now: .now)
-            // A job that was woken while it ran, or handed back, is available at once.
+            // A job that was woken while it ran, or was handed back, is available at once.
             if written.hasGivenBack { core.plan.wake() }
         }
-        // Perhaps all leases are lost, which a heartbeat finds out: behind a pooler a failover shows in nothing else.
+        // All leases may be lost, which a heartbeat finds out: behind a pooler nothing else shows a failover.
         if !written.lost.isEmpty { beatSignal.set() }
         for finished in locked where !finished.wasLocked {
             logger.warning(
@@ -77,7 +78,7 @@ extension Worker {
         }
         for finished in done {
             if written.lost.contains(finished.job.leased), finished.isInDoubt {
-                // The first statement may have written it, such as a retry, which leaves no trace of the lease.
+                // The first statement may have written an outcome, such as a retry, that leaves no trace of the lease.
                 logger.notice(
                     "an outcome was written by a statement whose answer was lost, or came after its lease was lost",
                     metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
@@ -97,7 +98,7 @@ extension Worker {
                         metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
                     )
                 }
-                // One for a newer release is soon taken by that, as a rule.
+                // A job parked for a newer release is usually soon taken by that.
                 if case .park("undecodable", let failure) = finished.verdict, end == nil {
                     logger.error(
                         "a job was set aside and waits for somebody, or for another release",
@@ -116,7 +117,7 @@ extension Worker {
         }
     }
 
-    /// Starts the handlers of claimed jobs, and returns those that came too late to be run.
+    /// Starts the handlers of claimed jobs, and returns the jobs that arrived too late to be run.
     private func began(
         _ plain: PlainClaim?,
         _ limited: LimitedClaim?,
@@ -132,7 +133,7 @@ extension Worker {
             core.claimed(plain, limited, of: exchange, wanted: wanted, now: now)
             return core.begins(jobs, under: number, sentIn: exchange.generation, now: now)
         }
-        // The next heartbeat, or the rescue, would hand them back too.
+        // Otherwise the next heartbeat or the rescue would hand them back.
         guard mayRun else { return jobs.map(\.job) }
         for job in jobs {
             if let kind = metrics.kinds[job.job.kind] { kind.wait.recordMicroseconds(job.job.waited) }
@@ -141,8 +142,10 @@ extension Worker {
         return []
     }
 
-    /// The jobs of a claim, whose time began when it was sent: before that it may have waited long for a connection, or
-    /// behind outcomes.
+    /// The running jobs of a claim.
+    ///
+    /// Their time starts when the claim's statement was sent: before that, the claim may have waited long for a
+    /// connection, or behind outcomes.
     private func running(_ jobs: [ClaimedJob], since sentAt: ContinuousClock.Instant) -> [RunningJob] {
         jobs.map { job in
             RunningJob(job: job, startedAt: sentAt, timeout: registry.entries[job.kind]?.timeout ?? .seconds(60))

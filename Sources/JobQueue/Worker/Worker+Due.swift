@@ -10,15 +10,15 @@ import Synchronization
 #endif
 
 extension Worker {
-    /// Looks for jobs at the pace of the polling: progress never depends on a notification.
+    /// Polls for jobs, so that progress never depends on a notification.
     func poll() async {
         while await pause(configuration.pollInterval) { wake() }
     }
 
-    /// Does what time alone brings up: jobs that are due, lost or overdue, and the periodic ones.
+    /// Does the work that only time triggers: due, lost and overdue jobs, and periodic ones.
     ///
-    /// At a pace of its own, however rarely jobs are looked for, and over the connections that no handler holds: the
-    /// code of a sign-in whose next attempt is a few seconds away is worth nothing after five minutes.
+    /// Runs at its own pace, however rarely the worker polls, and over connections that no handler holds: the code of a
+    /// sign-in, whose next attempt is a few seconds away, is worthless after five minutes.
     func runDueWork() async {
         let clock = ContinuousClock()
         let rescueInterval = configuration.rescueInterval
@@ -26,7 +26,7 @@ extension Worker {
         let queues = Set(lanes.map(\.queue))
         var zones: [String: ZoneRules] = [:]
         var zonesReadAt: ContinuousClock.Instant?
-        // A worker that ends when it is idle has looked before it began.
+        // A worker that ends when idle has done this before it started.
         let hasLooked = core.withLock { $0.plan.endsWhenIdle }
         var nextRescue = hasLooked ? clock.now.advanced(by: rescueInterval) : clock.now
         var promotion = JobQueue.Promotion()
@@ -36,7 +36,7 @@ extension Worker {
             promotion = await attempt("promote") { try await self.promoteDue(lookingAtAll: looksAtAll) } ?? .init()
             if nextRescue <= now {
                 nextRescue = now.advanced(by: rescueInterval)
-                // Each by itself: what one has done is told, whatever becomes of the next.
+                // Each on its own, so that the failure of one does not stop the next.
                 await attempt("rescue") { try await self.rescueLost() }
                 await attempt("overdue") { try await self.takeOverdue() }
                 await attempt("limits of the code") { try await self.syncKindLimits() }
@@ -52,7 +52,7 @@ extension Worker {
             }
             let rules = zones
             await attempt("periodic") { try await self.enqueuePeriodic(rules) }
-            // Jobs that a rate holds back become free with time alone, at the shortest within a second.
+            // Jobs that a rate holds back become claimable with time alone, within a second at the earliest.
             let isRated = core.withLock { !$0.restrictions.ratedQueues.isDisjoint(with: queues) }
             if isRated { wake() }
             let longest = isRated ? min(usual, .milliseconds(500)) : usual
@@ -67,15 +67,17 @@ extension Worker {
         }
     }
 
-    /// Sleeps for about that long, so that many workers do not come at once; false when the worker ends.
+    /// Sleeps for about that long, randomized so that many workers do not act at once; returns false when the worker
+    /// ends.
     func pause(_ interval: Duration) async -> Bool {
         (try? await Task.sleep(for: interval * Double.random(in: 0.8...1.2))) != nil
     }
 
-    /// Jobs that become due one after the other are promoted together: a statement and a commit for each is too many.
+    /// Jobs that become due in quick succession are promoted together: a statement and a commit for each would be too
+    /// many.
     private static let promotionPause = Duration.milliseconds(20)
 
-    /// Makes due jobs available, and has this worker and others begin them; looks for suspects.
+    /// Makes due jobs available, wakes this worker and others for them, and looks for suspects.
     @discardableResult
     func promoteDue(lookingAtAll: Bool = true) async throws -> JobQueue.Promotion {
         let queue = self.queue
@@ -92,7 +94,7 @@ extension Worker {
         if result.promoted > 0 {
             wake()
             let free = core.withLock { $0.plan.isStopping ? 0 : configuration.slots - $0.plan.running }
-            // More became available than this worker can begin, or in lanes that it does not serve.
+            // More became available than this worker can start, or in lanes that it does not serve.
             if result.promoted > free || !result.lanes.isSubset(of: all.map(\.name)) { await tellOthers() }
         }
         return result
@@ -102,7 +104,7 @@ extension Worker {
         guard core.withLock({ $0.mayRescue(now: .now) }) else { return }
         let queue = self.queue
         let rescued: (jobs: Int, workers: Int) = try await control.withConnection { connection in
-            // It may have come only once a database that was away is there again.
+            // The connection may have come only once a lost database was back.
             let (mayRescue, time) = self.core.withLock { ($0.mayRescue(now: .now), $0.server.time(now: .now)) }
             guard mayRescue, let time else { return (0, 0) }
             return try queue.rescue(by: time, on: connection)
@@ -116,9 +118,9 @@ extension Worker {
         if rescued.jobs > 0 { await madeRoom() }
     }
 
-    /// Lets go of jobs whose handlers here go on although their time is over.
+    /// Gives up jobs whose handlers in this process continue although their time is over.
     ///
-    /// By this worker's own books: in the table they lie among all that ran since the oldest snapshot.
+    /// Uses this worker's own records: in the table these jobs lie among everything that ran since the oldest snapshot.
     func takeOverdue() async throws {
         let grace = configuration.overdueGrace
         let jobs = core.withLock { core in
@@ -137,13 +139,13 @@ extension Worker {
         await madeRoom()
     }
 
-    /// Jobs of any kinds run no longer, which leaves room under their limits.
+    /// Wakes all workers after jobs stopped running, which makes room under their limits.
     private func madeRoom() async {
         wake()
         await tellOthers()
     }
 
-    /// Writes this release's limits of kinds, where this worker is the one to decide them and the table differs.
+    /// Writes this release's limits of kinds, if this worker is the one that decides them and the table differs.
     func syncKindLimits(patience: Duration = JobQueue.patience) async throws {
         guard let worker = core.withLock({ $0.worker }) else { return }
         let (queue, kinds) = (self.queue, Set(lanes.map(\.kind)))
@@ -153,7 +155,8 @@ extension Worker {
         }
     }
 
-    /// Wakes the other workers: what this one brought may be more than it has slots for, or of kinds it does not know.
+    /// Wakes the other workers: this one may have made more jobs available than it has slots for, or jobs of kinds it
+    /// does not know.
     func tellOthers() async {
         let (queue, names) = (self.queue, Set(lanes.prefix(1).map(\.queue)))
         await attempt("notify") {

@@ -3,7 +3,7 @@ import Postgres
 import Synchronization
 
 extension Worker {
-    /// Talks to the table whenever there is reason to, until the worker ends.
+    /// Talks to the table whenever there is a reason to, until the worker ends.
     func exchangeLoop() async {
         while !Task.isCancelled {
             let now = ContinuousClock.now
@@ -34,7 +34,7 @@ extension Worker {
         }
     }
 
-    /// Whether, before an end for lack of work, nothing is lost or due, and nothing waits that must run alone.
+    /// Whether nothing is lost or due and no job that must run alone waits, before ending for lack of work.
     private func isIdle() async -> Bool {
         let queue = self.queue
         let all = lanes
@@ -51,8 +51,8 @@ extension Worker {
                 core.plan.wake()
                 return waits.suspect && core.suspects.found(now: .now)
             }
-            // Ready and yet not claimed: under a limit, in the hands of another session for a moment, or a suspect
-            // whose turn has not come.
+            // Ready but not claimed: under a limit, locked by another session for a moment, or a suspect whose turn has
+            // not come.
             if promoted == 0, !hasTurn { await signal.wait(for: configuration.pollInterval) }
         } catch {
             failed(error)
@@ -60,9 +60,9 @@ extension Worker {
         return false
     }
 
-    /// Takes the jobs of lost workers, as far as they are to be had; false where their workers may still beat.
+    /// Takes the jobs of lost workers as far as possible; false if their workers may still send a heartbeat.
     ///
-    /// Nobody else may be there to take them before the next of these workers begins.
+    /// There may be no other worker to take them before the next of these workers starts.
     private func hasRescued() async throws -> Bool {
         let queue = self.queue
         guard try await control.withConnection({ try queue.hasUnattended(on: $0) }) else { return true }
@@ -71,7 +71,7 @@ extension Worker {
         return true
     }
 
-    /// Writes what is finished and claims; in one transaction where both are plain and the configuration wants it.
+    /// Writes finished outcomes and claims jobs, in one statement where possible and configured.
     private func exchange(claim limit: Int, from scope: ClaimScope) async {
         let exchange = beginExchange(claim: limit, from: scope)
         let progress = ExchangeProgress()
@@ -84,11 +84,12 @@ extension Worker {
                 } catch {
                     failure = error
                 }
-                // Before the connection is given back: no job waits for the change of threads behind that.
+                // Done before the connection is returned to the pool, so that no job waits for the change of threads
+                // that follows.
                 return self.conclude(exchange, progress, failure)
             }
         } catch {
-            // There was no connection to be had.
+            // No connection could be obtained.
             unused = conclude(exchange, progress, error)
         }
         await handBack(unused)
@@ -123,10 +124,11 @@ extension Worker {
         }
     }
 
-    /// Writes, and claims.
+    /// Writes outcomes, and claims jobs.
     func carryOut(_ exchange: Exchange, _ progress: ExchangeProgress, on connection: isolated Connection) async throws {
         var unwritten = try settlement.unwritten(of: exchange.batch, progress, on: connection)
-        // Written first, or the claim would still count what makes room under a limit, and come back short.
+        // Written first; otherwise the claim would still count jobs whose end makes room under a limit, and find too
+        // few.
         if unwritten.contains(where: exchange.makesRoom) {
             try settlement.write(unwritten, progress, on: connection)
             unwritten = []
@@ -140,10 +142,10 @@ extension Worker {
         if exchange.plainGoesFirst { try await claimLimited(of: exchange, progress, on: connection) }
     }
 
-    /// Claims from the lanes under limits their share of what is wanted.
+    /// Claims from the lanes under limits their share of the wanted jobs.
     ///
-    /// Where the connection is still of use, `progress` is told of an error: whoever holds the lock of a limit must keep
-    /// neither outcomes from being written nor other lanes from being claimed.
+    /// If the connection is still usable, an error is only reported to `progress`: a session that holds the lock of a
+    /// limit must keep neither outcomes from being written nor other lanes from being claimed.
     private func claimLimited(
         of exchange: Exchange,
         _ progress: ExchangeProgress,
@@ -154,8 +156,8 @@ extension Worker {
         request.bounds = exchange.limitedBounds
         request.waiting = core.withLock { $0.limitedBounds.waiting }
         do {
-            // All workers wait for each other at the rows of limits, and their lock alone has a commit flushed: not for
-            // nothing. Nor has such a look counted what runs, as a claim is to do each second.
+            // All workers queue for the row locks of limits, and such a lock alone makes a commit flush the WAL: not
+            // worth it without jobs to take. This check also does not count the running jobs, as a claim has to do.
             guard try queue.mayTake(exchange.limited, request, on: connection) else { return }
             progress.claimed(try await queue.claimLimited(exchange.limited, request, on: connection))
         } catch let error as PostgresError where error.connectionUsable && error.outcomeKnown {
@@ -170,14 +172,14 @@ extension Worker {
             try await control.withConnection { connection in
                 _ = try queue.release(claimed.map(\.leased), on: connection)
             }
-            // Nobody else tells of them, and once claims are trusted again they are among what is to be had.
+            // Nothing else notifies of these jobs, and once claims are trusted again they can be claimed here.
             wake()
         } catch {
             failed(error)
         }
     }
 
-    /// The database did not answer, or not well: come back a little later each time.
+    /// Records that the database failed, and backs off a little longer each time.
     func failed(_ error: any Error) {
         guard !Task.isCancelled else { return }
         let failures = core.withLock { core in

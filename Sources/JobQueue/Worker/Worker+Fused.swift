@@ -1,10 +1,10 @@
 import Postgres
 
 extension Worker {
-    /// Ends what completed and claims the next in one statement, where the configuration wants that and something is to
-    /// be claimed.
+    /// Ends completed jobs and claims the next in one statement, if so configured and if there is anything to claim.
     ///
-    /// Returns what is still to be written: one retry among them does not cost the others their part in the statement.
+    /// Returns the outcomes still to be written: a retry among them does not keep the others from sharing the
+    /// statement.
     func fused(
         _ unwritten: [FinishedJob],
         of exchange: Exchange,
@@ -22,7 +22,7 @@ extension Worker {
         if completed.count < unwritten.count {
             try settlement.write(unwritten.filter { !shares($0) }, progress, on: connection)
         }
-        // What could not be written keeps its slot: perhaps nothing is left to be claimed.
+        // Outcomes that could not be written keep their slots, so there may be nothing left to claim.
         guard let request = exchange.request(after: progress) else { return completed }
         do {
             let ending = try OutcomeBatch(completed).completed
@@ -31,7 +31,7 @@ extension Worker {
             progress.claimed(claimed)
             return []
         } catch let error as PostgresError where Settlement.isRefusal(error) {
-            // The plain way, where each part stands for itself.
+            // Falls back to separate statements, where each part can fail on its own.
             return completed
         } catch let error as PostgresError where Settlement.isHeldUp(error) {
             return try settlement.withoutLocked(completed, progress, on: connection)

@@ -8,7 +8,7 @@ extension Worker {
     func begin() async throws {
         let zones = Set(registry.periodic.map(\.zone))
         let queue = self.queue
-        // Before anything is written: what cannot begin leaves nothing behind.
+        // Before anything is written, so that a worker that cannot start leaves nothing behind.
         try await control.withConnection { connection in
             for zone in zones { _ = try queue.zoneRules(zone, on: connection) }
         }
@@ -16,33 +16,33 @@ extension Worker {
         do {
             try await prepare()
         } catch {
-            // Others would take it for one that works until its lease ends.
+            // Otherwise others would believe it alive until its lease expires.
             await uncancelled { await self.leave() }
             throw error
         }
     }
 
-    /// What comes before the first claim.
+    /// The work before the first claim.
     private func prepare() async throws {
         let queue = self.queue
-        // A claim without them would run more than the code allows.
+        // Without the limits, a claim would run more jobs than the code allows.
         try await syncKindLimits(patience: JobQueue.longestSilence * 2)
         _ = try await control.withConnection { connection in try queue.promote(on: connection) }
         guard core.withLock({ $0.plan.endsWhenIdle }) else { return }
-        // It could be idle, and gone, before its upkeep has looked once; that looks again when its time has come.
+        // The worker could be idle, and end, before its upkeep has run once.
         while core.withLock({ $0.parked.isDue(now: .now) }) {
             for round in parkedRounds() { try await bringBack(round) }
         }
         do {
             try await enqueuePeriodic(try await readZones())
         } catch let error as PostgresError where Settlement.isHeldUp(error) {
-            // It is tried again, and told of, beside the work.
+            // The periodic work tries again, and logs the failure.
         }
         try await promoteDue()
         await keepHistory()
     }
 
-    /// Gets an id, as a new worker to everybody else.
+    /// Registers under a new id, as a new worker to everybody else.
     private func register() async throws {
         let registration = JobQueue.Registration(
             name: configuration.name,
@@ -61,10 +61,10 @@ extension Worker {
         logger.info("worker registered", metadata: ["worker": "\(id)"])
     }
 
-    /// Beats four times per lease lifetime, and at once when told to.
+    /// Sends heartbeats four times per lease lifetime, and at once when signalled.
     func heartbeats() async {
         let interval = configuration.leaseLifetime / 4
-        // The first carries nothing to release and everything else that a beat learns.
+        // The first one has nothing to release, and learns everything else that a heartbeat learns.
         while !Task.isCancelled {
             let isAnswered = await beat()
             let isPressing = !isAnswered || core.withLock { $0.failures > 0 }
@@ -72,7 +72,7 @@ extension Worker {
         }
     }
 
-    /// One heartbeat.
+    /// Sends one heartbeat.
     ///
     /// Returns whether it was answered.
     @discardableResult
@@ -85,7 +85,8 @@ extension Worker {
         let beat = JobQueue.Beat(
             worker: worker,
             lifetime: configuration.leaseLifetime,
-            // What another registration held is written, or lost, by its fence; it may be a job that this one has, too.
+            // Jobs held under another registration are written, or lost, by their fence; such a job may also be held
+            // under this one.
             jobs: sent.jobs.filter { $0.worker == worker },
             isStopping: isStopping,
             releasesUpTo: sent.releasesUpTo
@@ -115,9 +116,9 @@ extension Worker {
                 return (stops, hasChanged || (!couldClaim && core.book.mayClaim(now: .now)), failedBefore)
             }
             carryOut(stops)
-            // The exchange sleeps until somebody tells it: with late answers it did not claim what it was woken for.
+            // The exchange loop sleeps until signalled: while answers were late, it could not claim when it was woken.
             if mayClaimMore { signal.set() }
-            // Whoever read that they fail has to read that it is over.
+            // Anyone who read the warnings should also read that heartbeats work again.
             if failedBefore > 0 {
                 logger.info("heartbeats go through again", metadata: ["failed": "\(failedBefore)"])
             }
@@ -126,7 +127,7 @@ extension Worker {
                 return await registerAgain()
             }
             if answer.released > 0 {
-                // They are available now, and make room under a limit: nobody else tells.
+                // They are available now and make room under a limit: nothing else notifies of that.
                 wake()
                 logger.warning(
                     "released jobs whose claim had been lost",
@@ -143,12 +144,13 @@ extension Worker {
         }
     }
 
-    /// Which of these jobs, held no longer, their handlers ended themselves: each says so a moment later, and its lease
-    /// was not lost.
+    /// Those of these jobs, no longer held, that their handlers ended themselves.
     ///
-    /// Whoever has the history locked must not keep a heartbeat from counting, which was written: they are none then.
+    /// Each such handler reports that a moment later, and its lease was not lost.
+    ///
+    /// A session that has the history locked must not void a heartbeat that was written: the result is empty then.
     private func endedByHandlers(_ unheld: [JobLease], on connection: isolated Connection) throws -> Set<JobLease> {
-        // Those whose outcomes are being written leave the table, too, and nobody is told to stop for them.
+        // Jobs whose outcomes are being written leave the table, too, and no handler is told to stop for them.
         let running = core.withLock { core in unheld.filter { core.book.entries[$0]?.isRunning == true } }
         do {
             return Set(try queue.ended(running, deadline: JobQueue.patience, on: connection).keys)
@@ -157,12 +159,13 @@ extension Worker {
         }
     }
 
-    /// Gets another id, and gives up what the table says is held under the old one, once no handler of it runs.
+    /// Registers under another id, and gives up the jobs that the table shows under the old one, once none of its
+    /// handlers runs.
     ///
-    /// One that does not heed its cancellation may be in the midst of a call that nobody else may make beside it, as long
-    /// as the lease was trusted.
+    /// As long as the lease was trusted, a handler that ignores its cancellation may be in the middle of a call that
+    /// nobody else may make at the same time.
     ///
-    /// Returns whether it has one.
+    /// Returns whether the worker has a new id.
     private func registerAgain() async -> Bool {
         let (former, isOver) = core.withLock { core in
             (core.formerWorker, core.plan.running == 0 || !core.book.trusts(now: .now))
@@ -183,9 +186,9 @@ extension Worker {
         return true
     }
 
-    /// Stops handlers whose time, or whose lease, is over.
+    /// Stops handlers whose deadline has passed or whose lease is lost.
     ///
-    /// Returns true when every slot is held by a handler that does not stop: nothing but a new process helps then.
+    /// Returns true once every slot is held by a handler that does not stop: only a new process helps then.
     func watchDeadlines() async -> Bool {
         while !Task.isCancelled {
             let (stops, running, abandoned) = core.withLock { core in
@@ -211,7 +214,7 @@ extension Worker {
         let running = core.withLock { core in
             stops.compactMap { stop in core.jobs[stop.job].map { ($0, stop.reason) } }
         }
-        // All of them before the first is told of: a log may take its time.
+        // Stops all of them before logging the first: a log may be slow.
         for (job, reason) in running { job.stop(reason) }
         for (job, reason) in running where reason == .leaseLost {
             metrics.leasesLost.increment()
@@ -222,10 +225,10 @@ extension Worker {
         }
     }
 
-    /// Takes notifications as what they are: hints.
+    /// Listens for notifications, which are only hints.
     ///
-    /// After each connect everything is looked at once, since what came before LISTEN was not told. It may be another
-    /// server now, where nothing is claimed before a heartbeat has shown that.
+    /// After each connect everything is checked once, because notifications from before LISTEN were missed. The server
+    /// may be another one now, on which nothing is claimed before a heartbeat has shown that.
     func listen(_ listener: JobListener) async {
         await listener.run(for: queue) { event in
             switch event {

@@ -2,7 +2,7 @@ import Postgres
 import Synchronization
 
 extension Worker {
-    /// The rounds that are due of jobs to be made available again.
+    /// The due rounds that make parked jobs available again.
     func parkedRounds() -> [ParkedRounds.Round] {
         core.withLock { core in
             let now = ContinuousClock.now
@@ -11,7 +11,7 @@ extension Worker {
         }
     }
 
-    /// Makes parked jobs available again, as many as one statement may.
+    /// Makes parked jobs available again, at most as many as one statement may.
     func bringBack(_ round: ParkedRounds.Round) async throws {
         let queue = self.queue
         let all = lanes

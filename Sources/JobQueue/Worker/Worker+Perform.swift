@@ -10,7 +10,7 @@ import Synchronization
 #endif
 
 extension Worker {
-    /// Runs one job's handler and takes its outcome.
+    /// Runs one job's handler and records its outcome.
     func perform(_ running: RunningJob) async {
         let job = running.job
         guard let entry = registry.entries[job.kind] else {
@@ -43,14 +43,14 @@ extension Worker {
         let verdict = Verdict.of(result, stop: running.stopReason, facts(job, entry))
         metrics.kinds[job.kind]?.run.record(duration: ContinuousClock.now - running.startedAt)
         if case .success(.completedInTransaction) = result {
-            // Written already.
+            // The handler's transaction has already written it.
             metrics.finished(job.kind, .end(.completed))
         }
         done(running, verdict, hasLimit: entry.limit != nil, isInDoubt: isInDoubt)
     }
 
     private func facts(_ job: ClaimedJob, _ entry: JobRegistry.Entry) -> Verdict.Facts {
-        // A job is claimed by a registered worker only, which knows the server's time.
+        // Only a registered worker claims jobs, and it knows the server's time.
         let now = core.withLock { $0.server.time(now: .now) } ?? .distantPast
         return Verdict.Facts(
             attempt: job.attempt,
@@ -62,11 +62,11 @@ extension Worker {
         )
     }
 
-    /// What is clear before the handler is asked.
+    /// The verdict if it is clear without calling the handler.
     static func verdictBeforeRun(_ job: ClaimedJob, _ entry: JobRegistry.Entry, _ facts: Verdict.Facts) -> Verdict? {
         if job.isCancelled { return .end(.cancelled, reason: "cancelled before it ran again") }
         if job.crashes >= entry.crashLimit { return Verdict.crashed(job.crashes, facts) }
-        // Some attempts ended without a verdict, such as those of handlers that never stopped.
+        // Some attempts ended without a verdict, such as those whose handlers never stopped.
         if entry.retry.hasLastAttempt, Int(job.attempt) > job.maxAttempts.map(Int.init) ?? entry.retry.attempts {
             return .end(.discarded, reason: "its attempts are used up", failure: facts.failure("attempts used up"))
         }

@@ -21,11 +21,12 @@ extension Worker {
         }
     }
 
-    /// Enqueues what the schedules name, by the server's clock.
+    /// Enqueues the jobs of the schedules, by the server's clock.
     ///
-    /// One whose turn or unique key another session has locked keeps no other from being enqueued, and is tried again.
+    /// A job whose slot or unique key another session has locked does not keep others from being enqueued, and is tried
+    /// again.
     ///
-    /// - Throws: ``PostgresError``; that of the first such schedule after all have been tried.
+    /// - Throws: ``PostgresError``: the first of these errors, after all schedules have been tried.
     func enqueuePeriodic(_ zones: [String: ZoneRules]) async throws {
         let (worker, time) = core.withLock { ($0.worker, $0.server.time(now: .now)) }
         guard !registry.periodic.isEmpty, let time else { return }
@@ -44,7 +45,7 @@ extension Worker {
         if let failure { throw failure }
     }
 
-    /// Enqueues what one schedule names for the latest of its instants, unless somebody did.
+    /// Enqueues the job of one schedule for its latest instant, unless a worker already has.
     private func enqueue(
         _ periodic: PeriodicJob,
         by now: Int,
@@ -54,8 +55,8 @@ extension Worker {
         let queue = self.queue
         let last = seenInstants.withLock { $0.last(of: periodic.name) }
         guard let instant = periodic.schedule.latest(through: now, in: rules) else {
-            // Its instants are rarer than the time that is looked back. It counts as seen all the same, or its first
-            // instant would be taken for one from before it was known.
+            // Its instants are further apart than the search looks back. It still counts as seen; otherwise its first
+            // instant would be taken for one from before the schedule was known.
             if last == nil {
                 try await control.withConnection { connection in
                     try queue.remember(periodic, at: now, on: connection)

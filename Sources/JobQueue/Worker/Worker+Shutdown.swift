@@ -5,10 +5,10 @@ import Synchronization
 
 /// The end of a worker.
 extension Worker {
-    /// Returns when a stop has taken all the time it may, whatever the database does.
+    /// Returns once a stop has taken the longest time it may, whatever the database does.
     ///
-    /// After the grace the handlers are told to stop; a while later neither they nor their outcomes are waited for any
-    /// more. Where there are none, only an answer of the database is waited for, and that for a moment.
+    /// After the grace the handlers are told to stop; a while later the worker waits for neither them nor their
+    /// outcomes any more. If it holds no jobs, it waits only a moment for an answer of the database.
     func stopIsOverdue() async {
         while !Task.isCancelled {
             guard let since = core.withLock({ $0.stoppingSince }) else {
@@ -27,16 +27,15 @@ extension Worker {
         }
     }
 
-    /// How long a handler that was told to stop is waited for, and how long the last word to the table may take.
+    /// How long to wait for a handler that was told to stop, and for the last writes to the table.
     private static let patience = Duration.seconds(2)
 
-    /// The end: waits for the last handlers as long as there is reason to, writes what they left, hands the rest back.
+    /// Shuts down: waits for the last handlers within limits, writes their outcomes, and hands the rest back.
     ///
     /// Returns how many outcomes could not be written.
     func shutDown() async -> Int {
         carryOut(core.withLock { $0.book.stopAll() })
-        // A handler that heeds its cancellation is done in moments; what does not is left behind under a lease that is
-        // void.
+        // A handler that respects its cancellation ends in moments; any other is left behind under a void lease.
         let end = ContinuousClock.now.advanced(by: Self.patience)
         while core.withLock({ $0.plan.running }) > 0, ContinuousClock.now < end {
             await signal.wait(for: .milliseconds(50))
@@ -45,14 +44,14 @@ extension Worker {
             core.book.endTrust(now: .now)
             return (core.takeAllFinished(), core.worker, core.formerWorker, core.plan.running)
         }
-        // What is to be released is handed back with all else that is held.
+        // Jobs to be released are handed back with everything else that is held.
         let finished = all.filter { $0.verdict != .release }
         metrics.running.record(left)
         if left > 0 {
             logger.error("handlers did not stop and were left behind", metadata: ["jobs": "\(left)"])
         }
         guard let worker else {
-            // Taken for lost: nothing that it might still write would be taken.
+            // It was declared lost: nothing that it might still write would be accepted.
             if let former { _ = await leave(as: former, isLost: true) }
             return 0
         }
@@ -88,27 +87,28 @@ extension Worker {
         error is CancellationError ? "the database did not answer within \(patience)" : Verdict.describe(error)
     }
 
-    /// Says goodbye before anything was claimed.
+    /// Deregisters before anything was claimed.
     func leave() async {
         if let worker = core.withLock({ $0.worker }) { _ = await leave(as: worker) }
     }
 
-    /// Hands back what is held, whatever became of the outcomes: it is not counted as a crash.
+    /// Hands back everything held, whatever happened to the outcomes: this does not count as a crash.
     ///
-    /// Returns whether that went well.
+    /// Returns whether that succeeded.
     private func leave(as worker: Int64, isLost: Bool = false) async -> Bool {
         do {
             try await within(Self.patience) {
                 try await self.control.withConnection { connection in
                     try self.queue.deregister(worker: worker, isLost: isLost, on: connection)
-                    // What goes back, and the room that is left, are for the others, who hear of neither otherwise.
+                    // Other workers need to hear of the jobs that go back and of the room that is left; nothing else
+                    // notifies them.
                     try? self.queue.notifyUnflushed(Set(self.lanes.prefix(1).map(\.queue)), on: connection)
                 }
             }
             logger.info("worker stopped", metadata: ["worker": "\(worker)"])
             return true
         } catch {
-            // A claim may have been on its way.
+            // A claim may have been under way.
             logger.warning(
                 "could not say that this worker stops: whatever it still held others take when its lease ends",
                 metadata: ["worker": "\(worker)", "error": "\(Self.reason(error))"]

@@ -9,10 +9,10 @@ import Synchronization
 #endif
 
 extension Worker {
-    /// What can wait while handlers hold every connection: the history, ageing, the gauges.
+    /// Does upkeep that can wait while handlers hold every connection: the history, ageing, the gauges.
     func upkeep() async {
         let clock = ContinuousClock()
-        // The history of a worker that ends when it is idle was kept before it began.
+        // A worker that ends when idle has maintained the history before it started.
         let isKept = core.withLock { $0.plan.endsWhenIdle }
         var nextHistory = isKept ? clock.now.advanced(by: .seconds(1800)) : clock.now
         var nextGauges = clock.now
@@ -40,9 +40,10 @@ extension Worker {
         } while await pause(.seconds(1))
     }
 
-    /// Vacuums the hot table again and again; by itself, since after an old snapshot that takes minutes.
+    /// Vacuums the hot table regularly, in a task of its own, because that takes minutes after an old snapshot.
     ///
-    /// Where handlers have a single connection they would wait for these minutes: it is left to the server.
+    /// If handlers have only a single connection, they would wait for these minutes: then vacuuming is left to the
+    /// server.
     func keepVacuumed() async {
         guard let interval = configuration.vacuumInterval, pool.maximumConnections > 1 else { return }
         let queue = self.queue
@@ -63,10 +64,10 @@ extension Worker {
         }
     }
 
-    /// Does one part, and goes on without it when it fails.
+    /// Does one part of the upkeep, and continues without it if it fails.
     ///
-    /// The first failure in a row is told, and each hundredth: a worker that cannot rescue or schedule must not look
-    /// healthy.
+    /// Logs the first failure in a row and every hundredth as a warning: a worker that cannot rescue or schedule must
+    /// not look healthy.
     @discardableResult
     func attempt<Value: Sendable>(_ name: String, _ body: @Sendable () async throws -> Value) async -> Value? {
         do {
@@ -88,7 +89,7 @@ extension Worker {
         }
     }
 
-    /// Takes the numbers of the tables over into the metrics.
+    /// Records the figures of the tables as metrics.
     func recordGauges() async throws {
         let queue = self.queue
         let (figures, settings) = try await pool.withConnection { connection in

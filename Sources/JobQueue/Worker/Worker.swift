@@ -10,9 +10,9 @@ import Synchronization
     package import Foundation
 #endif
 
-/// Runs jobs: claims them, runs their handlers, writes what became of them, and keeps the tables in order.
+/// Runs jobs: claims them, runs their handlers, writes their outcomes, and maintains the tables.
 ///
-/// Any number of workers on any number of hosts share the tables; none leads.
+/// Any number of workers on any number of hosts share the tables; there is no leader.
 ///
 /// ```swift
 /// let worker = try Worker(
@@ -24,27 +24,27 @@ import Synchronization
 ///
 /// As a service:
 ///
-/// - **Graceful shutdown**: it stops claiming, lets running jobs end for ``WorkerConfiguration/shutdownGrace``, cancels
-///   and hands back the rest without using up an attempt, says goodbye, and returns.
-/// - **Cancellation** (a second signal): it cancels all handlers, hands all jobs back and returns; a handler that does
-///   not stop is left behind, unable to write.
-/// - **The database gone**: it goes on trying; when its leases cannot be trusted any longer its handlers are cancelled.
-///   Once the database is back, it takes no other worker for lost before that has had time to say that it lives. Told to
-///   stop meanwhile, it ends all the same a few seconds after the grace, and throws when outcomes could not be written:
-///   their jobs run again when the leases end.
-/// - **Handlers that do not stop** at their deadline lose their jobs and keep their slots; when they hold all of them
-///   the worker ends and throws, so that whoever supervises the process starts it anew.
+/// - **Graceful shutdown**: the worker stops claiming, gives running jobs ``WorkerConfiguration/shutdownGrace`` to end,
+///   cancels and hands back the rest without using up an attempt, deregisters, and returns.
+/// - **Cancellation** (a second signal): the worker cancels all handlers, hands all jobs back and returns. A handler
+///   that does not stop is left behind, unable to write.
+/// - **Loss of the database**: the worker keeps trying; once it can no longer trust its leases, it cancels its
+///   handlers. When the database is back, it declares no other worker lost before that worker has had time to send a
+///   heartbeat. Told to stop meanwhile, it still ends a few seconds after the grace, and throws if outcomes could not
+///   be written: their jobs run again when the leases expire.
+/// - **Handlers that do not stop** at their deadline lose their jobs and keep their slots. When they hold all slots,
+///   the worker ends and throws, so that the supervisor restarts the process.
 package final class Worker: Sendable, Service {
     let queue: JobQueue
     let pool: Pool
-    /// What heartbeats, claims and outcomes travel over, and what brings due jobs.
+    /// The pool for heartbeats, claims, outcomes and the promotion of due jobs.
     let control: Pool
     let listener: JobListener?
     let registry: JobRegistry
     let configuration: WorkerConfiguration
     let logger: Logger
     let lanes: [Lane]
-    /// How many slots only urgent jobs take.
+    /// How many slots are reserved for urgent jobs.
     let reserve: Int
     let metrics: WorkerMetrics
     let figuresRead: @Sendable (Date) -> Void
@@ -53,20 +53,21 @@ package final class Worker: Sendable, Service {
     let signal = Signal()
     let beatSignal = Signal()
     let stopSignal = Signal()
-    /// How often each part of the upkeep failed in a row.
+    /// How often each part of the upkeep has failed in a row.
     let upkeepFailures = Mutex<[String: Int]>([:])
     let seenInstants = Mutex(SeenInstants())
 
-    /// Makes a worker; ``run()`` starts it.
+    /// Creates a worker; ``run()`` starts it.
     ///
-    /// Without a listener, as behind a transaction pooler, new jobs are found by polling. What it counts goes to
-    /// `metrics`; `figuresRead` is told when the tables were read for that, first the moment of this.
+    /// Without a listener, as behind a transaction pooler, new jobs are found by polling. Metrics go to `metrics`;
+    /// `figuresRead` is called with the time of each reading of the tables for the gauges, and first with the current
+    /// time.
     ///
-    /// Handlers get their connections from `pool`. Give the worker a `control` pool of its own, of three connections with
-    /// ``JobQueue/controlSettings``, where handlers may hold all of the other: a heartbeat that waits behind them costs
-    /// the worker every lease.
+    /// Handlers get their connections from `pool`. If they may hold all of its connections, give the worker a `control`
+    /// pool of its own, of three connections with ``JobQueue/controlSettings``: a heartbeat that has to wait behind
+    /// handlers costs the worker every lease.
     ///
-    /// - Throws: ``JobQueueError`` naming the setting out of bounds.
+    /// - Throws: ``JobQueueError`` naming the setting that is out of bounds.
     package init(
         queue: JobQueue,
         pool: Pool,
@@ -95,25 +96,26 @@ package final class Worker: Sendable, Service {
         self.figuresRead = figuresRead
         figuresRead(.now)
         settlement = Settlement(queue: queue)
-        // Without urgent lanes there is nothing to reserve, and no claim of its own for them.
+        // Without urgent lanes there is nothing to reserve, and no separate claim for them.
         reserve = lanes.contains(where: \.isUrgent) ? configuration.reservedSlots : 0
         core = Mutex(WorkerCore(configuration, reserve: reserve, now: .now))
     }
 
     /// Runs until the service is shut down or cancelled.
     ///
-    /// - Throws: ``PostgresError`` or ``JobQueueError`` when it cannot begin: no tables, no rights, an unknown time
-    ///   zone; ``JobQueueError`` `outcomesLost` when it ended without having written everything, `handlersStuck` when
+    /// - Throws: ``PostgresError`` or ``JobQueueError`` if it cannot start: no tables, no privileges, an unknown time
+    ///   zone; ``JobQueueError`` `outcomesLost` if it ended without having written everything, `handlersStuck` if
     ///   handlers that do not stop hold all slots.
     package func run() async throws {
         try await work(endsWhenIdle: false)
     }
 
-    /// Runs until no job is available and none runs; left are those whose time has not come, and those that a pause, a
-    /// rate or a limit holds back.
+    /// Runs until no job is available or running.
     ///
-    /// Jobs of lost workers are waited for, too, for a quarter of a lease from the start: until then these may still say
-    /// that they live.
+    /// Scheduled jobs that are not due yet are left, and so are jobs held back by a pause, a rate or a limit.
+    ///
+    /// Also waits for the jobs of lost workers, for a quarter of a lease from the start: until then these workers may
+    /// still send a heartbeat.
     ///
     /// - Throws: As ``run()``.
     package func runUntilIdle() async throws {
@@ -127,7 +129,7 @@ package final class Worker: Sendable, Service {
         }
         try await begin()
         await withGracefulShutdownHandler {
-            // Each tells whether its end is that of the worker.
+            // Each task returns whether its end is that of the worker.
             await withTaskGroup(of: Bool.self) { group in
                 group.addTask(name: "heartbeat") {
                     await self.heartbeats(); return false
@@ -179,7 +181,7 @@ package final class Worker: Sendable, Service {
 
     /// The lanes that a plain claim serves, and those that need the locks of their limits.
     ///
-    /// The latter are left out while another session keeps these locks.
+    /// The latter are left out while another session holds these locks.
     func splitLanes(of scope: ClaimScope) -> (plain: [Lane], limited: [Lane]) {
         let (restrictions, areHeld) = core.withLock { ($0.restrictions, $0.plan.limitsHeldUntil != nil) }
         var plain: [Lane] = []
@@ -196,7 +198,7 @@ package final class Worker: Sendable, Service {
         return (plain, areHeld ? [] : limited)
     }
 
-    /// Work may have come.
+    /// Notes that there may be new jobs.
     func wake() {
         core.withLock { $0.plan.wake() }
         signal.set()

@@ -1,4 +1,4 @@
-/// How a worker behaves.
+/// The settings of a worker.
 ///
 /// | field | default | bounds |
 /// | --- | --- | --- |
@@ -23,27 +23,27 @@ package struct WorkerConfiguration: Sendable {
     /// How many jobs run at once.
     package var slots = 50
 
-    /// How many urgent jobs run besides when all of `slots` are taken; see ``JobKind/isUrgent``.
+    /// How many more urgent jobs run when all of `slots` are taken; see ``JobKind/isUrgent``.
     var reservedSlots = 8
 
     /// How many jobs one statement claims or ends at most.
     var batch = 500
 
-    /// How long an outcome waits for others to be written with.
+    /// How long an outcome waits for others to be written together with it.
     var linger: Duration = .milliseconds(2)
 
-    /// How often jobs are looked for without a notification; spread by a fifth.
+    /// How often to poll for jobs without a notification; randomized by a fifth.
     ///
-    /// What is due or lost is looked for every five seconds at least, queues with a rate twice a second.
+    /// Due and lost jobs are looked for at least every five seconds, queues with a rate twice a second.
     package var pollInterval: Duration = .seconds(1)
 
-    /// How long after its last heartbeat a worker's jobs are left to it; it beats four times as often.
+    /// How long after its last heartbeat a worker keeps its jobs; it sends four heartbeats in that time.
     ///
-    /// The longest delay after the death of a process, but for the time between two looks for what is lost. A worker that
-    /// has just begun takes nobody for lost for a quarter of this.
+    /// After the death of a process, its jobs wait at most this long plus the time between two searches for lost jobs.
+    /// A worker that has just started declares nobody lost for a quarter of this.
     package var leaseLifetime: Duration = .seconds(45)
 
-    /// How long running jobs may go on after the shutdown began; then they are cancelled and handed back.
+    /// How long running jobs may continue after the shutdown began; then they are cancelled and handed back.
     package var shutdownGrace: Duration = .seconds(20)
 
     /// How long past its deadline a handler that does not stop keeps its job.
@@ -52,13 +52,13 @@ package struct WorkerConfiguration: Sendable {
     /// How long a job waits before it moves up one priority, though never to 0, so that a full queue does not starve
     /// the less urgent; nil for strict priorities.
     ///
-    /// Jobs of one limit key have its room strictly by priority: those that are set aside for it do not move up.
+    /// Jobs of one limit key share its room strictly by priority: those parked for it do not move up.
     var ageing: Duration? = .seconds(600)
 
     /// How long finished jobs are kept, in whole days.
     package var retention: Duration = .seconds(14 * 86_400)
 
-    /// Whether outcomes and the next claim travel together, as one transaction.
+    /// Whether outcomes and the next claim are sent together, as one transaction.
     package var fusesClaims = true
 
     /// Whether claims begin where the last ones ended; see ``ClaimBounds``.
@@ -67,10 +67,10 @@ package struct WorkerConfiguration: Sendable {
     /// How often the table is vacuumed; nil leaves it to autovacuum, as does a pool of a single connection.
     package var vacuumInterval: Duration? = .seconds(60)
 
-    /// How often is looked for what is lost, overdue, or set aside and need wait no longer.
+    /// How often to look for lost jobs, overdue jobs, and parked jobs that no longer need to wait.
     var rescueInterval: Duration { min(.seconds(5), leaseLifetime / 4) }
 
-    /// Makes the defaults.
+    /// Creates a configuration with the defaults.
     package init(name: String) {
         self.name = name
     }

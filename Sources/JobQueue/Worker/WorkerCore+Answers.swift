@@ -1,37 +1,39 @@
-/// What the server's answers say of others.
+/// What the server's answers mean for judging other workers.
 extension WorkerCore {
-    /// The worker got an id by a statement sent at `sentAt`, when the server's clock said `serverTime`.
+    /// Records that the worker was registered by a statement sent at `sentAt`, when the server's clock said
+    /// `serverTime`.
     mutating func registered(_ id: Int64, serverTime: Int64, sentAt: Instant, now: Instant) {
         worker = id
         server.clock = (serverTime, now)
         book.registered(sentAt: sentAt)
-        // The database may have been away for all, and be there again since this moment.
+        // The database may have been unreachable for all workers, and back only since this moment.
         server.answeredSince = now
         plan.wake()
     }
 
-    /// A heartbeat was answered, of which the book of leases does not know yet; by a server whose clock said `serverTime`,
-    /// where it still knows this worker.
+    /// Records that a heartbeat was answered, before the book of leases is updated.
     ///
-    /// Returns how many failed before it.
+    /// `serverTime` is the server's time, nil if the server no longer knows this worker.
+    ///
+    /// Returns how many heartbeats failed before it.
     mutating func wasAnswered(serverTime: Int64?, now: Instant) -> Int {
-        // The last answer that others had may be a quarter of a lease older than the one before this: what they hold may
-        // be about to run out. It ends by the server's clock, which may have been set.
+        // The last answer that other workers got may be a quarter of a lease older than this worker's, so their leases
+        // may be about to expire. They expire by the server's clock, which may have been set.
         let half = book.lifetime / 2 + server.leap(to: serverTime, now: now)
         if !book.trusts(now: now.advanced(by: half)) { server.answeredSince = now }
         defer { server.failedBeats = 0 }
         return server.failedBeats
     }
 
-    /// Whether this worker may take others for lost, and itself.
+    /// Whether this worker may declare others, and itself, lost.
     ///
-    /// Not while it is cut off from the database, or stood still, for so long that it may claim no more, and not at once
-    /// when it begins, or after half of a lease without an answer: others that were cut off with it live, and are about to
-    /// beat and to write what they have done. Taken for lost they would count a crash of each job that they run, and do
-    /// again what is done.
+    /// It may not while it was cut off from the database or suspended for so long that it may not claim, and not right
+    /// after it started or after half of a lease without an answer: other workers cut off with it are alive, and about
+    /// to send heartbeats and write their outcomes. Declared lost, they would count a crash for each job that they run,
+    /// and work that is done would be done again.
     ///
-    /// It goes by the time since the last answer, not by heartbeats that failed or succeeded: one may have waited for a
-    /// connection all that time; and where each second one fails, what died has to be found all the same.
+    /// What counts is the time since the last answer, not heartbeats that failed or succeeded: one may have waited for
+    /// a connection all that time; and even if every second one fails, dead workers have to be found.
     func mayRescue(now: Instant) -> Bool {
         guard book.mayClaim(now: now) else { return false }
         return server.answeredSince.map { $0.advanced(by: book.lifetime / 4) <= now } ?? true

@@ -1,6 +1,6 @@
-/// The state of a worker: what it holds, what waits to be written, when it talks to the table.
+/// The state of a worker: the jobs it holds, the outcomes to write, and when to talk to the table.
 ///
-/// A value under one lock.
+/// A value, guarded by one lock.
 struct WorkerCore: Sendable {
     typealias Instant = ContinuousClock.Instant
 
@@ -10,26 +10,26 @@ struct WorkerCore: Sendable {
     var parked: ParkedRounds
     /// Where claims of lanes without limits begin.
     var bounds = ClaimBounds()
-    /// Where claims of lanes under limits begin, which come short for other reasons than that there is no more.
+    /// Where claims of lanes under limits begin. These may find too few jobs even if there are more.
     var limitedBounds = LimitedBounds()
     var server = ServerContact()
     var worker: Int64?
-    /// What it was called before it was taken for lost, until what is held under that name is given up.
+    /// The worker's previous id after it was declared lost, until the jobs held under that id are given up.
     var formerWorker: Int64?
     var jobs: [JobLease: RunningJob] = [:]
     var finished: [FinishedJob] = []
     /// Finished jobs whose rows another session has locked.
     private var locked: [FinishedJob] = []
-    /// What holds claims back by the last heartbeat, whether other workers' code or operators set it.
+    /// The restrictions on claims as of the last heartbeat, whether set by other workers' code or by operators.
     private(set) var restrictions = ClaimRestrictions()
-    /// Whether the last single slot was offered to the lanes without limits first.
+    /// Whether the last single free slot was offered to the lanes without limits first.
     private var plainHadLastTurn = false
     var failures = 0
-    /// How often in a row another session kept the locks of limits.
+    /// How often in a row another session held the locks of limits.
     var limitFailures = 0
-    /// How many handlers that do not stop held all slots, if that is why the worker ends.
+    /// How many handlers that do not stop held all slots, if that is why the worker ends; otherwise 0.
     var abandoned = 0
-    /// Since when the worker ends.
+    /// Since when the worker has been stopping.
     var stoppingSince: Instant?
 
     init(_ configuration: WorkerConfiguration, reserve: Int, now: Instant) {
@@ -43,18 +43,18 @@ struct WorkerCore: Sendable {
         )
     }
 
-    /// Whether the lanes without limits are asked first, which have what is left otherwise.
+    /// Whether to claim from the lanes without limits first, which otherwise get what the others leave.
     ///
-    /// Of a single slot nothing is left: those with and those without limits take turns.
+    /// A single slot leaves nothing: lanes with and without limits take turns.
     mutating func plainGoesFirst(claiming count: Int) -> Bool {
         guard count == 1 else { return false }
         plainHadLastTurn.toggle()
         return plainHadLastTurn
     }
 
-    /// Takes over what holds claims back.
+    /// Updates the restrictions on claims.
     ///
-    /// True when it has changed: what waited for that may go on, and nobody tells of its jobs.
+    /// Returns true if they changed: jobs held back by them may be claimable now, and nothing else notifies of these.
     mutating func learn(_ restrictions: ClaimRestrictions) -> Bool {
         guard restrictions != self.restrictions else { return false }
         self.restrictions = restrictions
@@ -62,20 +62,21 @@ struct WorkerCore: Sendable {
         return true
     }
 
-    /// Another session holds the locks of limits: their lanes are left out for a while, and nothing else waits.
+    /// Records that another session holds the locks of limits: their lanes are left out for a while, so that nothing
+    /// else waits.
     ///
     /// - Parameters:
     ///   - now: the time.
-    ///   - random: from 0.5 to 1, so that many workers do not come at once.
+    ///   - random: from 0.5 to 1, so that many workers do not retry at once.
     mutating func limitsWereHeld(now: Instant, random: Double) {
         limitFailures += 1
-        // Each look waits up to a second for the locks, and everything else waits with it.
+        // Each attempt waits up to a second for the locks, and everything else waits with it.
         let wait = min(5, Double(1 << min(limitFailures, 3))) * random
         plan.limitsHeldUntil = now.advanced(by: .seconds(wait))
         limitedBounds = LimitedBounds()
     }
 
-    /// What the exchange loop does next, where it claims no suspect.
+    /// The next step of the exchange loop, unless it claims a suspect.
     mutating func step(now: Instant) -> ExchangePlan.Step {
         plan.mayClaim = worker != nil && book.mayClaim(now: now) && suspects.allowsOrdinary
         plan.lookAgain(now: now)
@@ -84,10 +85,10 @@ struct WorkerCore: Sendable {
         return .wait(until: min(until ?? givesUpAt, givesUpAt))
     }
 
-    /// Whether a job that must run alone is to be claimed now.
+    /// Whether to claim a job that must run alone now.
     ///
-    /// It waits for no handler that goes on without its job, perhaps for good, since it was told to stop before
-    /// `instant`.
+    /// It does not wait for handlers that continue, perhaps forever, without their jobs after having been told to stop
+    /// before `instant`.
     mutating func claimsSuspect(toldBefore instant: Instant, now: Instant) -> Bool {
         guard !suspects.allowsOrdinary, !plan.isStopping, worker != nil, book.mayClaim(now: now) else { return false }
         if let pausedUntil = plan.pausedUntil, now < pausedUntil { return false }
@@ -104,9 +105,9 @@ struct WorkerCore: Sendable {
         return suspects.claimsSuspect(beside: others, now: now)
     }
 
-    /// A handler is done.
+    /// Records that a handler has ended.
     ///
-    /// True when the exchange loop should look.
+    /// Returns true if the exchange loop should check for work.
     mutating func done(
         _ running: RunningJob,
         _ verdict: Verdict,
@@ -118,7 +119,7 @@ struct WorkerCore: Sendable {
         jobs[job] = nil
         plan.running -= 1
         if hasLimit || restrictions.limitedKinds.contains(running.job.kind) { plan.wake() }
-        // Its slot is free, and nothing is to be written.
+        // Its lease was lost: the slot is free, and nothing may be written.
         guard book.handlerDone(job) != nil else { return true }
         if verdict == .nothing {
             book.settled(job)
@@ -131,7 +132,7 @@ struct WorkerCore: Sendable {
         return plan.finished == 1 || plan.running == 0 || plan.finished == plan.worthAStatement
     }
 
-    /// Takes what an exchange is going to write.
+    /// Takes the outcomes that the next exchange writes.
     mutating func takeFinished(now: Instant) -> [FinishedJob] {
         if let until = plan.lockedUntil, until <= now { unlock() }
         let batch = Array(finished.prefix(plan.batch))
@@ -139,7 +140,7 @@ struct WorkerCore: Sendable {
         return batch
     }
 
-    /// Takes all that is to be written, at the end.
+    /// Takes all outcomes still to be written, at the end.
     mutating func takeAllFinished() -> [FinishedJob] {
         unlock()
         defer { finished = [] }
@@ -154,9 +155,9 @@ struct WorkerCore: Sendable {
         plan.lockedUntil = nil
     }
 
-    /// How many handlers go on although they were told to stop before `instant` and their jobs were taken from them.
+    /// How many handlers continue although they were told to stop before `instant` and have lost their jobs.
     ///
-    /// Each of them keeps a slot until it stops, and perhaps for good.
+    /// Each keeps a slot until it stops, perhaps forever.
     func abandoned(toldBefore instant: Instant) -> Int {
         jobs.count { job, running in isAbandoned(job, running, toldBefore: instant) }
     }
@@ -165,14 +166,14 @@ struct WorkerCore: Sendable {
         book.entries[job] == nil && running.stoppedAt.map { $0 < instant } == true
     }
 
-    /// The exchange wrote them, or learned that it could not.
+    /// Records outcomes that the exchange wrote, or that can no longer be written.
     mutating func wrote(_ batch: [FinishedJob], now: Instant) {
         for done in batch { book.settled(done.job.leased) }
         plan.finished -= batch.count
         plan.oldestFinish = finished.isEmpty ? nil : now
     }
 
-    /// Other sessions have their rows locked: they wait for a while, and nothing else waits for them.
+    /// Sets aside outcomes whose rows other sessions have locked, so that nothing else waits for them.
     mutating func setAside(_ batch: [FinishedJob], now: Instant) {
         guard !batch.isEmpty else { return }
         locked += batch.map { finished in
@@ -185,7 +186,7 @@ struct WorkerCore: Sendable {
         plan.lockedUntil = now.advanced(by: .seconds(1))
     }
 
-    /// The exchange failed: they wait for the next.
+    /// Puts outcomes back for the next exchange after one failed.
     mutating func putBack(_ batch: [FinishedJob], isInDoubt: Bool) {
         let batch = batch.map { finished in
             var finished = finished

@@ -1,7 +1,7 @@
 import CoreMetrics
 import Synchronization
 
-/// What a worker counts; `GET /metrics` says of each what it means.
+/// The metrics of a worker; `GET /metrics` describes each.
 final class WorkerMetrics: Sendable {
     struct Kind: Sendable {
         let run: Timer
@@ -51,11 +51,11 @@ final class WorkerMetrics: Sendable {
     private let deadRows: Gauge
     private let defaultRows: Gauge
     private let factory: any MetricsFactory
-    /// The series of queues that were told: those that are empty by now have to be told as 0.
+    /// The series of queues reported so far: those that are empty by now must be reported as 0.
     private let told: Mutex<Set<QueueState>>
 
-    /// Makes every series of these kinds and queues at once: an alarm on one that does not exist yet would never go
-    /// off.
+    /// Creates every series of these kinds and queues at once: an alert on a series that does not exist yet would never
+    /// fire.
     init(kinds: [String], queues: Set<String>, factory: any MetricsFactory) {
         self.kinds = Dictionary(uniqueKeysWithValues: kinds.map { ($0, Kind($0, factory)) })
         self.factory = factory
@@ -72,7 +72,7 @@ final class WorkerMetrics: Sendable {
         told = Mutex(Set(all))
     }
 
-    /// Counts an outcome; as that of `end` where the job ended so, whatever the verdict was.
+    /// Counts an outcome: that of `end` if the job ended so, whatever the verdict was.
     func finished(_ kind: String, _ verdict: Verdict, endedAs end: JobQueue.Ending.Outcome? = nil) {
         guard let kind = kinds[kind] else { return }
         if let end {
@@ -92,9 +92,9 @@ final class WorkerMetrics: Sendable {
         kind.finished[outcome]?.increment()
     }
 
-    /// Takes over what the tables say at this moment, and which queues are paused.
+    /// Records the current figures of the tables, and which queues are paused.
     func record(_ figures: JobFigures, paused: Set<String>) {
-        // Names written by hand may be spelled in two ways that are one to Swift.
+        // Names written by hand may be encoded in two ways that compare equal in Swift.
         let counts = Dictionary(
             figures.depths.map { (QueueState(queue: $0.queue, state: $0.state), $0.count) },
             uniquingKeysWith: +
