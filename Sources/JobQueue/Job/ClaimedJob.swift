@@ -8,12 +8,12 @@ package struct ClaimedJob: Sendable, Hashable {
     let maxAttempts: Int16?
     let argumentsVersion: Int16
     let priority: Int16
-    /// Microseconds since 1970 at which it became ready, by the server's clock: where the next claim of its lane may
+    /// When it became ready, in microseconds since 1970 by the server's clock: where the next claim of its lane may
     /// begin.
     let readyAt: Int64
-    /// Microseconds it waited since then.
+    /// How long it waited after that, in microseconds.
     let waited: Int64
-    /// Whether it was to be cancelled while another worker held it.
+    /// Whether a cancel was requested while another worker held it.
     let isCancelled: Bool
     let arguments: String
 

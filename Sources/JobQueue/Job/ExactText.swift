@@ -1,7 +1,7 @@
-/// A text that is the same only where its bytes are, as for the database.
+/// A text that is equal only to one with the same bytes, as in the database.
 ///
-/// To Swift two spellings of one character are equal: of two such keys or arguments the second would be taken for the
-/// first.
+/// Swift considers two encodings of one character equal: of two such keys or arguments, the second would be taken for
+/// the first.
 struct ExactText: Sendable, Hashable, Comparable {
     let text: String
 

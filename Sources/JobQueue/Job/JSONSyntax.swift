@@ -1,6 +1,6 @@
-/// Any JSON value, read to its last string and number and not kept: what no number type holds whole may still be JSON.
+/// Any JSON value, parsed completely but not kept: a number that no number type holds exactly may still be valid JSON.
 struct JSONSyntax: Decodable {
-    /// - Throws: `DecodingError` for what is no JSON value, or a number that no `Double` comes near.
+    /// - Throws: `DecodingError` for anything that is not JSON, or a number out of the range of `Double`.
     init(from decoder: any Decoder) throws {
         let value = try decoder.singleValueContainer()
         if value.decodeNil() || (try? value.decode(Bool.self)) != nil || (try? value.decode(Double.self)) != nil

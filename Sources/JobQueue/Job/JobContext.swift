@@ -7,10 +7,10 @@ package import Postgres
     package import Foundation
 #endif
 
-/// What a handler knows of the job it runs, and may do with it.
+/// What a handler knows about the job it runs, and what it may do with it.
 ///
-/// A handler may be stopped at any await by cancellation. Writes to Postgres are safe against a lost lease when they
-/// begin with ``fence(on:)`` in their transaction. Calls to other systems cannot be fenced: begin each with
+/// A handler may be cancelled at any await. Writes to Postgres are safe against a lost lease if they begin with
+/// ``fence(on:)`` in their transaction. Calls to other systems cannot be fenced: precede each with
 /// ``requireLease(outlasting:)``.
 package struct JobContext: Sendable {
     let running: RunningJob
@@ -18,12 +18,12 @@ package struct JobContext: Sendable {
     let trust: @Sendable () -> ContinuousClock.Instant?
     let serverTime: @Sendable () -> Date
 
-    /// The worker's connections.
+    /// The worker's connection pool.
     ///
     /// A handler that holds one must not ask for a second.
     package let pool: Pool
 
-    /// Names job, kind and attempt on every line.
+    /// A logger whose every line has the job, kind and attempt.
     package let logger: Logger
 
     /// The job's id.
@@ -34,7 +34,7 @@ package struct JobContext: Sendable {
 
     /// The attempt, from 1.
     ///
-    /// Attempts that a shutdown or the death of a process ended are not counted.
+    /// Attempts that ended with a shutdown or the death of the process do not count.
     package var attempt: Int { Int(running.job.attempt) }
 
     /// How often a process died while it ran this job.
@@ -42,25 +42,28 @@ package struct JobContext: Sendable {
 
     /// The server's time, for instants that are stored or handed to ``JobOutcome/snooze(until:)``.
     ///
-    /// The clock of this machine may be off by hours.
+    /// This machine's clock may be off by hours.
     package var now: Date { serverTime() }
 
-    /// When the attempt is over.
+    /// When the attempt times out.
     var deadline: ContinuousClock.Instant { running.deadline }
 
-    /// Until when nobody else can be given the job, which each heartbeat moves on; nil when it is lost already.
+    /// Until when nobody else can be given the job, at most the deadline; nil if the lease is already lost.
+    ///
+    /// Each heartbeat extends it.
     var leaseExpires: ContinuousClock.Instant? { trust().map { min($0, running.deadline) } }
 
-    /// Whether an operator asked for the job to be cancelled; its task is cancelled then too.
+    /// Whether an operator asked for the job to be cancelled; its task is then cancelled, too.
     var isCancelRequested: Bool { running.stopReason == .cancelRequested }
 
-    /// Checks that nobody else can have the job before `duration` from now, by a clock that counts suspension.
+    /// Checks that nobody else can have the job before `duration` from now, by a clock that counts time spent
+    /// suspended.
     ///
-    /// Unless the worker is made to stop meanwhile: then it hands the job back moments after it has cancelled the task,
-    /// and a call that does not heed that may be in its last moments when another worker begins.
+    /// The exception is a worker that is stopped meanwhile: it hands the job back moments after it has cancelled the
+    /// task, and a call that ignores the cancellation may still be in its last moments when another worker starts.
     ///
-    /// - Throws: ``JobQueueError`` `leaseTooShort`, which a handler lets through: the job runs again soon, its attempt
-    ///   not counted; `leaseLost` when it is lost already.
+    /// - Throws: ``JobQueueError`` `leaseTooShort`, which a handler should not catch: the job runs again soon, without
+    ///   counting the attempt; `leaseLost` if the lease is already lost.
     package func requireLease(outlasting duration: Duration) throws {
         guard let leaseExpires, running.stopReason != .leaseLost else {
             throw JobQueueError(.leaseLost, "the lease of job \(id) is lost")
@@ -70,7 +73,7 @@ package struct JobContext: Sendable {
         }
     }
 
-    /// Locks the job's row for the rest of the transaction, if the lease still holds: nobody can take the job away
+    /// Locks the job's row for the rest of the transaction, if the lease still holds, so that nobody can take the job
     /// before the transaction ends.
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`; ``PostgresError``.
@@ -78,16 +81,17 @@ package struct JobContext: Sendable {
         try fence.hold(on: connection)
     }
 
-    /// What ``fence(on:)`` checks, for statements that check it themselves.
+    /// The fence that ``fence(on:)`` checks, for statements that check it themselves.
     package var fence: JobFence { JobFence(queue: queue, job: running.job.leased) }
 
-    /// Ends the job as completed in the handler's own transaction: its effects and its end happen both or neither.
+    /// Ends the job as completed in the handler's own transaction, so that its effects and its end commit together or
+    /// not at all.
     ///
-    /// Return ``JobOutcome/completedInTransaction`` after the commit, and let the error of a commit through: where nobody
-    /// knows what became of it, the job runs again only if it has not ended. Let it be the transaction's last statement:
-    /// those after it wait for a lock for one second at most.
+    /// Return ``JobOutcome/completedInTransaction`` after the commit, and do not catch a commit's error: if its outcome
+    /// is unknown, the job runs again only if it has not ended. Make this the last statement of the transaction: later
+    /// statements wait for a lock for at most one second.
     ///
-    /// - Throws: ``JobQueueError`` `leaseLost`, and the transaction must not commit; ``PostgresError``.
+    /// - Throws: ``JobQueueError`` `leaseLost`, after which the transaction must not commit; ``PostgresError``.
     package func complete(output: JobDocument? = nil, on connection: isolated Connection) throws {
         let job = running.job.leased
         var ending = JobQueue.Ending(outcome: .completed)
@@ -95,21 +99,22 @@ package struct JobContext: Sendable {
         guard try queue.finish(ending, on: connection).contains(job) else { throw fence.lost }
     }
 
-    /// Stores how far the job is, for people to see and for a later attempt to go on from, which reads it by
+    /// Stores the job's progress, for people to see and for a later attempt to continue from, which reads it with
     /// ``JobQueue/show(_:on:)``.
     ///
-    /// It goes to the history with the job, and comes back with one that is retried. It stays there as long as
-    /// arguments and output, and like them holds ids of our own rows, never personal data.
+    /// It moves to the history with the job, and comes back with a job that is retried. It is kept as long as arguments
+    /// and output, and like them contains ids of our own rows, never personal data.
     ///
-    /// - Throws: ``JobQueueError`` `leaseLost`, or naming `progress` when it is longer than 16 kB; `EncodingError`;
+    /// - Throws: ``JobQueueError`` `leaseLost`, or naming `progress` if it is longer than 16 kB; `EncodingError`;
     ///   ``PostgresError``.
     package func setProgress(_ progress: some Encodable & Sendable) async throws {
         try await pool.withConnection { connection in try setProgress(progress, on: connection) }
     }
 
-    /// Stores how far the job is in the handler's own transaction: with what it has done, or not at all.
+    /// Stores the job's progress in the handler's own transaction, so that it commits together with the work or not at
+    /// all.
     ///
-    /// - Throws: As ``setProgress(_:)``; the transaction must not commit then.
+    /// - Throws: As ``setProgress(_:)``; the transaction must not commit after an error.
     package func setProgress(_ progress: some Encodable & Sendable, on connection: isolated Connection) throws {
         let document = try JobDocument(encoding: progress, field: "progress", limit: JobField.progressLimit)
         let isHeld = try connection.execute(queue.storing(document, of: running.job.leased))

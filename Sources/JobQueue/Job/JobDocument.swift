@@ -4,26 +4,26 @@
     import Foundation
 #endif
 
-/// A JSON value as text: arguments, output or progress of a job.
+/// A JSON value as text: the arguments, output or progress of a job.
 ///
 /// Dates are written in ISO 8601 with whole seconds. Keys are sorted, so that equal values have equal texts.
 package struct JobDocument: Sendable, Hashable {
     /// The JSON text.
     package let json: String
 
-    /// An object without members.
+    /// An empty object.
     static let empty = JobDocument(uncheckedJSON: "{}")
 
-    /// Takes text that is JSON already, such as the database gave.
+    /// Wraps text that is known to be JSON, such as from the database.
     init(uncheckedJSON json: String) {
         self.json = json
     }
 
-    /// Takes text that somebody typed.
+    /// Validates text that a user typed.
     ///
-    /// - Throws: ``JobQueueError`` naming `field` when it is not one JSON object.
+    /// - Throws: ``JobQueueError`` naming `field` if it is not one JSON object.
     package init(object text: String, field: String = "arguments") throws(JobQueueError) {
-        // Read to the last string: one that is out of form would be refused by the database, which knows no field.
+        // Parsed completely: the database would refuse a malformed part without naming a field.
         guard (try? JSONDecoder().decode([String: JSONSyntax].self, from: Data(text.utf8))) != nil else {
             throw .invalid(field, "must be a JSON object, with numbers that fit a double")
         }
@@ -32,7 +32,7 @@ package struct JobDocument: Sendable, Hashable {
 
     /// Encodes a value.
     ///
-    /// - Throws: `EncodingError`, or ``JobQueueError`` naming `field` when the text is longer than `limit` bytes.
+    /// - Throws: `EncodingError`, or ``JobQueueError`` naming `field` if the text is longer than `limit` bytes.
     package init(
         encoding value: some Encodable,
         field: String = "arguments",
@@ -57,8 +57,8 @@ package struct JobDocument: Sendable, Hashable {
         return try decoder.decode(type, from: Data(json.utf8))
     }
 
-    /// Whether a NUL character is in one of its strings, which the database cannot store; an escaped backslash before
-    /// `u0000` is none.
+    /// Whether one of its strings contains a NUL character, which the database cannot store; `u0000` after an escaped
+    /// backslash is not one.
     var holdsNUL: Bool {
         var bytes = json.utf8[...]
         while let backslash = bytes.firstIndex(of: UInt8(ascii: "\\")) {

@@ -1,10 +1,11 @@
-/// The form of names, keys and sizes, checked before anything is sent to the database.
+/// Validation of names, keys and sizes, before anything is sent to the database.
 package enum JobField {
-    /// Bytes of a job's arguments as JSON.
+    /// The longest arguments of a job, in bytes of JSON.
     package static let argumentsLimit = 262_144
     static let progressLimit = 16_384
 
-    /// A queue, kind or periodic name: 1 to 63 of `a-z 0-9 _ . -`, a letter first; the form that the tables check too.
+    /// Checks the name of a queue, kind or periodic job: 1 to 63 of `a-z 0-9 _ . -`, beginning with a letter; the
+    /// tables check the same.
     static func checkName(_ name: String, field: String) throws(JobQueueError) {
         let bytes = name.utf8
         guard let first = bytes.first, (1...63).contains(bytes.count), isLetter(first),
@@ -31,14 +32,14 @@ package enum JobField {
         }
     }
 
-    /// Checks that a length of time lies in a range, whose bounds are told as one types them.
+    /// Checks that a duration is within a range; the message gives the bounds in the form in which users type them.
     static func checkRange(_ value: Duration, _ range: ClosedRange<Duration>, field: String) throws(JobQueueError) {
         guard range.contains(value) else {
             throw .invalid(field, "must lie between \(words(range.lowerBound)) and \(words(range.upperBound))")
         }
     }
 
-    /// The duration in the largest unit that holds it whole: `90s`, `3650d`.
+    /// The duration in the largest unit that expresses it as a whole number: `90s`, `3650d`.
     private static func words(_ duration: Duration) -> String {
         let milliseconds = Int64(duration / .milliseconds(1))
         if milliseconds == 0 { return "0s" }

@@ -10,7 +10,7 @@
 /// static let exchange = JobKind<CodeReference>("apple.exchange", queue: "apple", priority: 0, timeout: .seconds(20))
 ///
 /// try registry.register(exchange) { code, context in
-///     // What must not happen twice: with the end of the job, in one transaction.
+///     // Effects that must not happen twice commit together with the end of the job.
 ///     try await context.pool.withTransaction { connection in
 ///         try use(code, on: connection)
 ///         try context.complete(on: connection)
@@ -18,7 +18,7 @@
 ///     return .completedInTransaction
 /// }
 ///
-/// // There if and only if what it belongs to is; the wake-up comes after the commit.
+/// // The job exists if and only if the code is stored; workers are woken after the commit.
 /// try await pool.withTransaction { connection in
 ///     try store(code, on: connection)
 ///     try queue.enqueue([exchange.job(code.reference)], on: connection)
@@ -33,7 +33,7 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
         /// Jobs of the kind and one limit key; nil for any number.
         var runningPerKey: Int?
 
-        /// Limits as a whole, per key, or both; checked where the kind is registered.
+        /// Creates limits for the kind as a whole, per key, or both; they are checked when the kind is registered.
         package init(running: Int? = nil, runningPerKey: Int? = nil) {
             self.running = running
             self.runningPerKey = runningPerKey
@@ -45,22 +45,21 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
 
     package let name: String
     package let queue: String
-    /// The version of the form of ``Arguments``; raise it with an upcast when the form changes.
+    /// The version of the encoding of ``Arguments``; when that changes, increment it and add an upcast.
     package let version: Int16
     let priority: Int16
-    /// Whether its jobs may run in the slots that a worker keeps for them: for what is short and cannot wait for what
-    /// is long.
+    /// Whether its jobs may use a worker's reserved slots: for short jobs that cannot wait for long ones.
     let isUrgent: Bool
     let retry: RetryPolicy
-    /// How long one attempt may take; then its task is cancelled and the attempt failed.
+    /// How long one attempt may take; after that its task is cancelled and the attempt fails.
     let timeout: Duration
-    /// How often the process may die under the job before it is given up, or tried daily where it has no last attempt.
+    /// How often the process may die under the job before it is discarded, or tried daily if it has no last attempt.
     let crashLimit: Int
     let limits: Limits
-    /// The rewriting of arguments from each older version to the next.
+    /// The functions that rewrite arguments from each older version to the next.
     let upcasts: [Int16: Upcast]
 
-    /// Declares a kind; the fields are checked where it is registered and where a job of it is made.
+    /// Declares a kind; the fields are checked when it is registered and when a job is created.
     package init(
         _ name: String,
         queue: String = "default",
@@ -85,13 +84,13 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
         self.upcasts = upcasts
     }
 
-    /// A job of this kind, to be enqueued.
+    /// Creates a job of this kind, to be enqueued.
     ///
-    /// Without `runAt` it runs now, by the server's clock; without `priority` at the kind's. While a job with the
-    /// `uniqueKey` is unfinished no other is added; keys are shared by all kinds. `limitKey` is what the limit per key
-    /// counts by.
+    /// Without `runAt` it runs now, by the server's clock; without `priority` it has the kind's. While a job with the
+    /// `uniqueKey` is unfinished, no other is added; all kinds share these keys. `limitKey` is the key by which the
+    /// limit per key counts.
     ///
-    /// - Throws: ``JobQueueError`` naming the field that is out of form, or `EncodingError`.
+    /// - Throws: ``JobQueueError`` naming the invalid field, or `EncodingError`.
     package func job(
         _ arguments: Arguments,
         runAt: Date? = nil,
@@ -113,10 +112,10 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
         )
     }
 
-    /// Reads stored arguments, of this version or an older one.
+    /// Decodes stored arguments, of this version or an older one.
     ///
     /// - Throws: ``JobQueueError`` with code `undecodableArguments`, or `newerArguments` for a version above this one;
-    ///   the message names the place, never the value.
+    ///   the message names the coding path, never the value.
     func decode(_ document: JobDocument, version stored: Int16) throws -> Arguments {
         guard stored <= version else {
             throw JobQueueError(
@@ -143,7 +142,7 @@ package struct JobKind<Arguments: Codable & Sendable>: Sendable {
         }
     }
 
-    /// Why this release cannot read the arguments of a job of the kind, as a refusal of the field; nil where it can.
+    /// The error for arguments of a job of the kind that this release cannot decode; nil if it can.
     package func problem(withArgumentsOf job: NewJob) -> JobQueueError? {
         do {
             _ = try decode(job.arguments, version: job.argumentsVersion)

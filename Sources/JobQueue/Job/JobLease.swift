@@ -1,17 +1,17 @@
 import Postgres
 
-/// A job under one of its leases, which a worker holds.
+/// A job under one of its leases, held by a worker.
 ///
-/// The lease number would be enough if it never repeated. After a failover that loses the end of the log, lease numbers
+/// The lease number alone would do if it never repeated. After a failover that loses the end of the WAL, lease numbers
 /// and job ids are given out again; worker ids are random.
 package struct JobLease: Sendable, Hashable {
     let id: Int64
     let lease: Int64
     let worker: Int64
 
-    /// What is said of it in a JSON object that says something of each of several jobs.
+    /// The member for this job in a JSON object that holds a value for each of several jobs.
     func member(_ json: String) -> String { "\"\(id)/\(lease)/\(worker)\":\(json)" }
 
-    /// The name of that member, of a row of jobs or of the history.
+    /// The name of that member, for a row of the jobs or of the history.
     static let memberName: Statement = "(id || '/' || lease || '/' || worker)"
 }

@@ -4,22 +4,23 @@
     package import Foundation
 #endif
 
-/// How an attempt at a job ended, as its handler says.
+/// The outcome of an attempt, as its handler returns it.
 ///
-/// A thrown error counts as ``retry(after:reason:)`` without a wait of its own. Reasons are stored and shown: they name
+/// A thrown error counts as ``retry(after:reason:)`` without a wait of its own. Reasons are stored and shown: they say
 /// what went wrong without personal data.
 package enum JobOutcome: Sendable, Hashable {
     /// The work is done; `output` is kept in the history.
     case completed(output: JobDocument? = nil)
-    /// The handler ended the job itself by ``JobContext/complete(output:on:)`` in a transaction that is committed.
+    /// The handler ended the job itself with ``JobContext/complete(output:on:)`` in a committed transaction.
     case completedInTransaction
-    /// Not yet: run again at this time of the server's clock, as ``JobContext/now`` tells it. The attempt is given
-    /// back.
+    /// Not done yet: run again at this time by the server's clock, as given by ``JobContext/now``. The attempt does not
+    /// count.
     case snooze(until: Date)
-    /// The attempt failed: run again after `after`, or after what the kind's policy says; given up where that says so,
-    /// and no sooner than that says once a job that must not be given up has used up its usual attempts.
+    /// The attempt failed: run again after `after`, or after the wait of the kind's policy, unless the policy discards
+    /// the job. A job that must not be discarded and has used up its usual attempts waits at least as long as the
+    /// policy says.
     case retry(after: Duration? = nil, reason: String)
-    /// The work is not wanted any more.
+    /// The work is no longer wanted.
     case cancelled(reason: String)
     /// The work can never be done.
     case discard(reason: String)

@@ -19,32 +19,32 @@ package struct JobRecord: Sendable, Hashable, Codable {
     package let finishedAt: Date?
     package let uniqueKey: String?
     package let limitKey: String?
-    /// Why it is parked, is to be or was cancelled, or was discarded.
+    /// Why it is parked, being cancelled, cancelled or discarded.
     package let reason: String?
-    /// Since when a job that must not be given up is beyond its usual attempts.
+    /// Since when a job that must not be discarded has exceeded its usual attempts.
     package let exhaustedAt: Date?
     /// The id of the worker that runs or ended it.
     package let worker: Int64?
     /// The text of the last error.
     package let lastError: String?
-    /// When it was recorded.
+    /// When the last error was recorded.
     package let lastErrorAt: Date?
-    /// When its present state began, as far as the row tells: its end, else the latest of creation, claim, cancel
-    /// request, last error, being told to wait and being made runnable.
+    /// When its current state began, as far as the row shows: when it ended, or else the latest of its creation, claim,
+    /// cancel request, last error, and being told to wait or made runnable.
     package let changedAt: Date
 }
 
-/// One job with everything that belongs to it.
+/// One job with all its data.
 package struct JobDetails: Sendable {
     package let record: JobRecord
     package let arguments: JobDocument
     package let argumentsVersion: Int16
-    /// The attempts of this job where they differ from the kind's.
+    /// The attempts of this job if they differ from the kind's.
     package let maxAttempts: Int16?
-    /// What its handler last said about how far it is, or was when it ended.
+    /// The progress that its handler last stored.
     package let progress: JobDocument?
     package let output: JobDocument?
-    /// `[{at, attempt, error}]`, oldest first, the last ten.
+    /// The last ten errors as `[{at, attempt, error}]`, oldest first.
     package let errors: JobDocument?
     package let isCancelRequested: Bool
 }
@@ -62,31 +62,31 @@ package struct WorkerRecord: Sendable, Hashable, Codable {
     package let queues: [String]
     package let kinds: [String]
 
-    /// Whether it is somebody who works on one job by hand, and takes no other.
+    /// Whether this registration holds one job by hand, and takes no other.
     package var holdsByHand: Bool { kinds.isEmpty }
 }
 
-/// Which jobs are meant.
+/// A filter for jobs.
 package struct JobFilter: Sendable, Hashable {
-    /// Jobs in one of these; none for all unfinished.
+    /// Only jobs in one of these states; if empty, all unfinished jobs.
     package var states: [JobState] = []
-    /// Jobs of one of these; none for all.
+    /// Only jobs of one of these; if empty, all.
     package var queues: [String] = []
-    /// Jobs of one of these; none for all.
+    /// Only jobs of one of these; if empty, all.
     package var kinds: [String] = []
     package var uniqueKey: String?
-    /// Only jobs that are beyond their usual attempts.
+    /// Only jobs that have exceeded their usual attempts.
     package var isExhausted = false
     package var limit = 100
 
     package init() {}
 
-    /// What ``limit`` may be.
+    /// The bounds of ``limit``.
     package static let limits = 1...100_000
 
     /// Checks every field.
     ///
-    /// - Throws: ``JobQueueError`` naming the field out of form, or that does not go with the state.
+    /// - Throws: ``JobQueueError`` naming the field that is invalid, or that contradicts the states.
     package func check() throws(JobQueueError) {
         for queue in queues { try JobField.checkName(queue, field: "queue") }
         for kind in kinds { try JobField.checkName(kind, field: "kind") }

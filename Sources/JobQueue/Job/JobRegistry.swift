@@ -2,9 +2,9 @@
 package struct JobRegistry: Sendable {
     /// Runs one attempt at a job.
     ///
-    /// It is cancelled at its deadline, on demand, at shutdown, and when its lease is lost. Heartbeats share its threads,
-    /// of which there are as many as processors: what blocks for long, or reckons without an await, belongs on a thread
-    /// of its own.
+    /// A handler is cancelled at its deadline, when the job is cancelled, at shutdown, and when its lease is lost.
+    /// Heartbeats share its threads, of which there are as many as processors: code that blocks for long, or computes
+    /// without an await, belongs on a thread of its own.
     package typealias Handler<Arguments> = @Sendable (Arguments, JobContext) async throws -> JobOutcome
 
     struct Entry: Sendable {
@@ -26,7 +26,7 @@ package struct JobRegistry: Sendable {
 
     /// Adds a kind and its handler.
     ///
-    /// - Throws: ``JobQueueError``: `invalidField` naming the field of the kind that is out of form, `duplicateKind`.
+    /// - Throws: ``JobQueueError``: `invalidField` naming the invalid field of the kind, `duplicateKind`.
     package mutating func register<Arguments>(
         _ kind: JobKind<Arguments>,
         handler: @escaping Handler<Arguments>
@@ -58,7 +58,7 @@ package struct JobRegistry: Sendable {
 
     /// Adds a periodic job.
     ///
-    /// - Throws: ``JobQueueError``: `duplicateKind` when there is one of the name.
+    /// - Throws: ``JobQueueError``: `duplicateKind` if the name is already registered.
     package mutating func schedule(_ job: PeriodicJob) throws(JobQueueError) {
         guard !periodic.contains(where: { $0.name == job.name }) else {
             throw JobQueueError(.duplicateKind, field: "name", "periodic job \(job.name) is registered already")

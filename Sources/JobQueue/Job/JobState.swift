@@ -1,6 +1,6 @@
 import Postgres
 
-/// How a job stands while it is unfinished, and how it ended after that.
+/// The state of an unfinished job, or how a job ended.
 package enum JobState: String, Codable, Sendable, CaseIterable, PostgresDecodable {
     case scheduled, available, running, parked
     case completed, cancelled, discarded
@@ -16,6 +16,6 @@ package enum JobState: String, Codable, Sendable, CaseIterable, PostgresDecodabl
         }
     }
 
-    /// Whether ``JobQueue/retry(_:on:)`` takes such a job.
+    /// Whether ``JobQueue/retry(_:on:)`` accepts such a job.
     var canBeRetried: Bool { self != .running && self != .completed }
 }

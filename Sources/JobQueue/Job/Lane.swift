@@ -1,15 +1,15 @@
-/// Jobs of one kind in one queue, which a worker takes from.
+/// The jobs of one kind in one queue, from which a worker claims.
 package struct Lane: Sendable, Hashable {
     let queue: String
     let kind: String
-    /// The highest version of arguments that can be read.
+    /// The highest version of arguments that the worker can read.
     let version: Int16
     /// Whether its jobs may run in the reserved slots.
     let isUrgent: Bool
     /// How long an attempt may take.
     let timeout: Duration
 
-    /// Jobs of one kind in one queue.
+    /// Creates the lane of one kind in one queue.
     package init(queue: String, kind: String, version: Int16 = 1, isUrgent: Bool = false, timeout: Duration) {
         self.queue = queue
         self.kind = kind

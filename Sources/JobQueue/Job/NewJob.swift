@@ -4,7 +4,7 @@
     package import Foundation
 #endif
 
-/// A job to be enqueued; made by ``JobKind/job(_:runAt:priority:uniqueKey:limitKey:maxAttempts:)``.
+/// A job to be enqueued; see ``JobKind/job(_:runAt:priority:uniqueKey:limitKey:maxAttempts:)``.
 package struct NewJob: Sendable, Hashable {
     package let kind: String
     package let queue: String
@@ -13,16 +13,16 @@ package struct NewJob: Sendable, Hashable {
     let priority: Int16
     /// When to run it; nil for now, by the server's clock.
     let runAt: Date?
-    /// At most one unfinished job has this key.
+    /// The unique key: at most one unfinished job has it.
     package let uniqueKey: String?
-    /// Jobs of one kind and limit key share the kind's limit per key.
+    /// The limit key: jobs of one kind and limit key share the kind's limit per key.
     let limitKey: String?
-    /// The attempts of this job where they differ from the kind's.
+    /// The attempts of this job if they differ from the kind's.
     let maxAttempts: Int16?
 
-    /// Makes a job and checks every field.
+    /// Creates a job after checking every field.
     ///
-    /// - Throws: ``JobQueueError`` with code `invalidField`, naming the first field out of form.
+    /// - Throws: ``JobQueueError`` with code `invalidField`, naming the first invalid field.
     package init(
         kind: String,
         queue: String,
@@ -48,7 +48,7 @@ package struct NewJob: Sendable, Hashable {
             throw .invalid("arguments", "must be a JSON object without NUL characters")
         }
         if let runAt {
-            // What Postgres can hold goes much further; nobody means such a time.
+            // Postgres supports a much wider range, but nobody means such a time.
             guard runAt.timeIntervalSince1970.isFinite, (0...32_503_680_000).contains(runAt.timeIntervalSince1970)
             else {
                 throw .invalid("runAt", "must lie between the years 1970 and 3000")
@@ -65,13 +65,13 @@ package struct NewJob: Sendable, Hashable {
         self.maxAttempts = maxAttempts
     }
 
-    /// Whether it says no more than what to run, in which queue and how urgently.
+    /// Whether it has only a kind, queue, arguments and priority.
     var isPlain: Bool { runAt == nil && uniqueKey == nil && limitKey == nil && maxAttempts == nil }
 }
 
-/// A job that was asked for and is now in the table.
+/// The result of enqueueing a job.
 package struct EnqueuedJob: Sendable, Hashable {
-    /// The job's id; of the job that holds the unique key already when ``isNew`` is false.
+    /// The job's id; if ``isNew`` is false, that of the job that already holds the unique key.
     package let id: Int64
     /// Whether a job was added.
     package let isNew: Bool

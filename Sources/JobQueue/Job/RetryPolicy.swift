@@ -1,34 +1,35 @@
-/// When a failed job is tried again, and when not any more.
+/// When a failed job is retried, and when it is given up.
 ///
-/// The wait before attempt n + 1 is `base × factor^(n - 1)`, at most `cap`, spread by `jitter` of itself to both sides.
+/// The wait before attempt n + 1 is `base × factor^(n - 1)`, at most `cap`, randomized by a share of `jitter` in both
+/// directions.
 package struct RetryPolicy: Sendable, Hashable {
     /// What to do after a failed attempt.
     enum Decision: Sendable, Hashable {
-        /// Try again after this long.
+        /// Retry after this wait.
         case retry(after: Duration)
-        /// The usual attempts are used up, but the job must not be given up: try again after this long, and raise an
+        /// The usual attempts are used up, but the job must not be discarded: retry after this wait, and raise an
         /// alarm.
         case retryWithAlarm(after: Duration)
-        /// Give the job up.
+        /// Discard the job.
         case discard
     }
 
-    /// The attempts before the job is given up or, without a last attempt, becomes an alarm.
+    /// The attempts before the job is discarded or, without a last attempt, raises an alarm.
     var attempts: Int
 
-    /// Whether the job is given up at all; false for work that must happen, such as an erasure.
+    /// Whether the job is ever discarded; false for work that must happen, such as an erasure.
     var hasLastAttempt: Bool
 
     /// The wait after the first failed attempt.
     var base: Duration
 
-    /// What each further wait is multiplied by.
+    /// The factor by which each further wait grows.
     var factor: Double
 
-    /// The longest wait, before it is spread.
+    /// The longest wait, before jitter.
     var cap: Duration
 
-    /// The share of the wait by which it is spread, 0 to 1.
+    /// The share of the wait by which it is randomized, 0 to 1.
     var jitter: Double
 
     /// The wait between attempts once a job without a last attempt has used up its usual ones.
@@ -52,14 +53,15 @@ package struct RetryPolicy: Sendable, Hashable {
         )
     }
 
-    /// For a periodic job of which one is unfinished at a time: it is back no later than the next would come, where
-    /// `period` is the time between two instants of its schedule.
+    /// A policy for a periodic job of which only one is unfinished at a time.
+    ///
+    /// It retries no later than the next instant; `period` is the time between two instants of its schedule.
     package static func periodic(every period: Duration) -> RetryPolicy {
         .exponential(cap: min(period, .seconds(3600)), jitter: 0)
     }
 
-    /// As ``exponential(attempts:base:factor:cap:jitter:)``, but never given up: daily after the usual attempts, with
-    /// an alarm.
+    /// As ``exponential(attempts:base:factor:cap:jitter:)``, but never discarded: retried daily after the usual
+    /// attempts, with an alarm.
     package static func withoutLastAttempt(
         attempts: Int = 20,
         base: Duration = .seconds(1),
@@ -70,13 +72,13 @@ package struct RetryPolicy: Sendable, Hashable {
         return policy
     }
 
-    /// One attempt, and no other.
+    /// One attempt only.
     package static let never = RetryPolicy.exponential(attempts: 1)
 
     /// Decides after a failed attempt, counted from 1.
     ///
-    /// `override` are the attempts that this one job was given instead of the kind's; `random`, in 0..<1, places the
-    /// wait within its spread.
+    /// `override` is the number of attempts of this one job instead of the kind's; `random`, in 0..<1, places the wait
+    /// within its jitter.
     func decision(afterAttempt attempt: Int, override: Int? = nil, random: Double) -> Decision {
         if attempt < override ?? attempts {
             return .retry(after: spread(wait(afterAttempt: attempt), by: random))
@@ -84,7 +86,7 @@ package struct RetryPolicy: Sendable, Hashable {
         return hasLastAttempt ? .discard : .retryWithAlarm(after: spread(alarmInterval, by: random))
     }
 
-    /// The wait after a failed attempt, before it is spread.
+    /// The wait after a failed attempt, before jitter.
     func wait(afterAttempt attempt: Int) -> Duration {
         let seconds = base.seconds * power(factor, max(0, attempt - 1))
         return seconds < cap.seconds ? .seconds(seconds) : cap
@@ -111,7 +113,7 @@ package struct RetryPolicy: Sendable, Hashable {
 }
 
 extension Duration {
-    /// The duration in seconds, as exact as a Double is.
+    /// The duration in seconds, with the precision of a Double.
     var seconds: Double {
         Double(components.seconds) + Double(components.attoseconds) * 1e-18
     }

@@ -1,14 +1,14 @@
 import Postgres
 
-/// How a worker stands, by the view of that name.
+/// The status of a worker, from the view `worker_status`.
 package enum WorkerStatus: String, Codable, Sendable, PostgresDecodable {
     case alive
-    /// It was asked to end, and still works.
+    /// It was asked to stop, and still works.
     case stopping
-    /// No heartbeat came in time, and nobody has taken it for lost yet.
+    /// No heartbeat came in time, and nobody has declared it lost yet.
     case silent
-    /// It said goodbye.
+    /// It stopped and deregistered.
     case shutdown
-    /// Its heartbeat ceased.
+    /// It was declared lost after its heartbeats stopped.
     case lost
 }

@@ -21,13 +21,13 @@ struct CivilTime: Sendable, Hashable {
 
     var localSeconds: Int { day * 86_400 + second }
 
-    /// 0 is Sunday.
+    /// The day of the week; 0 is Sunday.
     var weekday: Int {
         let shifted = (day + 4) % 7
         return shifted < 0 ? shifted + 7 : shifted
     }
 
-    /// The day by the calendar.
+    /// The calendar date of the day.
     var date: (year: Int, month: Int, day: Int) {
         let date = CalendarDay(daysSince1970: day)
         return (date.year, date.month, date.day)

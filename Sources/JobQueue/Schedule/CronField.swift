@@ -1,4 +1,4 @@
-/// One field of a cron line: the values it names, as bits.
+/// One field of a cron line: the values it names, as a bit set.
 struct CronField: Sendable, Hashable {
     /// Bit n is set when value n is named; the largest value is 59.
     let bits: UInt64
@@ -8,7 +8,7 @@ struct CronField: Sendable, Hashable {
 
     func contains(_ value: Int) -> Bool { bits & (1 << UInt64(value)) != 0 }
 
-    /// Reads `*`, `5`, `1-5`, `*/15`, `10-50/20`, names where `names` has them, and lists of these.
+    /// Parses `*`, `5`, `1-5`, `*/15`, `10-50/20`, names if `names` has them, and lists of these.
     init(
         _ text: Substring,
         field: String,

@@ -1,8 +1,7 @@
 /// A cron line of five fields: minute, hour, day of month, month, day of week.
 ///
-/// Names (`jan`, `mon`), lists, ranges and steps are understood, and `@hourly`, `@daily`, `@weekly`, `@monthly`,
-/// `@yearly`. As in cron, a day matches when either day field matches, unless one of them begins with `*`.
-/// Sunday is 0 or 7.
+/// Supports names (`jan`, `mon`), lists, ranges and steps, and `@hourly`, `@daily`, `@weekly`, `@monthly`, `@yearly`.
+/// As in cron, a day matches when either day field matches, unless one of them begins with `*`. Sunday is 0 or 7.
 struct CronSchedule: Sendable, Hashable {
     private let minutes: CronField
     private let hours: CronField
@@ -13,9 +12,9 @@ struct CronSchedule: Sendable, Hashable {
     /// The line as given.
     let line: String
 
-    /// Reads a line.
+    /// Parses a line.
     ///
-    /// - Throws: ``JobQueueError`` with field `schedule`, naming the part that is out of form.
+    /// - Throws: ``JobQueueError`` with field `schedule`, naming the invalid part.
     init(_ line: String) throws(JobQueueError) {
         self.line = line
         let fields = (Self.nicknames[line] ?? line).split(whereSeparator: { $0 == " " || $0 == "\t" })
@@ -47,15 +46,15 @@ struct CronSchedule: Sendable, Hashable {
         "@monthly": "0 0 1 * *", "@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
     ]
 
-    /// The instants named by the schedule after one instant and up to another, both in seconds since 1970 UTC.
+    /// The instants of the schedule after one instant and up to another, both in seconds since 1970 UTC.
     ///
-    /// A time of day that the clocks skip runs at the instant they jump, and one they repeat runs the first time only;
-    /// but where the hour field begins with `*` the schedule means an interval: what is skipped is left out, and what
-    /// is repeated runs both times.
+    /// A time of day that the clocks skip runs at the instant of the jump, and a repeated one runs only the first time.
+    /// If the hour field begins with `*`, the schedule means an interval instead: skipped times are left out, and
+    /// repeated ones run both times.
     func instants(after start: Int, through end: Int, in zone: ZoneRules) -> [Int] {
         guard start < end else { return [] }
         var found: Set<Int> = []
-        // A day to both sides covers every offset there is.
+        // One more day on both sides covers every UTC offset.
         let first = CivilTime(localSeconds: start).day - 1
         let last = CivilTime(localSeconds: end).day + 1
         for day in first...last where matches(day: day) {
@@ -108,7 +107,7 @@ struct CronSchedule: Sendable, Hashable {
         return monthDays.isWildcard || weekdays.isWildcard ? byDate && byWeekday : byDate || byWeekday
     }
 
-    /// 31 February and its like would never run, silently.
+    /// Whether the schedule matches any day: dates such as 31 February would silently never run.
     private var matchesSomeDay: Bool {
         guard weekdays.isWildcard else { return true }
         let lengths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]

@@ -10,16 +10,16 @@ extension JobQueue {
     /// Reads the offsets of a zone from the server: as far back as ``CronSchedule/latest(through:within:in:)`` looks,
     /// and a year and a half ahead.
     ///
-    /// - Throws: ``JobQueueError`` with field `zone` when the server does not know it.
+    /// - Throws: ``JobQueueError`` with field `zone` if the server does not know it.
     func zoneRules(_ zone: String, on connection: isolated Connection) throws -> ZoneRules {
         if zone == "UTC" { return .utc }
-        // The function also takes abbreviations and POSIX rules, whose sign means the opposite: names only.
+        // `at time zone` also accepts abbreviations and POSIX rules, whose sign is reversed: only names are allowed.
         let isKnown = try connection.one(
             "select exists (select from pg_timezone_names where name = \(zone))",
             as: Bool.self
         )
         guard isKnown else { throw JobQueueError.invalid("zone", "is not a time zone that the server knows: \(zone)") }
-        // Zones change at multiples of a quarter of an hour, counted in UTC.
+        // Zones change at multiples of 15 minutes in UTC.
         let changes = try connection.query(
             """
             with sampled as (
@@ -50,9 +50,9 @@ extension JobQueue {
         )
     }
 
-    /// The schedules of this release and those that others left in the table, by name.
+    /// The schedules of this release, and those that other releases left in the table, by name.
     ///
-    /// - Throws: ``JobQueueError`` with field `zone` when the server does not know one; ``PostgresError``.
+    /// - Throws: ``JobQueueError`` with field `zone` if the server does not know one; ``PostgresError``.
     package func schedules(_ known: [PeriodicJob], on connection: isolated Connection) throws -> [ScheduleRecord] {
         let now = try connection.one("select extract(epoch from now())::bigint", as: Int64.self)
         let slots = try connection.query(
@@ -64,7 +64,7 @@ extension JobQueue {
             """,
             as: (String, Date, Int64?).self
         )
-        // Names written by hand may be spelled in two ways that are one to Swift.
+        // Names written by hand may be encoded in two ways that compare equal in Swift.
         let last = Dictionary(slots.map { ($0.0, (slot: $0.1, job: $0.2)) }) { $0.slot < $1.slot ? $1 : $0 }
         let turnsAhead = try connection.query(
             "select name, extract(epoch from slot)::bigint from \(tables.slots) where \(Self.isAhead)",
@@ -103,11 +103,11 @@ extension JobQueue {
         return (records + others).sorted { $0.name < $1.name }
     }
 
-    /// That a slot is one of the future, as a clock left it that was wrong; those of two servers differ by less than a
-    /// minute.
+    /// The condition that a slot is in the future, written by a clock that was wrong; the clocks of two servers differ
+    /// by less than a minute.
     static let isAhead: Statement = "slot > clock_timestamp() + interval '1 minute'"
 
-    /// Takes note of a schedule that has no instant of the past.
+    /// Records a schedule that has no instant in the past.
     func remember(_ periodic: PeriodicJob, at instant: Int, on connection: isolated Connection) throws {
         try connection.execute(
             """
@@ -119,19 +119,18 @@ extension JobQueue {
         )
     }
 
-    /// Enqueues a periodic job for an instant unless somebody did.
+    /// Enqueues a periodic job for an instant, unless another worker already has.
     ///
-    /// Returns whether this call did.
+    /// Returns whether this call enqueued it.
     ///
-    /// The first instant ever seen of a name is only remembered: a new schedule does not begin with an instant of the
-    /// past.
+    /// The first instant ever seen for a name is only recorded: a new schedule does not start with a past instant.
     func enqueue(_ periodic: PeriodicJob, at instant: Int, on connection: isolated Connection) async throws -> Bool {
         try await connection.briefTransaction { connection in
             let isFirst = try connection.one(
                 "select not exists (select from \(self.tables.slots) where name = \(periodic.name))",
                 as: Bool.self
             )
-            // The key decides between workers, and waits for one that is just about it.
+            // The primary key decides between workers; the insert waits for a concurrent one.
             let isOurs = try connection.execute(
                 """
                 insert into \(self.tables.slots) (name, slot)
@@ -152,8 +151,7 @@ extension JobQueue {
                 """,
                 as: Bool.self
             )
-            // A worker whose schedule lags behind must not go back in time; one of the future is what a clock left that
-            // was wrong.
+            // A worker whose schedule lags behind must not go back in time; future slots come from a wrong clock.
             guard isLatest else { return false }
             let enqueued = try self.enqueue([periodic.job], on: connection)
             try connection.execute(

@@ -1,9 +1,9 @@
-/// The offsets of one time zone over a stretch of time.
+/// The offsets of one time zone over a period of time.
 ///
-/// A value: the engine reads it from the server (whose zone data it trusts over that of a slim container), tests write
-/// it down.
+/// The engine reads them from the server, whose zone data it trusts over that of a slim container; tests write them
+/// down.
 struct ZoneRules: Sendable, Hashable {
-    /// From this instant on the zone is this far east of UTC.
+    /// A change of the offset: from this instant on, the zone is this far east of UTC.
     struct Transition: Sendable, Hashable {
         /// Seconds since 1970 UTC.
         let instant: Int
@@ -16,7 +16,7 @@ struct ZoneRules: Sendable, Hashable {
         }
     }
 
-    /// What a civil time is on the line of instants, in seconds since 1970 UTC.
+    /// The instants of a civil time, in seconds since 1970 UTC.
     enum Instants: Hashable {
         case once(Int)
         /// The clocks were set back over it.
@@ -33,7 +33,7 @@ struct ZoneRules: Sendable, Hashable {
     /// UTC.
     static let utc = ZoneRules(initialOffset: 0, transitions: [])
 
-    /// Rules from an offset and its changes, earliest first.
+    /// Creates rules from an offset and its changes, earliest first.
     init(initialOffset: Int, transitions: [Transition]) {
         self.initialOffset = initialOffset
         self.transitions = transitions
@@ -50,7 +50,7 @@ struct ZoneRules: Sendable, Hashable {
         let hits = Set(offsets).map { local - $0 }.filter { offset(at: $0) == local - $0 }.sorted()
         if hits.count > 1 { return .twice(hits[0], hits[1]) }
         if let hit = hits.first { return .once(hit) }
-        // Skipped: the jump whose local time before is at or below this time, and after it is above.
+        // Skipped: find the jump whose local time before it is at or below this time, and after it above.
         var before = initialOffset
         for transition in transitions {
             let shownBefore = transition.instant + before

@@ -1,14 +1,14 @@
 package import Logging
 package import Postgres
 
-/// Where a worker, or whoever follows the queues, hears of changes: one connection per process, made again when it is
-/// lost.
+/// Listens for changes on behalf of a worker or a client that follows the queues: one connection per process, reopened
+/// when it is lost.
 ///
-/// A hint and no more: what is heard may be late, doubled or missing, and the tables tell the truth.
+/// Notifications are only hints: they may be late, duplicated or missing. The tables have the truth.
 package struct JobListener: Sendable {
-    /// What is heard.
+    /// An event of the listener.
     package enum Event: Sendable, Hashable {
-        /// The connection stands, perhaps again: whatever came before was not heard.
+        /// The connection is open, perhaps again: earlier notifications were missed.
         case connected
         /// A queue's name, or a note between workers.
         case note(String)
@@ -17,15 +17,15 @@ package struct JobListener: Sendable {
     private let configuration: ConnectionConfiguration
     private let logger: Logger
 
-    /// Hears from the database of `configuration`.
+    /// Creates a listener on the database of `configuration`.
     ///
-    /// Behind a transaction pooler nothing is ever heard.
+    /// Behind a transaction pooler, no notification ever arrives.
     package init(_ configuration: ConnectionConfiguration, logger: Logger) {
         self.configuration = configuration
         self.logger = logger
     }
 
-    /// Calls `hear` for each event until the task is cancelled, on the connection's own thread: it must not take long.
+    /// Calls `hear` for each event until the task is cancelled, on the connection's own thread: it must return quickly.
     package func run(for queue: JobQueue, _ hear: @escaping @Sendable (Event) -> Void) async {
         await Listener.run(configuration, channels: [queue.tables.channel], logger: logger) { event in
             switch event {

@@ -2,12 +2,12 @@ package import Logging
 package import Postgres
 import Synchronization
 
-/// Tells workers of other processes that work came, by few notifications sent after the commits they tell of, or with
-/// them.
+/// Notifies workers of other processes of new jobs, with few notifications, each sent after the commits it reports or
+/// with one of them.
 ///
-/// `NOTIFY` takes a lock for the whole cluster at commit; sent with each job it would hold all enqueuing to the pace of
-/// one flush after another. Run ``run(in:queue:logger:)`` next to whatever enqueues. Without it, and beyond its life,
-/// nothing is kept for later and callers notify of everything themselves.
+/// `NOTIFY` takes a cluster-wide lock at commit; sent with each job, it would limit all enqueueing to one flush after
+/// another. Run ``run(in:queue:logger:)`` beside whatever enqueues. While it does not run, nothing is kept for later,
+/// and callers send every notification themselves.
 package final class JobWaker: Sendable {
     private struct State {
         var isRunning = false
@@ -16,27 +16,29 @@ package final class JobWaker: Sendable {
 
     private let state: Mutex<State>
     private let signal = Signal()
-    /// The mark of a set of queues that are all pending; 0 for none.
+    /// A hash of a set of queues that are all pending; 0 for none.
     ///
-    /// Changed under the lock of ``state``, read without: dozens of threads that enqueue would be handed that lock one
-    /// after the other, each woken for it.
+    /// Written under the lock of ``state``, but read without it: otherwise dozens of enqueueing threads would pass that
+    /// lock on one by one, each being woken for it.
     private let pendingMark = Atomic<Int>(0)
-    /// How many signals were kept for later since the last were sent.
+    /// How many signals were kept for later since the last notification.
     private let kept = Atomic<Int>(0)
 
-    /// Sends at most once per `interval`, the first at once; once per eight intervals while jobs come in a stream.
+    /// Creates a waker that sends at most once per `interval`, the first time at once, and once per eight intervals
+    /// while jobs arrive in a stream.
     package init(interval: Duration = .milliseconds(2)) {
         state = Mutex(State(pace: WakePace(interval: interval)))
     }
 
-    /// Whether ``run(in:queue:logger:)`` sends what is kept.
+    /// Whether ``run(in:queue:logger:)`` is running and sends what is kept.
     var isRunning: Bool { state.withLock(\.isRunning) }
 
-    /// The queues that the caller is to notify of now; the others are notified of soon.
+    /// Takes queues with new jobs, and returns those that the caller has to notify of now; the others are notified of
+    /// soon.
     func signal(_ queues: Set<String>) -> Set<String> {
         guard !queues.isEmpty else { return [] }
         let mark = Self.mark(of: queues)
-        // What is still pending now is sent after this, and so after the commit that the caller tells of.
+        // Queues still pending now are sent after this, and so after the commit that the caller reports.
         guard pendingMark.load(ordering: .sequentiallyConsistent) != mark else {
             kept.add(1, ordering: .relaxed)
             return []
@@ -55,21 +57,21 @@ package final class JobWaker: Sendable {
         return due
     }
 
-    /// Whether the caller, who is about to add a job, is to notify of it in the same transaction.
+    /// Whether the caller, who is about to add a job, has to notify in the same transaction.
     ///
-    /// One at a time, until ``endTurn()``, and per interval: the lock of all notifications is held while that commit is
-    /// flushed.
+    /// Only one caller at a time, until ``endTurn()``, and one per interval: the lock of all notifications is held
+    /// while that commit is flushed.
     func takeTurn() -> Bool {
         guard pendingMark.load(ordering: .sequentiallyConsistent) == 0 else { return false }
         return state.withLock { $0.isRunning && $0.pace.takeTurn(now: .now) }
     }
 
-    /// The transaction is over, whatever became of it.
+    /// Ends the turn, after the transaction has committed or failed.
     func endTurn() {
         state.withLock { $0.pace.endTurn() }
     }
 
-    /// Takes back what a caller was to notify of and could not.
+    /// Keeps queues for later that a caller could not notify of.
     func keep(_ queues: Set<String>) {
         let isKept = state.withLock { state in
             if state.isRunning { state.pace.keep(queues) }
@@ -78,9 +80,9 @@ package final class JobWaker: Sendable {
         if isKept { signal.set() }
     }
 
-    /// Sends until the task is cancelled.
+    /// Sends notifications until the task is cancelled.
     ///
-    /// A failure is left to the workers' polling, which is the guarantee.
+    /// After a failure, the workers' polling finds the jobs.
     package func run(in pool: Pool, queue: JobQueue, logger: Logger) async {
         state.withLock { $0.isRunning = true }
         defer { _ = take(isLast: true) }
@@ -99,7 +101,7 @@ package final class JobWaker: Sendable {
         }
     }
 
-    /// What is now to be sent; whoever signals from here on is not taken for told.
+    /// Takes the queues to notify of now; later signals count anew.
     private func take(isLast: Bool = false) -> Set<String> {
         state.withLock { state in
             state.isRunning = !isLast
@@ -108,6 +110,6 @@ package final class JobWaker: Sendable {
         }
     }
 
-    /// A number that no two sets of queues share, but for one pair in 2^63.
+    /// A hash of a set of queues; two sets collide with a probability of 1 in 2^63.
     private static func mark(of queues: Set<String>) -> Int { queues.hashValue | 1 }
 }

@@ -2,7 +2,7 @@ import Synchronization
 
 /// A flag that one task waits for and many raise.
 ///
-/// Raising it while nobody waits is remembered, once.
+/// Raising it while nobody waits is remembered once.
 final class Signal: Sendable {
     private enum State {
         case lowered
@@ -37,7 +37,7 @@ final class Signal: Sendable {
                         state = .lowered
                         return true
                     case .lowered where Task.isCancelled:
-                        // The handler below ran before there was anybody to resume.
+                        // The handler below ran before there was a continuation to resume.
                         return true
                     case .lowered:
                         state = .awaited(continuation)
@@ -55,11 +55,11 @@ final class Signal: Sendable {
 
     /// Returns when the flag is raised, the time is over, or the task is cancelled.
     ///
-    /// A time that is over in the moment of the return may raise the flag once too often: look whether there is a
+    /// If the time ends at the moment of the return, the flag may be raised once too often: callers must check for a
     /// reason.
     func wait(for duration: Duration) async {
-        // Not a child task, whose end would be waited for: two changes of threads on the way of every job to an idle
-        // worker.
+        // Not a child task, which would have to be awaited: that adds two changes of threads to the path of every job
+        // to an idle worker.
         let alarm = Task(name: "alarm") {
             guard (try? await Task.sleep(for: duration)) != nil else { return }
             self.set()

@@ -1,27 +1,29 @@
-/// When workers are told of new jobs: a value that decides.
+/// Decides when workers are notified of new jobs: a pure value.
 ///
-/// The first of a burst at once, by whoever brings it; what follows together, when the interval is over.
+/// The first job of a burst is notified of at once, by the caller that adds it; the following jobs together, when the
+/// interval is over.
 struct WakePace: Sendable {
     typealias Instant = ContinuousClock.Instant
 
     /// The time between two notifications while jobs come one by one.
     let interval: Duration
-    /// How many such intervals become one while more than two jobs come in each: workers are awake then anyway.
+    /// The most intervals that are joined into one while more than two jobs come in each: workers are awake then
+    /// anyway.
     private static let most = 8
-    /// Queues that nobody was told of yet.
+    /// Queues not yet notified of.
     private(set) var pending: Set<String> = []
-    /// Nothing is sent before.
+    /// Nothing is sent before this.
     private var quietUntil: Instant?
-    /// How many intervals are one now.
+    /// How many intervals are joined now.
     private var stretch = 1
-    /// Whether somebody is telling with a commit that is not through yet.
+    /// Whether a caller is notifying with a commit that has not completed yet.
     private var isTurnTaken = false
 
     init(interval: Duration) {
         self.interval = interval
     }
 
-    /// Jobs came: the queues to tell of now, by the caller.
+    /// Records that jobs came, and returns the queues that the caller has to notify of now.
     mutating func signal(_ queues: Set<String>, now: Instant) -> Set<String> {
         guard !isTurnTaken, isQuietOver(now: now) else {
             pending.formUnion(queues)
@@ -31,8 +33,8 @@ struct WakePace: Sendable {
         return queues
     }
 
-    /// Whether the caller is the one to tell, with a commit of its own, and until ``endTurn()``; nothing is kept for
-    /// later otherwise.
+    /// Whether the caller notifies with its own commit, keeping the turn until ``endTurn()``; if not, nothing is kept
+    /// for later.
     mutating func takeTurn(now: Instant) -> Bool {
         guard !isTurnTaken, isQuietOver(now: now) else { return false }
         begin(now: now)
@@ -40,7 +42,7 @@ struct WakePace: Sendable {
         return true
     }
 
-    /// Whoever had the turn has told, or could not.
+    /// Ends the turn, whether or not its caller could notify.
     mutating func endTurn() {
         isTurnTaken = false
     }
@@ -54,17 +56,17 @@ struct WakePace: Sendable {
         quietUntil = now.advanced(by: interval)
     }
 
-    /// What was to be sent at once is still to be sent.
+    /// Keeps queues for later that were to be sent at once.
     mutating func keep(_ queues: Set<String>) {
         pending.formUnion(queues)
     }
 
-    /// How long what is pending has to wait yet.
+    /// How long the pending queues still have to wait.
     func wait(now: Instant) -> Duration {
         quietUntil.map { max(.zero, $0 - now) } ?? .zero
     }
 
-    /// What is pending and is now sent, after so many signals that were kept for later.
+    /// Takes the pending queues to send now, after so many signals kept for later.
     mutating func take(after signals: Int, now: Instant) -> Set<String> {
         stretch = signals > 2 * stretch ? min(stretch * 2, Self.most) : 1
         quietUntil = now.advanced(by: interval * stretch)

@@ -91,7 +91,7 @@ enum Verdict: Sendable, Hashable {
 
     /// The verdict on a job under which the process died too often.
     ///
-    /// It is discarded; or, if it must not be, it runs again after the alarm interval, alone.
+    /// It is discarded; a job that must not be discarded runs again daily and alone.
     static func crashed(_ crashes: Int16, _ facts: Facts) -> Verdict {
         let reason = "its process died \(crashes) times while it ran"
         guard !facts.retry.hasLastAttempt else {

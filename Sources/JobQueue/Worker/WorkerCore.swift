@@ -10,7 +10,7 @@ struct WorkerCore: Sendable {
     var parked: ParkedRounds
     /// Where claims of lanes without limits begin.
     var bounds = ClaimBounds()
-    /// Where claims of lanes under limits begin. These may find too few jobs even if there are more.
+    /// Where claims of lanes under limits begin, which may find too few jobs even if there are more.
     var limitedBounds = LimitedBounds()
     var server = ServerContact()
     var worker: Int64?
