@@ -2,9 +2,9 @@ import Synchronization
 
 /// The thread that rings the alarms of all others.
 ///
-/// A thread of its own: tasks that use every other one must not keep a deadline from being seen.
+/// It has a thread of its own, so that tasks occupying all other threads cannot delay a deadline.
 final class AlarmClock: Sendable {
-    /// Nil where the system had no thread left for it.
+    /// The shared clock; nil if the system had no thread left for it.
     static let shared = try? AlarmClock()
 
     private struct Alarm {
@@ -13,7 +13,7 @@ final class AlarmClock: Sendable {
     }
 
     private let loop: EventLoop
-    /// A few: a thread has one alarm under way, seldom two.
+    /// A short list: a thread has one pending alarm, rarely two.
     private let alarms = Mutex<[Alarm]>([])
 
     private init() throws(EventThreadError) {
@@ -38,7 +38,7 @@ final class AlarmClock: Sendable {
         }
     }
 
-    /// Called under the lock: a watch made from an older list must not replace one made from a newer list.
+    /// Must be called under the lock: a watch made from an older list must not replace one made from a newer list.
     private func watch(_ alarms: [Alarm]) {
         loop.setWatch(
             alarms.map(\.rings).min().map { IdleWatch([], until: $0) { [weak self] _ in self?.ringDue() } }

@@ -4,10 +4,10 @@
     import Darwin
 #endif
 
-/// The key under which each event thread keeps its own loop's address.
+/// The thread-local key under which each event thread keeps the address of its loop.
 ///
-/// A thread-local and not `pthread_self()`: that one is declared const, so optimised code may reuse its value across an
-/// await, on another thread. For the same reason the look-up is never inlined.
+/// A thread-local is used instead of `pthread_self()`: that is declared const, so optimized code may reuse its value
+/// after an await, on another thread. For the same reason the lookup is never inlined.
 private let currentLoopKey: pthread_key_t = {
     var key = pthread_key_t()
     let result = pthread_key_create(&key, nil)

@@ -4,9 +4,9 @@
     import Darwin
 #endif
 
-/// Runs `body` on a new thread, which nobody waits for and which lets go of `body` at its end.
+/// Runs `body` on a new detached thread, which releases `body` when it ends.
 ///
-/// - Throws: ``EventThreadError`` when there is no thread to be had; `body` does not run then.
+/// - Throws: ``EventThreadError`` if no thread can be created; `body` does not run then.
 package func startDetachedThread(_ body: @escaping @Sendable () -> Void) throws(EventThreadError) {
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)
@@ -25,7 +25,7 @@ package func startDetachedThread(_ body: @escaping @Sendable () -> Void) throws(
     }
 }
 
-/// What a thread's entry is handed: a closure in the shape of one address.
+/// The argument of a thread's entry function: a closure behind one address.
 private final class ThreadBody: Sendable {
     let run: @Sendable () -> Void
 
@@ -34,7 +34,8 @@ private final class ThreadBody: Sendable {
     }
 }
 
-/// The entry of every such thread: a file-level function, since a closure made in a main-actor context would trap here.
+/// The entry function of every such thread: a file-level function, because a closure created in a main-actor context
+/// would trap here.
 private func runThreadBody(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context else { return nil }
     Unmanaged<ThreadBody>.fromOpaque(context).takeRetainedValue().run()

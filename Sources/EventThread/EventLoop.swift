@@ -5,30 +5,30 @@
 #endif
 import Synchronization
 
-/// What the thread itself runs: the queue of jobs, the waker and the idle watch.
+/// The state that the thread itself runs: the job queue, the waker and the idle watch.
 ///
-/// Separate from ``EventThread`` so that the running thread does not keep the executor alive: the executor's end ends
-/// the loop.
+/// Separate from ``EventThread`` so that the running thread does not keep the executor alive: the executor's deinit
+/// ends the loop.
 final class EventLoop: Sendable {
     private struct State {
         var jobs: [UnownedJob] = []
         /// Keeps the executor alive while jobs that refer to it (unowned) are queued or run.
         var executor: EventThread?
-        /// The thread is in `poll`, or about to enter it and will not look at the queue again: enqueuing has to wake
-        /// it.
+        /// Whether the thread is in `poll`, or about to enter it without checking the queue again: enqueueing has to
+        /// wake it.
         var sleeps = false
         var stopped = false
         var watch: IdleWatch?
     }
 
     let waker: Waker
-    /// nil for a thread that keeps its name.
+    /// The thread's name; nil to keep its current name.
     private let name: String?
     private let state = Mutex(State())
-    /// Used by the thread alone; a lock that nobody else takes costs next to nothing.
+    /// Used only by the thread; an uncontended lock costs almost nothing.
     private let alarm: Mutex<WaitAlarm>
 
-    /// The thread that rings the alarms of the others can have none itself.
+    /// Creates a loop; the alarm clock's own thread cannot use alarms.
     init(name: String?, hasAlarms: Bool = true) throws(EventThreadError) {
         self.name = name
         alarm = Mutex(WaitAlarm(isUsable: hasAlarms))
@@ -103,7 +103,8 @@ final class EventLoop: Sendable {
         case end
     }
 
-    /// Decides under one lock that there is nothing to do, so that a job enqueued after that decision wakes the thread.
+    /// Decides under one lock whether there is nothing to do, so that a job enqueued after that decision wakes the
+    /// thread.
     private func prepareToSleep() -> Step {
         state.withLock { state in
             guard state.jobs.isEmpty else { return .run }
@@ -117,7 +118,7 @@ final class EventLoop: Sendable {
         let readiness = wait(for: watch?.interests ?? [], until: watch?.deadline)
         let interrupted = state.withLock { state in
             state.sleeps = false
-            // A job may be about to change what is watched; it goes first, the descriptor stays ready.
+            // A queued job may change the watch, so it runs first; the descriptor stays ready.
             return !state.jobs.isEmpty
         }
         guard let watch, !interrupted else { return }
@@ -145,7 +146,7 @@ final class EventLoop: Sendable {
         }
     }
 
-    /// Waits for one descriptor, as every round trip to a database does: without an array.
+    /// Waits for one descriptor, as every round trip to a database does, without allocating an array.
     func wait(for interest: Interest, until deadline: ContinuousClock.Instant?) -> SoleReadiness {
         withUnsafeTemporaryAllocation(of: pollfd.self, capacity: 2) { slots in
             slots.initializeElement(at: 1, to: Self.slot(interest))
@@ -167,7 +168,7 @@ final class EventLoop: Sendable {
         pollfd(fd: interest.descriptor, events: interest.events.rawValue, revents: 0)
     }
 
-    /// Polls the slots, the first of which is filled here with the waker.
+    /// Polls the slots; this function fills the first with the waker.
     private func poll(
         _ slots: UnsafeMutableBufferPointer<pollfd>,
         until deadline: ContinuousClock.Instant?
@@ -185,12 +186,12 @@ final class EventLoop: Sendable {
                 if count == 1 { return .woken }
             }
             if count > 0 { return .ready }
-            // Long waits are cut by milliseconds(), so look again.
+            // milliseconds() shortens long waits, so check again.
             if let deadline, deadline <= .now { return .deadline }
         }
     }
 
-    /// The limit of one call of `poll`.
+    /// The timeout of one call of `poll`.
     private func limit(until deadline: ContinuousClock.Instant?) -> Int32 {
         guard let deadline else { return -1 }
         let now = ContinuousClock.now
@@ -207,7 +208,7 @@ final class EventLoop: Sendable {
         }
     }
 
-    /// A time as `poll` wants it, rounded up so that a wait never ends a little early and spins.
+    /// A duration in the milliseconds of `poll`, rounded up so that a wait never ends a little early and spins.
     private static func milliseconds(_ left: Duration) -> Int32 {
         guard left > .zero else { return 0 }
         guard left < .seconds(3600) else { return 3_600_000 }
@@ -218,7 +219,7 @@ final class EventLoop: Sendable {
     private func rename(_ name: String) {
         let short = String(name.prefix(15))
         #if canImport(Glibc)
-            // Glibc's pthread_setname_np is a GNU extension that the module leaves out.
+            // Glibc's pthread_setname_np is a GNU extension that the Swift module does not export.
             let file = open("/proc/thread-self/comm", O_WRONLY)
             guard file >= 0 else { return }
             _ = short.withCString { write(file, $0, strlen($0)) }
@@ -229,7 +230,7 @@ final class EventLoop: Sendable {
     }
 }
 
-/// The system call, which a member of the same name hides.
+/// The system call, outside the type because a member of the same name hides it.
 private func systemPoll(_ slots: UnsafeMutablePointer<pollfd>?, _ count: nfds_t, _ milliseconds: Int32) -> Int32 {
     poll(slots, count, milliseconds)
 }

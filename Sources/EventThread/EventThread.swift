@@ -1,32 +1,32 @@
-/// One thread that runs jobs for actors and tasks and, when there are none, waits on descriptors.
+/// A thread that runs jobs for actors and tasks and, when there are none, waits on descriptors.
 ///
 /// An actor whose `unownedExecutor` is such a thread may call blocking C code and wait for sockets without holding up
-/// the cooperative pool: everything isolated to the actor runs here and nowhere else. As a task executor it also
-/// carries the nonisolated functions that an isolated body calls, and the child tasks of that body; `Task {}` leaves
-/// it.
+/// the cooperative pool: everything isolated to the actor runs here and nowhere else. As a task executor, the thread
+/// also runs the nonisolated functions that an isolated body calls, and the child tasks of that body; `Task {}` does
+/// not inherit it.
 ///
 /// The thread ends when the last reference to this object is gone and the jobs queued until then have run. Keep
-/// CPU-heavy work away from it: everything on one thread runs one after the other.
+/// CPU-heavy work away from it: everything on a thread runs serially.
 package final class EventThread: SerialExecutor, TaskExecutor {
     private let loop: EventLoop
 
     /// Starts a thread.
     ///
     /// - Parameter name: Shown by debuggers and `top -H`; Linux keeps 15 bytes of it.
-    /// - Throws: ``EventThreadError`` when the system has no thread or descriptor left.
+    /// - Throws: ``EventThreadError`` if the system has no thread or descriptor left.
     package init(name: String) throws(EventThreadError) {
         loop = try EventLoop(name: name)
         try loop.start()
     }
 
-    /// A thread that is yet to run: the calling one, by ``run()``.
+    /// Creates an executor for the calling thread, which starts with ``run()``.
     ///
-    /// - Throws: ``EventThreadError`` when the system has no descriptor left.
+    /// - Throws: ``EventThreadError`` if the system has no descriptor left.
     package init() throws(EventThreadError) {
         loop = try EventLoop(name: nil)
     }
 
-    /// Runs on the calling thread, for good, what is queued.
+    /// Runs queued jobs on the calling thread, forever.
     package func run() -> Never {
         loop.run()
         preconditionFailure("ended while it was referred to")
@@ -59,7 +59,7 @@ package final class EventThread: SerialExecutor, TaskExecutor {
     /// Whether the caller runs on this thread.
     package var isCurrent: Bool { loop.isCurrent }
 
-    /// Makes a wait on this thread return ``Readiness/woken``; does nothing lasting otherwise.
+    /// Makes a wait on this thread return ``Readiness/woken``; otherwise has no lasting effect.
     ///
     /// Callable from any thread.
     package func wake() {
@@ -69,11 +69,11 @@ package final class EventThread: SerialExecutor, TaskExecutor {
     /// Waits on this thread for one descriptor.
     ///
     /// Jobs that arrive meanwhile stay queued. Task cancellation does not end the wait: wake the thread from a
-    /// cancellation handler and look at `Task.isCancelled`.
+    /// cancellation handler and check `Task.isCancelled`.
     ///
     /// - Parameters:
     ///   - interest: The descriptor and what to wait for.
-    ///   - deadline: When to give up; nil waits for ever.
+    ///   - deadline: When to give up; nil waits forever.
     /// - Returns: Why the wait ended.
     package func wait(for interest: Interest, until deadline: ContinuousClock.Instant?) -> SoleReadiness {
         loop.wait(for: interest, until: deadline)
@@ -82,18 +82,18 @@ package final class EventThread: SerialExecutor, TaskExecutor {
     /// Waits on this thread for the first of several descriptors.
     ///
     /// - Parameters:
-    ///   - interests: The descriptors and what to wait for on each; may be empty to wait for the deadline or a wake-up
-    ///     alone.
-    ///   - deadline: When to give up; nil waits for ever.
+    ///   - interests: The descriptors and what to wait for on each; may be empty to wait only for the deadline or a
+    ///     wake-up.
+    ///   - deadline: When to give up; nil waits forever.
     /// - Returns: Why the wait ended.
     package func wait(for interests: [Interest], until deadline: ContinuousClock.Instant?) -> Readiness {
         loop.wait(for: interests, until: deadline)
     }
 
-    /// Has descriptors watched while the thread has no jobs to run, in place of what was watched before.
+    /// Watches descriptors while the thread has no jobs to run, replacing the previous watch.
     ///
-    /// The watch stays until replaced. Its handler runs on this thread, in no task, so an actor of this thread enters
-    /// by `assumeIsolated`; a handler must not keep a strong reference to the owner of the thread.
+    /// The watch stays until replaced. Its handler runs on this thread, outside any task, so an actor of this thread is
+    /// entered with `assumeIsolated`; the handler must not keep a strong reference to the owner of the thread.
     package func watch(_ watch: IdleWatch?) {
         loop.setWatch(watch)
     }

@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// What can happen on a descriptor.
+/// The events of a descriptor.
 package struct IOEvents: OptionSet, Sendable {
     package let rawValue: Int16
 
@@ -12,22 +12,22 @@ package struct IOEvents: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// There is something to read, or the end of it.
+    /// There are data to read, or the end of the stream.
     package static let read = IOEvents(rawValue: Int16(POLLIN))
 
     /// Writing would not block.
     package static let write = IOEvents(rawValue: Int16(POLLOUT))
 
-    /// The other side is gone or the descriptor is broken; told without being asked for.
+    /// The other side is gone or the descriptor is broken; reported even if not requested.
     package static let failure = IOEvents(rawValue: Int16(POLLERR | POLLHUP | POLLNVAL))
 }
 
 /// A descriptor and the events to wait for on it.
 package struct Interest: Sendable, Equatable {
-    /// The file descriptor; the caller keeps it open while it is waited for.
+    /// The file descriptor; the caller keeps it open during the wait.
     package var descriptor: Int32
 
-    /// The events wanted, or the events that happened.
+    /// The events requested, or the events that happened.
     package var events: IOEvents
 
     package init(_ descriptor: Int32, _ events: IOEvents) {
@@ -61,10 +61,10 @@ package struct IdleWatch: Sendable {
     /// The descriptors and what to watch for on each.
     var interests: [Interest]
 
-    /// When to call the handler though nothing happened.
+    /// When to call the handler even if nothing happened.
     var deadline: ContinuousClock.Instant?
 
-    /// Called on the thread with what happened; with an empty list when the deadline has come.
+    /// Called on the thread with the events; with an empty list when the deadline has come.
     var handler: @Sendable ([Interest]) -> Void
 
     package init(

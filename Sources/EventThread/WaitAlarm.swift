@@ -1,31 +1,30 @@
-/// When a thread that waits often sets one alarm for many waits, in place of a time limit on each: a value that
-/// decides.
+/// Decides when a thread that waits often sets one alarm for many waits instead of a timeout on each: a pure value.
 ///
-/// A limit on `poll` has the system set a timer and take it back, which costs as much again as the call where the
-/// answer comes within a millisecond. An alarm is set twice a second at most and left to ring; whoever is woken by it
-/// looks at the time and waits on.
+/// A timeout on `poll` makes the system set a timer and cancel it, which doubles the cost of the call if the answer
+/// comes within a millisecond. An alarm is set at most twice a second and left to ring; a thread that it wakes checks
+/// the time and continues to wait.
 struct WaitAlarm: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// How a wait is to be limited.
+    /// How to limit a wait.
     enum Limit: Sendable, Hashable {
-        /// Not at all: there is no deadline, or the alarm that is set rings before it.
+        /// No limit: there is no deadline, or the pending alarm rings before it.
         case none
-        /// By the wait itself.
+        /// A timeout on the wait itself.
         case own
-        /// By an alarm that is now to be set.
+        /// An alarm that has to be set now.
         case alarm(at: Instant)
     }
 
     /// An alarm is set once there were more waits than this within ``span``.
     private static let many = 32
     private static let span = Duration.milliseconds(100)
-    /// Alarms are no further away: the next wait's deadline may be near.
+    /// The furthest alarm: the next wait's deadline may be near.
     private static let furthest = Duration.milliseconds(500)
 
-    /// Whether alarms can be had at all.
+    /// Whether alarms are available.
     private var isUsable: Bool
-    /// When the alarm rings that was set last.
+    /// When the last alarm that was set rings.
     private var rings: Instant?
     private var waits = 0
     private var countedSince: Instant?
@@ -34,7 +33,7 @@ struct WaitAlarm: Sendable {
         self.isUsable = isUsable
     }
 
-    /// The alarm that was to be set could not be.
+    /// Records that an alarm could not be set.
     mutating func failed() {
         isUsable = false
         rings = nil
@@ -50,7 +49,7 @@ struct WaitAlarm: Sendable {
             waits = 1
             countedSince = now
         }
-        // A wait that is over soon is best limited by itself: each nearer deadline would need an alarm of its own.
+        // A wait with a near deadline has its own timeout: each nearer deadline would need another alarm.
         guard waits > Self.many, now.advanced(by: Self.span) < deadline else { return .own }
         let ring = min(deadline, now.advanced(by: Self.furthest))
         rings = ring

@@ -6,10 +6,10 @@
 
 /// A pipe that ends a wait in `poll`.
 ///
-/// A pipe and not an eventfd: Swift's Glibc module lacks `eventfd`, a C target for that one call would buy nothing,
-/// since the pipe is written only when the thread sleeps, and the same code serves macOS.
+/// A pipe is used instead of an eventfd because Swift's Glibc module lacks `eventfd`. A C target for that one call
+/// would gain nothing, since the pipe is written only when the thread sleeps, and the same code serves macOS.
 final class Waker: Sendable {
-    /// The end to poll for reading.
+    /// The read end, to poll.
     let readEnd: Int32
 
     private let writeEnd: Int32
@@ -35,11 +35,11 @@ final class Waker: Sendable {
     /// Callable from any thread.
     func signal() {
         var byte: UInt8 = 1
-        // A full pipe is as good as a written one: the reader wakes either way.
+        // A full pipe does as well: the reader wakes either way.
         while write(writeEnd, &byte, 1) < 0 && errno == EINTR {}
     }
 
-    /// Takes all signals given so far.
+    /// Consumes all signals so far.
     func drain() {
         var scrap: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         while true {

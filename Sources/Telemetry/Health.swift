@@ -3,17 +3,17 @@ import Terminal
 
 /// Whether the process is alive and whether it can do its work.
 ///
-/// *Live* says that restarting would help nothing; it looks at nothing outside the process, so that a database that is
-/// away does not have every worker restarted. *Ready* asks each part.
+/// *Live* means that a restart would not help. It checks nothing outside the process, so that an unreachable database
+/// does not get every worker restarted. *Ready* asks each part.
 package final class Health: Sendable {
-    /// What a part says of itself.
+    /// The state of a part.
     package enum Verdict: Sendable, Equatable {
         case ready
-        /// Not now, for this reason: words that anybody may read.
+        /// Not ready, for this reason, which anybody may read.
         case notReady(String)
     }
 
-    /// How ready the process is, part by part.
+    /// The readiness of the process, part by part.
     package struct Report: Sendable, Equatable {
         package let parts: [String: Verdict]
 
@@ -37,14 +37,14 @@ package final class Health: Sendable {
 
     private struct Part {
         let check: @Sendable () async -> Verdict
-        /// Whether the check runs.
+        /// Whether the check is running.
         var isAsked = false
     }
 
     private struct State {
         var parts: [String: Part] = [:]
         var isStopping = false
-        /// Callers that wait for answers.
+        /// Callers waiting for answers.
         var askers: [Int: AsyncStream<(name: String, verdict: Verdict)>.Continuation] = [:]
         var serial = 0
     }
@@ -52,23 +52,25 @@ package final class Health: Sendable {
     private let patience: Duration
     private let state = Mutex(State())
 
-    /// Makes one whose report waits this long for the parts: probes wait a second as a rule, and must hear the reason.
+    /// Creates a health check whose reports wait this long for the parts: probes usually wait a second, and have to get
+    /// the reason.
     package init(patience: Duration = .milliseconds(500)) {
         self.patience = patience
     }
 
-    /// Adds a part; of its check one runs at a time, which all who ask meanwhile wait for, and which must end by
-    /// itself.
+    /// Adds a part.
+    ///
+    /// Its check runs once at a time, shared by all callers that ask meanwhile, and must end by itself.
     package func add(_ name: String, check: @escaping @Sendable () async -> Verdict) {
         state.withLock { $0.parts[name] = Part(check: check) }
     }
 
-    /// From now on not ready, so that no more work is sent here while it stops.
+    /// Makes the process not ready from now on, so that no more work is sent here while it stops.
     package func stop() {
         state.withLock { $0.isStopping = true }
     }
 
-    /// Asks every part; one that does not answer in time is not ready.
+    /// Asks every part; a part that does not answer in time is not ready.
     package func report() async -> Report {
         let (answers, asker) = AsyncStream.makeStream(of: (name: String, verdict: Verdict).self)
         let (id, names, isStopping) = state.withLock { state in
@@ -95,9 +97,9 @@ package final class Health: Sendable {
         return Report(parts: parts)
     }
 
-    /// Starts the check of a part, unless it runs.
+    /// Starts the check of a part, unless it is already running.
     ///
-    /// Not a child task: a check that waits for something that hangs must keep no report from being made.
+    /// Not a child task: a check that hangs must not keep a report from being made.
     private func ask(_ name: String) {
         let check = state.withLock { state -> (@Sendable () async -> Verdict)? in
             guard let part = state.parts[name], !part.isAsked else { return nil }

@@ -1,7 +1,7 @@
 import CoreMetrics
 import Synchronization
 
-/// A number that only grows.
+/// A counter: a number that only grows.
 final class CounterInstrument: Instrument, CounterHandler, FloatingPointCounterHandler {
     static let kind = "counter"
     private let value = Mutex(0.0)
@@ -15,7 +15,7 @@ final class CounterInstrument: Instrument, CounterHandler, FloatingPointCounterH
     }
 }
 
-/// A number that goes up and down.
+/// A gauge: a number that goes up and down.
 final class GaugeInstrument: Instrument, MeterHandler, RecorderHandler {
     static let kind = "gauge"
     private let value = Mutex(0.0)
@@ -32,10 +32,10 @@ final class GaugeInstrument: Instrument, MeterHandler, RecorderHandler {
     }
 }
 
-/// How values are spread.
+/// A histogram: the distribution of values.
 final class HistogramInstrument: Instrument, TimerHandler, RecorderHandler {
     static let kind = "histogram"
-    /// From a statement to a slow remote call.
+    /// Bucket bounds in seconds, from a statement to a slow remote call.
     static let seconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800]
     static let sizes = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000].map(Double.init)
 

@@ -6,8 +6,7 @@ package import Logging
     package import Foundation
 #endif
 
-/// Writes each log event as one line: JSON for machines, text for a terminal; what names a person or a secret is
-/// masked.
+/// Writes each log event as one line: JSON for machines, text for a terminal; personal data and secrets are masked.
 package struct LineLogHandler: LogHandler {
     /// The form of the lines.
     package enum Format: Sendable {
@@ -24,16 +23,16 @@ package struct LineLogHandler: LogHandler {
     private let now: @Sendable () -> Date
     private let rewrite: @Sendable (String) -> String
 
-    /// Makes a handler.
+    /// Creates a handler.
     ///
     /// - Parameters:
-    ///   - label: what the logger is called.
+    ///   - label: the name of the logger.
     ///   - format: the form of the lines.
-    ///   - level: the least important level that is written.
-    ///   - now: the time of an event.
-    ///   - rewrite: what becomes of messages and texts before they are written, such as of the commands that they
+    ///   - level: the lowest level that is written.
+    ///   - now: returns the time of an event.
+    ///   - rewrite: transforms messages and text values before they are written, for example the commands that they
     ///     name.
-    ///   - write: takes a whole line with its end and writes it at once.
+    ///   - write: writes a whole line, including its end, at once.
     package init(
         label: String,
         format: Format,

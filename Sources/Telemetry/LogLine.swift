@@ -23,7 +23,7 @@ struct LogLine {
         JSONText.quote(message, to: &text)
         for (key, value) in metadata.sorted(by: { $0.key < $1.key }) {
             text += ","
-            // The four names above stay ours.
+            // The four names above are reserved.
             JSONText.quote(Self.ownNames.contains(key) ? "metadata." + key : key, to: &text)
             text += ":"
             Self.writeJSON(LogMask.apply(to: value, key: key), to: &text)
@@ -71,7 +71,7 @@ struct LogLine {
     }
 }
 
-/// Text in log lines: no line breaks, nothing a terminal would act on, whoever wrote it.
+/// Escapes text for log lines: no line breaks, and nothing that a terminal would interpret, whoever wrote it.
 enum LogText {
     static func line(_ text: String) -> String {
         var result = ""

@@ -1,6 +1,6 @@
 import Logging
 
-/// Masks metadata by the name of its key, whatever the level: a last net under the rule not to log such values at all.
+/// Masks metadata by the name of its key, at every level: a last safeguard for the rule not to log such values at all.
 enum LogMask {
     private static let secrets: Set<String> = [
         "password", "secret", "client_secret", "private_key",
@@ -31,7 +31,7 @@ enum LogMask {
         }
     }
 
-    /// A hint at which value it was; two values may have the same mask.
+    /// A hint at the value; two values may have the same mask.
     private static func masked(_ text: String) -> String {
         text.count > 8 ? text.prefix(3) + "***" : "***"
     }

@@ -1,10 +1,10 @@
 package import CoreMetrics
 import Synchronization
 
-/// Keeps the process's metrics and writes them as Prometheus reads them.
+/// Keeps the process's metrics and writes them in Prometheus's format.
 ///
-/// Counters, gauges and histograms of a bounded number of series: a label that grows without end would take the memory
-/// of the process, so that beyond ``maximumSeries`` new series are counted in one of their own and dropped.
+/// The number of series is bounded: a label with unlimited values would use up the memory of the process, so beyond
+/// ``maximumSeries`` new series are dropped and their uses counted in a series of their own.
 package final class MetricsRegistry: MetricsFactory {
     /// A metric's name with its labels.
     struct Series: Hashable {
@@ -26,13 +26,13 @@ package final class MetricsRegistry: MetricsFactory {
     private let help: [String: String]
     private let state = Mutex(State())
 
-    /// Makes one without metrics; `help` says in one line each what those of a name mean.
+    /// Creates an empty registry; `help` describes metrics by name, in one line each.
     package init(maximumSeries: Int = 5000, help: [String: String] = [:]) {
         self.maximumSeries = maximumSeries
         self.help = help
     }
 
-    /// All metrics in Prometheus's text format 0.0.4, in the order of their names.
+    /// All metrics in Prometheus's text format 0.0.4, ordered by name.
     package func text() -> String {
         let (instruments, dropped) = state.withLock { ($0.instruments, $0.dropped) }
         var text = PrometheusText()
@@ -81,7 +81,7 @@ package final class MetricsRegistry: MetricsFactory {
         instrument(Series(label, dimensions)) { HistogramInstrument(bounds: HistogramInstrument.seconds) }
     }
 
-    // Series outlive the handles that callers make and drop for each event; they go when one is destroyed.
+    // Series outlive the handles that callers create and drop for each event; they are removed when one is destroyed.
     package func destroyCounter(_ handler: any CounterHandler) { forget(handler) }
     package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { forget(handler) }
     package func destroyMeter(_ handler: any MeterHandler) { forget(handler) }
@@ -98,7 +98,7 @@ package final class MetricsRegistry: MetricsFactory {
     private func instrument<Kind: Instrument>(_ series: Series, _ make: () -> Kind) -> Kind {
         state.withLock { state in
             if let known = state.instruments[series] {
-                // The same name with another type is a mistake of the caller, who gets one that nobody reads.
+                // The same name with another type is a caller's mistake; it gets an instrument that nobody reads.
                 return known as? Kind ?? make()
             }
             let made = make()
@@ -112,7 +112,7 @@ package final class MetricsRegistry: MetricsFactory {
     }
 }
 
-/// One series that can write itself.
+/// One series that can write its samples.
 protocol Instrument: AnyObject, Sendable {
     static var kind: String { get }
     func write(name: String, labels: String, to text: inout PrometheusText)

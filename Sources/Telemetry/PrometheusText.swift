@@ -14,19 +14,19 @@ struct PrometheusText {
         text += name + (labels.isEmpty ? "" : "{\(labels)}") + " " + Self.number(value) + "\n"
     }
 
-    /// Whole numbers without a point: `3`, not `3.0`.
+    /// Formats a number; whole numbers have no decimal point: `3`, not `3.0`.
     static func number(_ value: Double) -> String {
         if value.isNaN { return "NaN" }
         if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
         return Int64(exactly: value).map { String($0) } ?? String(value)
     }
 
-    /// Labels in the order of their names, with their values quoted.
+    /// Formats labels, ordered by name, with their values quoted.
     static func labels(_ labels: [String: String]) -> String {
         labels.sorted { $0.key < $1.key }.map { "\($0.key)=\"\(escaped($0.value))\"" }.joined(separator: ",")
     }
 
-    /// A metric's name with every other character as `_`.
+    /// A metric's name with every invalid character replaced by `_`.
     static func name(_ label: String) -> String {
         sanitised(label, allowsColon: true)
     }
@@ -47,7 +47,8 @@ struct PrometheusText {
         return name
     }
 
-    /// By scalars: a quote with an accent on it is another character, and ends the value all the same.
+    /// Escapes a label's value, scalar by scalar: a quote with a combining accent is another Character, yet still ends
+    /// the value.
     private static func escaped(_ value: String) -> String {
         var result = ""
         for scalar in value.unicodeScalars {

@@ -1,26 +1,26 @@
-/// Serves many callers with one piece of work: whoever comes while it is under way waits for the next, which serves all
-/// of them together.
+/// Serves many callers with one piece of work: callers that arrive while it runs wait for the next one, which serves
+/// all of them together.
 ///
-/// It is for work that costs hardly more for a hundred than for one, as a pass over a whole table does. The work runs in
-/// a task of its own and belongs to none of the callers: one that is cancelled, or out of time, leaves at once, and the
-/// others get their answer all the same. The last one to leave cancels the work and sees it end, so that nothing goes on
-/// that nobody waits for. While many come, the work rests between two pieces for longer than one takes: those who come
-/// meanwhile are served together, and the server is left to everything else for most of the time.
+/// It is for work that costs hardly more for a hundred items than for one, such as a pass over a whole table. The work
+/// runs in a task of its own: a caller that is cancelled, or out of time, leaves at once, and the others still get
+/// their answers. The last one to leave cancels the work and waits for its end, so that no work runs without a caller.
+/// While many callers come, the work pauses between two pieces for longer than one takes: callers that arrive meanwhile
+/// are served together, and most of the time the server is free for everything else.
 package final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
     private enum Reply: Sendable {
         case answer(Result<Answer, any Error>)
-        /// Cancelled; with the work that it was the last to wait for.
+        /// The caller was cancelled; with the work if it was the last to wait for it.
         case left(Task<Void, Never>?)
     }
 
     private struct State {
-        /// What callers want for whom no work has begun, by their tickets.
+        /// The items of callers whose work has not begun, by ticket.
         var waiting: [Int: Item] = [:]
-        /// The tickets of the callers whom the work under way is for.
+        /// The tickets of the callers that the current work serves.
         var served: Set<Int> = []
-        /// Works, or rests before it does.
+        /// The task that works, or rests before it does.
         var task: Task<Void, Never>?
-        /// Until when nobody begins, so that more can come together.
+        /// Until when no work begins, so that more callers can join.
         var restsUntil: ContinuousClock.Instant?
 
         mutating func leave(_ ticket: Int) -> Reply {
@@ -29,7 +29,7 @@ package final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
         }
     }
 
-    /// How long to rest at most.
+    /// The longest rest.
     private static var longestRest: Duration { .seconds(10) }
 
     private let room = WaitingRoom<State, Reply>(State())
@@ -37,12 +37,12 @@ package final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
     private let rest: Double
     private let work: @Sendable ([Item]) async throws -> [Answer]
 
-    /// How many wait for a piece of work that has not begun.
+    /// How many callers wait for a piece of work that has not begun.
     package var waitingCount: Int { room.withState { $0.waiting.count } }
 
     /// - Parameters:
     ///   - limit: How many items one piece of work takes at most.
-    ///   - rest: How long to rest after a piece of work for several, as a multiple of the time it took.
+    ///   - rest: How long to rest after a piece of work for several callers, as a multiple of its duration.
     ///   - work: Does the work for all items and answers in their order.
     package init(limit: Int, rest: Double = 2, work: @escaping @Sendable ([Item]) async throws -> [Answer]) {
         self.limit = limit
@@ -52,8 +52,8 @@ package final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
 
     /// Waits for the answer to an item.
     ///
-    /// - Throws: what the work throws; `CancellationError` when the caller's task is cancelled, of which the others
-    ///   notice nothing.
+    /// - Throws: what the work throws; `CancellationError` if the caller's task is cancelled, which does not affect the
+    ///   others.
     package func answer(for item: Item) async throws -> Answer {
         let reply = await room.wait { state, ticket in
             state.waiting[ticket] = item
@@ -76,7 +76,7 @@ package final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
         state.task = Task(name: "coalesced work") { await serve() }
     }
 
-    /// Does one piece of work for those who wait.
+    /// Does one piece of work for the waiting callers.
     private func serve() async {
         if let restsUntil = room.withState({ $0.waiting.count < limit ? $0.restsUntil : nil }) {
             try? await Task.sleep(until: restsUntil, clock: .continuous)
@@ -100,7 +100,7 @@ package final class Coalescer<Item: Sendable, Answer: Sendable>: Sendable {
         let end = ContinuousClock.now
         let rest = min((end - start) * rest, Self.longestRest)
         room.answer { state in
-            // Somebody alone need not wait for company.
+            // A single caller need not wait for others.
             state.restsUntil = batch.count > 1 ? end.advanced(by: rest) : nil
             state.task = nil
             state.served = []

@@ -1,8 +1,8 @@
 import DequeModule
 
-/// Permits that are given out first come, first served; a value that decides and does not wait.
+/// Decides which waiting ticket gets permits, first come, first served: a pure value that never waits itself.
 struct PermitLine: Sendable {
-    /// The tickets that wait, with how many permits each wants; none waits while a permit is free.
+    /// The waiting tickets, with the number of permits each wants; none waits while a permit is free.
     private var waiting: Deque<(ticket: Int, wanted: Int)> = []
     private var free: Int
 
@@ -12,8 +12,8 @@ struct PermitLine: Sendable {
 
     /// Takes up to `wanted` permits if one is free.
     ///
-    /// Takes fewer than wanted rather than wait for all of them: a request that insisted on two would hold up everybody
-    /// behind it until both are free.
+    /// Takes fewer permits than wanted rather than waiting for all of them: a request that insisted on two would block
+    /// everybody behind it until both are free.
     mutating func takeNow(upTo wanted: Int) -> Int? {
         guard free > 0 else { return nil }
         let count = min(wanted, free)
@@ -21,14 +21,14 @@ struct PermitLine: Sendable {
         return count
     }
 
-    /// Takes up to `wanted` permits, or stands in line for them.
+    /// Takes up to `wanted` permits, or joins the line.
     mutating func enter(_ ticket: Int, upTo wanted: Int) -> Int? {
         let count = takeNow(upTo: wanted)
         if count == nil { waiting.append((ticket, wanted)) }
         return count
     }
 
-    /// Gives permits back; the tickets that have them now, and how many each.
+    /// Gives permits back, and returns the tickets that get them, with the number for each.
     mutating func giveBack(_ count: Int) -> [(ticket: Int, count: Int)] {
         free += count
         var served: [(ticket: Int, count: Int)] = []
@@ -39,7 +39,7 @@ struct PermitLine: Sendable {
         return served
     }
 
-    /// Leaves the line, if the ticket stands in it.
+    /// Removes the ticket from the line, if it waits.
     mutating func leave(_ ticket: Int) {
         if let index = waiting.firstIndex(where: { $0.ticket == ticket }) { waiting.remove(at: index) }
     }

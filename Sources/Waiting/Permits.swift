@@ -1,25 +1,25 @@
-/// Bounds how much of something is under way: whoever wants to begin holds a permit for it, or several.
+/// Bounds concurrent work: each caller holds one or more permits while it works.
 ///
 /// First come, first served.
 package final class Permits: Sendable {
-    /// How many there are.
+    /// How many permits there are.
     package let total: Int
-    /// A task hears how many it has, nil when it is cancelled.
+    /// Replies to a task with its number of permits, or nil when it is cancelled.
     private let room: WaitingRoom<PermitLine, Int?>
 
-    /// How many tasks stand in line.
+    /// How many tasks wait.
     package var waitingCount: Int { room.waitingCount }
 
-    /// - Parameter total: How many there are, at least one.
+    /// - Parameter total: How many permits there are, at least one.
     package init(total: Int) {
         self.total = max(1, total)
         room = WaitingRoom(PermitLine(total: self.total))
     }
 
-    /// Holds up to `wanted` permits while `body` runs, which learns how many; waits for one as long as it takes.
+    /// Holds up to `wanted` permits while `body` runs, after waiting for at least one; `body` receives their number.
     ///
-    /// - Throws: What `body` throws; `CancellationError` when the task is cancelled while it waits, and `body` is not
-    ///   called.
+    /// - Throws: What `body` throws; `CancellationError` if the task is cancelled while it waits, without calling
+    ///   `body`.
     package func with<Result>(upTo wanted: Int = 1, _ body: (Int) async throws -> Result) async throws -> Result {
         guard let count = try await take(upTo: wanted, until: nil) else { throw CancellationError() }
         defer { giveBack(count) }
@@ -28,8 +28,8 @@ package final class Permits: Sendable {
 
     /// Holds a permit while `body` runs, after waiting for it until `deadline` at most.
     ///
-    /// - Returns: What `body` returns, nil when the time was over and `body` was not called.
-    /// - Throws: `CancellationError` from `body`, and when the task is cancelled while it waits.
+    /// - Returns: What `body` returns; nil if the deadline passed without calling `body`.
+    /// - Throws: `CancellationError` from `body`, or if the task is cancelled while it waits.
     package func with<Result>(
         until deadline: ContinuousClock.Instant,
         _ body: () async throws(CancellationError) -> Result
@@ -44,7 +44,7 @@ package final class Permits: Sendable {
         until deadline: ContinuousClock.Instant?
     ) async throws(CancellationError) -> Int? {
         if Task.isCancelled { throw CancellationError() }
-        // No continuation for whoever need not wait.
+        // No continuation for a caller that need not wait.
         let wanted = min(max(1, wanted), total)
         if let count = room.withState({ $0.takeNow(upTo: wanted) }) { return count }
         guard let deadline else { return try keep(await standInLine(upTo: wanted)) }
@@ -63,7 +63,7 @@ package final class Permits: Sendable {
         return try keep(granted)
     }
 
-    /// Gives back what was granted to a task that was cancelled at the same moment.
+    /// Gives back permits granted to a task that was cancelled at the same moment.
     private func keep(_ granted: Int?) throws(CancellationError) -> Int? {
         guard Task.isCancelled else { return granted }
         if let granted { giveBack(granted) }

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Tasks that wait for replies, and the state that decides who gets which: a value, under one lock with them.
+/// Tasks that wait for replies, and the state that decides who gets which reply, under one lock.
 ///
-/// Each task is answered once: by what the state decides, or by its leaving when it is cancelled, whichever comes
-/// first. Both happen under the lock, so that what is given to a task, and what the state believes it has, are the same.
-/// Tasks are resumed after the lock.
+/// Each task is answered once: by the state's decision, or by leaving when it is cancelled, whichever comes first. Both
+/// happen under the lock, so that the reply a task gets always agrees with what the state recorded. Tasks are resumed
+/// after the lock is released.
 package final class WaitingRoom<State: Sendable, Reply: Sendable>: Sendable {
     /// Replies, each with the ticket of the task that it is for.
     package typealias Replies = [(ticket: Int, reply: Reply)]
@@ -30,12 +30,12 @@ package final class WaitingRoom<State: Sendable, Reply: Sendable>: Sendable {
         contents = Mutex(Contents(state: state))
     }
 
-    /// Reads or changes the state where nobody is answered by it.
+    /// Reads or changes the state if that answers nobody.
     package func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         contents.withLock { body(&$0.state) }
     }
 
-    /// Changes the state and answers whom that answers; a reply to a task that has left is dropped.
+    /// Changes the state and resumes the tasks that this answers; a reply to a task that has left is dropped.
     package func answer(_ change: (inout State) -> Replies) {
         resume(contents.withLock { $0.callUp(change(&$0.state)) })
     }
@@ -43,10 +43,10 @@ package final class WaitingRoom<State: Sendable, Reply: Sendable>: Sendable {
     /// Waits for a reply.
     ///
     /// - Parameters:
-    ///   - enter: Has the state know of the ticket; may answer it, or others, at once.
-    ///   - leave: Has the state forget the ticket of a cancelled task, and says what that task hears; called for one
-    ///     that never entered, too.
-    /// - Returns: What the task was answered, or what `leave` said.
+    ///   - enter: Records the ticket in the state; may answer it, or others, at once.
+    ///   - leave: Removes the ticket of a cancelled task from the state, and returns that task's reply; also called for
+    ///     a ticket that never entered.
+    /// - Returns: The task's reply, or the result of `leave`.
     package func wait(
         entering enter: (inout State, Int) -> Replies,
         leaving leave: @Sendable (inout State, Int) -> Reply
@@ -59,7 +59,7 @@ package final class WaitingRoom<State: Sendable, Reply: Sendable>: Sendable {
             await withCheckedContinuation { continuation in
                 let answered = contents.withLock { contents in
                     contents.waiting[ticket] = continuation
-                    // The handler below may have run before there was anybody to resume.
+                    // The handler below may have run before there was a continuation to resume.
                     if Task.isCancelled { return contents.callUp([(ticket, leave(&contents.state, ticket))]) }
                     return contents.callUp(enter(&contents.state, ticket))
                 }
@@ -67,7 +67,7 @@ package final class WaitingRoom<State: Sendable, Reply: Sendable>: Sendable {
             }
         } onCancel: {
             let answered = contents.withLock { contents -> [(Continuation, Reply)] in
-                // Not there yet, or answered already and on its way.
+                // Not registered yet, or already answered and about to resume.
                 guard contents.waiting[ticket] != nil else { return [] }
                 return contents.callUp([(ticket, leave(&contents.state, ticket))])
             }
