@@ -3,7 +3,7 @@ import LibPQ
 import Logging
 
 extension Connection {
-    /// Connects to the first host that takes the connection.
+    /// Connects to the first host that accepts the connection.
     func connect() throws {
         let handle = try connectToFirstHost()
         guard handle.setNonBlocking() else { throw failure(handle) }
@@ -25,14 +25,14 @@ extension Connection {
         let inForce = first?.parametersInForce() ?? [:]
         let additions = parameters.additions(to: inForce)
         let attempts = HostAttempts(inForce)
-        // Nothing but a TCP handshake has happened yet: no password, not even a user name.
+        // Only a TCP handshake may have happened so far: no password has been sent, not even a user name.
         if attempts.count > 1 || !additions.isEmpty { first = nil }
 
         let limit = attempts.limit(configuration.connectTimeout)
         let end = [ContinuousClock.now.advanced(by: limit), openingEnds].compactMap { $0 }.min() ?? .now
         var failures: [PostgresError] = []
         for (index, overrides) in attempts.list.enumerated() {
-            // What others did not use is shared by those that are left; the last one has all of it.
+            // The remaining time is shared equally by the remaining attempts; the last one gets all of it.
             let now = ContinuousClock.now
             let share = max(.zero, end - now) / (attempts.count - index)
             do {
@@ -49,11 +49,11 @@ extension Connection {
         throw PostgresError.connectionFailed(failures)
     }
 
-    /// Connects to a host, each of whose addresses has a time of its own.
+    /// Connects to a host, with a time limit for each of its addresses.
     ///
-    /// libpq goes on to the next address when one refuses, and never when it is silent. They are asked for only then:
-    /// in most connections nobody has to. `parameters` are those that the connection was started with; nil where no
-    /// other address can be named.
+    /// libpq moves on to the next address if one refuses, but never if it is silent. The addresses are looked up only
+    /// then, because most connections do not need them. `parameters` are those that the connection was started with;
+    /// nil if no other address can be specified.
     private func connectToHost(
         _ handle: ConnectionHandle,
         from start: ContinuousClock.Instant,
@@ -61,7 +61,7 @@ extension Connection {
         by parameters: ConnectionKeywords?
     ) throws -> ConnectionHandle {
         var events = IOEvents.write
-        // A socket folder has no address.
+        // A socket directory has no address.
         if let parameters, !handle.address.isEmpty {
             if try waitUntilConnected(handle, &events, until: start.advanced(by: share / 2)) { return handle }
             let silent = handle.address
@@ -78,7 +78,7 @@ extension Connection {
         return handle
     }
 
-    /// Connects to the first of these addresses that takes the connection; each has an equal share of the time.
+    /// Connects to the first of these addresses that accepts the connection; each has an equal share of the time.
     private func connectToFirstAddress(
         _ addresses: [String],
         after silence: PostgresError,
@@ -110,7 +110,7 @@ extension Connection {
         )
     }
 
-    /// Whether the next host is tried: as with libpq, not after a server has refused us for good.
+    /// Whether to try the next host: as with libpq, not after a server has definitely refused us.
     private static func anotherMayDo(_ error: PostgresError) -> Bool {
         error.code == .connectionFailed && !error.lacksPassword
             && (error.sqlState == nil || error.sqlState == .cannotConnectNow)
@@ -129,15 +129,15 @@ extension Connection {
         return handle
     }
 
-    /// Goes on connecting; false when the time is over, and it may go on then.
+    /// Continues connecting; false when the time is over, after which it may be continued.
     private func waitUntilConnected(
         _ handle: ConnectionHandle,
         _ events: inout IOEvents,
         until deadline: ContinuousClock.Instant
     ) throws -> Bool {
         while true {
-            // Before every wait: a cancellation that comes together with the socket's readiness shows in no outcome of
-            // the last one.
+            // Checked before every wait: a cancellation that coincides with the socket's readiness does not show in the
+            // result of the last wait.
             try Task.checkCancellation()
             let isReady = events == .read && handle.holdsInput
             switch isReady
@@ -156,23 +156,24 @@ extension Connection {
         }
     }
 
-    /// How libpq's messages about a wrong connection string or service file begin: no server was asked then.
+    /// The beginnings of libpq's messages about an invalid connection string or service file: no server was contacted
+    /// then.
     private static let mistakes = [
         "invalid ", "could not match ", "definition of service ", "service file ", "syntax error in service file ",
     ]
 
-    /// libpq's own words name hosts, ports, users and databases.
+    /// The error for a failed attempt, with libpq's message, which names hosts, ports, users and databases.
     ///
-    /// Not a password: ``Conninfo`` refuses a string in which a part of one would be taken for any of them.
+    /// It never has a password: ``Conninfo`` refuses a string in which part of one would be taken for one of these.
     private func failure(_ handle: ConnectionHandle) -> PostgresError {
         let message = handle.errorMessage
-        // libpq sets advice off by a tab.
+        // libpq indents hints with a tab.
         let lines = message.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }
             .map { $0.drop { $0 == "\t" || $0 == " " } }
         let reason = lines.joined(separator: "; ")
         var diagnostics: Diagnostics?
         if let state = handle.refusalSQLState {
-            // As the server sent it: what follows the state in libpq's line, without the host before it.
+            // The message as the server sent it: the text after the state in libpq's line, without the host before it.
             let mark = "\(state): "
             let said = lines.compactMap { line in line.firstRange(of: mark).map { String(line[$0.upperBound...]) } }
             diagnostics = Diagnostics([.sqlState: state, .message: said.first ?? reason])
@@ -192,7 +193,7 @@ extension Connection {
 }
 
 extension PostgresError {
-    /// What became of all hosts that were tried, told as the last one's failure.
+    /// One error for all hosts that were tried, with the diagnostics of the last.
     fileprivate static func connectionFailed(_ failures: [PostgresError]) -> PostgresError {
         var reasons: [String] = []
         for case let reason? in failures.map(\.reason) where !reasons.contains(reason) { reasons.append(reason) }

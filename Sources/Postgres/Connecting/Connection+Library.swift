@@ -1,12 +1,12 @@
 import LibPQ
 
 extension Connection {
-    /// Loads what connections are made with, which the first connection string or connection would do as well.
+    /// Loads libpq, which otherwise happens with the first connection string or connection.
     ///
     /// For a program that is going to connect, before it starts threads: the kernel maps 25 libraries twice as fast
-    /// where nobody else runs in the same memory.
+    /// while no other thread shares the address space.
     ///
-    /// Returns why that cannot be; nil when it is there.
+    /// Returns why it cannot be loaded; nil on success.
     package static func loadLibrary() -> String? {
         Library.load()
     }

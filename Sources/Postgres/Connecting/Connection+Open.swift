@@ -3,11 +3,11 @@ import LibPQ
 import Logging
 
 extension Connection {
-    /// Makes the connection and finds out what lies in between, unless `knownRoute` tells.
+    /// Connects, and detects a pooler in between unless `knownRoute` is given.
     ///
-    /// All of it ends at `deadline`, questions to the server included.
+    /// All of it ends at `deadline`, including the queries for detection.
     ///
-    /// - Throws: ``PostgresError``; `CancellationError` when the task is cancelled meanwhile.
+    /// - Throws: ``PostgresError``; `CancellationError` if the task is cancelled meanwhile.
     func open(knownRoute: Route? = nil, until deadline: ContinuousClock.Instant? = nil) async throws -> Route {
         try await lease { connection in
             connection.openingEnds = deadline
@@ -15,7 +15,7 @@ extension Connection {
             do {
                 try await connection.establish(knownRoute)
             } catch {
-                // Here, on its thread, which may watch the socket by now.
+                // Closed here, on its thread, which may already watch the socket.
                 connection.close()
                 guard let late = error as? PostgresError, late.code == .abandoned || late.code == .deadlineExceeded
                 else { throw error }
@@ -39,7 +39,7 @@ extension Connection {
             self.route = route
         } else {
             route = try await probeRoute()
-            // Behind a pooler whose server processes are all taken nobody answers the question, which ends the
+            // If all server processes of the pooler are in use, nobody answers the query, and its cancellation ends the
             // connection.
             if !isUsable {
                 state = ProtocolState()
@@ -50,7 +50,7 @@ extension Connection {
         try applySettings()
     }
 
-    /// Has an idle connection notice notifications and the server's end.
+    /// Makes an idle connection receive notifications and notice that the server ended it.
     func watchWhileIdle() {
         guard let socket = handle?.socket, socket >= 0 else { return thread.watch(nil) }
         thread.watch(
@@ -64,30 +64,30 @@ extension Connection {
         guard let handle, state.phase == .idle else { return thread.watch(nil) }
         if handle.consumeInput(), !handle.isBroken {
             takeHeldInput(handle)
-            // What was read is taken apart only when libpq is asked for a result.
+            // libpq parses what was read only when it is asked for a result.
             if !handle.isBusy { _ = handle.nextResult() }
             deliverNotifications()
         }
         if hasEnded(handle) { lose() }
     }
 
-    /// Looks, without waiting, whether the server has ended the connection since it was last used.
+    /// Checks, without waiting, whether the server has ended the connection since it was last used.
     func isAlive() -> Bool {
         if state.phase == .idle { readWhileIdle() }
         return isUsable
     }
 
-    /// Whether the server has ended the session: the end of what it sends may come later than its word of it.
+    /// Whether the server has ended the session: its message to that effect may arrive before the end of the stream.
     func hasEnded(_ handle: ConnectionHandle) -> Bool { handle.isBroken || lastWord != nil }
 
-    /// Hands over the notifications that have arrived.
+    /// Delivers the notifications that have arrived.
     func deliverNotifications() {
         while let notification = handle?.nextNotification() {
             notificationHandler?(Notification(channel: notification.channel, payload: notification.payload))
         }
     }
 
-    /// Has `handler` called, on this connection's thread, when the connection is lost.
+    /// Registers a handler that is called, on this connection's thread, when the connection is lost.
     func whenLost(_ handler: @escaping @Sendable () -> Void) {
         lossHandler = handler
     }

@@ -1,17 +1,17 @@
 import LibPQ
 import Logging
 
-/// What lies between this program and the server, found out once a connection is made.
+/// Detection of a pooler between this program and the server, once a connection is made.
 extension Connection {
-    /// What lies in between by what is said of it, or by whose it is; nil when there is a pooler of an unknown kind.
+    /// The route according to the configuration, or to the host and port; nil for a pooler of unknown kind.
     func routeByName() -> Route? {
         switch configuration.pooler {
         case .none: return .direct
         case .transaction: return .transactionPooler
         case .detect: break
         }
-        // Supabase's transaction poolers, shared and dedicated, are on the one port, its shared session pooler on the
-        // other. Source: supabase.com/docs/guides/database/connecting-to-postgres
+        // Supabase's transaction poolers, shared and dedicated, use port 6543, its shared session pooler port 5432.
+        // Source: supabase.com/docs/guides/database/connecting-to-postgres
         switch handle?.port {
         case "6543": return .transactionPooler
         case "5432" where isSharedPooler: return .sessionPooler
@@ -19,21 +19,23 @@ extension Connection {
         }
     }
 
-    /// Whether this is Supavisor, Supabase's shared pooler, by its host: nobody has to ask whether it is a server, and
-    /// where it pools transactions it may refuse the question, which would make settings of a session.
+    /// Whether this is Supavisor, Supabase's shared pooler, judging by its host.
+    ///
+    /// Then there is no need to ask whether the other end is a server. In transaction mode it may also refuse the
+    /// question, because that would make session settings.
     var isSharedPooler: Bool { handle?.host.hasSuffix(".pooler.supabase.com") == true }
 
-    /// How many probes must agree before a pooler counts as a session pooler: after a single one, a busy transaction
-    /// pooler was taken for one.
+    /// How many probes must agree before a pooler counts as a session pooler: with a single probe, a busy transaction
+    /// pooler was mistaken for one.
     private static let probes = 8
 
-    /// Tells a transaction pooler from a session pooler by a second connection.
+    /// Distinguishes a transaction pooler from a session pooler with a second connection.
     ///
-    /// In a session, nobody else ever gets this connection's server process. Behind a transaction pooler an open
-    /// transaction of the other connection takes it away, or another one is used meanwhile; tried again where a third
-    /// client may have come between.
+    /// With a session pooler, no other connection ever gets this connection's server process. Behind a transaction
+    /// pooler, an open transaction of the other connection takes that process, or this connection gets another one
+    /// meanwhile. The probe is repeated, because a third client may interfere.
     ///
-    /// - Returns: `unknownPooler` when the second connection cannot be had, which says nothing about the first.
+    /// - Returns: `unknownPooler` if the second connection fails, which says nothing about the first.
     /// - Throws: `CancellationError`.
     func probeRoute() async throws -> Route {
         var configuration = configuration
@@ -45,10 +47,10 @@ extension Connection {
                 other.openingEnds = ends
                 for _ in 0..<Self.probes {
                     let mine = try await self.answeringProcess()
-                    // Held open, so that this connection cannot use the same server process meanwhile.
+                    // The transaction stays open, so that this connection cannot use the same server process meanwhile.
                     try other.script(unsafeSQL: "begin", deadline: Self.patience)
                     let theirs = try other.serverProcess()
-                    // A session that had an answer before has one again.
+                    // A session that was answered before is answered again.
                     guard let mine, try await self.answeringProcess() == mine, theirs != mine else {
                         return .transactionPooler
                     }
@@ -62,14 +64,14 @@ extension Connection {
         }
     }
 
-    /// How long the pooler has to answer a question.
+    /// How long to wait for the pooler's answer to a query.
     static let patience = Duration.seconds(3)
 
     private func serverProcess() throws -> Int {
         try one("select pg_backend_pid()", as: Int.self, deadline: Self.patience)
     }
 
-    /// The server process that answers; nil when none does in time.
+    /// The server process that answers; nil if none does in time.
     private func answeringProcess() throws -> Int? {
         do {
             return try serverProcess()

@@ -1,11 +1,11 @@
 import LibPQ
 
-/// What is set up once a connection is made.
+/// Session settings, applied once a connection is made.
 extension Connection {
-    /// Makes the session's settings if the server process that answers is the one that greeted, which a pooler makes
-    /// up.
+    /// Applies the session's settings if the answering server process has the process id of the handshake, which a
+    /// pooler makes up.
     ///
-    /// One round trip for the question and the settings: a short command's time is made of them.
+    /// One round trip for both the check and the settings, because round trips dominate the time of a short command.
     func applySettingsUnlessPooled() throws -> Bool {
         let process = Int(backendPID)
         let (answering, _, role) = try one(
@@ -24,12 +24,12 @@ extension Connection {
         return true
     }
 
-    /// Makes the session's settings; none behind a transaction pooler, where they would stick to somebody else's server
-    /// process.
+    /// Applies the session's settings; none behind a transaction pooler, where they would stay on a server process that
+    /// serves other clients.
     ///
-    /// - Throws: ``PostgresError`` `configuration` where none can be made and one of ``formSettings`` is missing: some
-    ///   statements would fail, and a pattern finds something else without a word. `connectionFailed` where the pooler
-    ///   could not be asked, since the next connection may find that it keeps sessions. What
+    /// - Throws: ``PostgresError`` `configuration` if no settings can be made and one of ``formSettings`` is needed:
+    ///   some statements would fail, and a pattern would silently match something else. `connectionFailed` if the
+    ///   pooler could not be asked, because the next connection may find that it keeps sessions. What
     ///   ``check(replicationRole:)`` throws.
     func applySettings() throws {
         if route.keepsSession {
@@ -49,11 +49,11 @@ extension Connection {
         }
     }
 
-    /// Calls that make the session's settings, one column each.
+    /// Calls that apply the session's settings, one column each.
     ///
-    /// A commit waits for the disk unless it says otherwise: what is recorded before an act that nobody can undo is not
-    /// to be forgotten with the server. For how many servers it waits is left to the database, as is all of it behind a
-    /// transaction pooler.
+    /// A commit waits for the disk unless its transaction says otherwise: a record written before an irreversible act
+    /// must survive a crash of the server. How many servers a commit waits for is left to the database, as is
+    /// everything behind a transaction pooler.
     private var settingCalls: String {
         SessionSetting.calls(settings) + ", "
             + "case current_setting('synchronous_commit') when 'off' then set_config('synchronous_commit', 'on', false) end"
@@ -61,10 +61,10 @@ extension Connection {
 
     private static let replicationRole = "current_setting('session_replication_role')"
 
-    /// Refuses to go on in a transaction in which no trigger runs.
+    /// Refuses to continue in a transaction in which no triggers run.
     ///
-    /// Behind a transaction pooler it has the server process of somebody who may have left that setting. Sessions of our
-    /// own were asked when they were made.
+    /// Behind a transaction pooler, another client may have left that setting on the server process. Our own sessions
+    /// were checked when they were opened.
     ///
     /// - Throws: ``PostgresError`` `configuration`.
     package func requireTriggers() throws {
@@ -72,10 +72,10 @@ extension Connection {
         try Self.check(replicationRole: one(Statement(unsafeSQL: "select \(Self.replicationRole)"), as: String.self))
     }
 
-    /// Refuses a session in which no trigger runs, those of foreign keys included, as copies of databases are read in: a
-    /// delete would leave behind what should go with it.
+    /// Refuses a session in which no triggers run, including those of foreign keys, as when a database dump is
+    /// restored: a delete would leave behind rows that should be deleted with it.
     ///
-    /// Most roles may not change that for themselves.
+    /// Most roles may not change the setting themselves.
     private static func check(replicationRole role: String) throws(PostgresError) {
         guard role == "replica" else { return }
         throw PostgresError(
@@ -90,39 +90,42 @@ extension Connection {
         var settings = ServerLimits.statements(deadline: configuration.statementDeadline)
         settings.append(ServerLimits.idle(limit: configuration.idleInTransactionLimit))
         settings += transactionSettings
-        // A statement without a transaction is to see what a transaction of ours sees; a database may have another
+        // A statement outside a transaction must see what one of our transactions sees; a database may have another
         // default.
         settings.append(SessionSetting("default_transaction_isolation", "read committed"))
-        // What the catalogs print is compared with texts in which no name has quotes that it does not need.
+        // Definitions printed by the catalogs are compared with texts in which no name has unnecessary quotes.
         settings.append(SessionSetting("quote_all_identifiers", "off"))
         settings += formSettings
         return settings
             + configuration.sessionSettings.sorted { $0.key < $1.key }.map { SessionSetting($0.key, $0.value) }
     }
 
-    /// A transaction may take as long as what happens in it; from 17 on a database may have a limit for all of it.
+    /// Lifts the limit on a whole transaction, which a database may have from version 17 on: a transaction may take as
+    /// long as its statements do.
     var transactionSettings: [SessionSetting] {
         serverVersion >= 170_000 ? [SessionSetting("transaction_timeout", "0")] : []
     }
 
-    /// What our statements, and the answers to them, are written in, where the session began with another form.
+    /// The settings on which the form of our statements and their results depends, where the session began with other
+    /// values.
     private var formSettings: [SessionSetting] {
         var settings: [SessionSetting] = []
-        // A backslash is itself in our statements; a database that is older than 9.1 may have kept what was before.
+        // Our statements take a backslash literally; a database from before 9.1 may have kept the old behaviour.
         if handle?.parameterStatus("standard_conforming_strings") == "off" {
             settings.append(SessionSetting("standard_conforming_strings", "on"))
         }
-        // Times in text format are read in ISO style only.
+        // Times in text format are parsed only in ISO style.
         if handle?.parameterStatus("DateStyle")?.hasPrefix("ISO") == false {
             settings.append(SessionSetting("datestyle", "iso"))
         }
         return settings
     }
 
-    /// Lets the server allow a statement as long as its call does.
+    /// Raises the server's time limit to a call's deadline.
     ///
-    /// The limit only grows: a shorter one is the client's to watch, and going back and forth would cost a round trip
-    /// each time. Where a session keeps no limits only a transaction has some, for the rest of it.
+    /// The limit only grows: a shorter deadline is enforced by the client, and going back and forth would cost a round
+    /// trip each time. If a session keeps no settings, the limit is raised only inside a transaction, for the rest of
+    /// it.
     func raiseServerLimit(for deadline: Duration?) throws {
         guard let deadline, exceedsServerLimit(deadline), state.phase == .idle,
             route.keepsSession || isInTransaction, handle?.transactionStatus != .inFailedTransaction
@@ -139,10 +142,10 @@ extension Connection {
         serverLimit = deadline
     }
 
-    /// Whether the server may end a statement before its call does.
+    /// Whether the server may end a statement before its call's deadline.
     ///
-    /// What it allows by itself, in sessions that keep no limits of ours, nobody knows; it counts as enough for the
-    /// usual call.
+    /// In sessions that keep no settings, the server's own limit is unknown; it is assumed to suffice for a call with
+    /// the default deadline.
     func exceedsServerLimit(_ deadline: Duration) -> Bool {
         if let serverLimit { return deadline > serverLimit }
         return !route.keepsSession && deadline > configuration.statementDeadline ?? .zero

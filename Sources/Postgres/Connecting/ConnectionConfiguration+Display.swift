@@ -1,9 +1,9 @@
 import LibPQ
 
 extension ConnectionConfiguration: CustomStringConvertible {
-    /// The connection string's keywords and values for people, every password left out.
+    /// The connection string's keywords and values for display, without passwords.
     ///
-    /// What the environment, the service file and the password file add is not in it.
+    /// Values from the environment, the service file and the password file are not included.
     package var description: String {
         guard let conninfo, !conninfo.isEmpty else { return "(PG* variables)" }
         guard Conninfo.isConnectionString(conninfo) else { return "dbname=\(Self.quoted(conninfo))" }
@@ -11,7 +11,7 @@ extension ConnectionConfiguration: CustomStringConvertible {
         return parsed.parameters.map { "\($0.keyword)=\(Self.quoted($0.value))" }.joined(separator: " ")
     }
 
-    /// What the connection string names, every password left out; empty for one that libpq cannot read.
+    /// The parameters of the connection string, without passwords; empty if libpq cannot parse it.
     package var parameters: [String: String] {
         guard let conninfo, Conninfo.isConnectionString(conninfo), let parsed = try? Conninfo(conninfo) else {
             return [:]
@@ -19,9 +19,9 @@ extension ConnectionConfiguration: CustomStringConvertible {
         return Dictionary(parsed.parameters.map { ($0.keyword, $0.value) }) { $1 }
     }
 
-    /// Whether what the connection string names, or else the environment's host, is another machine.
+    /// Whether the host of the connection string, or else of the environment, is another machine.
     ///
-    /// What a service names is in a file that is not read here; it counts as another machine.
+    /// The file of a service is not read here, so a service counts as another machine.
     package func leadsElsewhere(environmentHost: String?, environmentService: String?) -> Bool {
         let named = parameters
         let service = named["service"] ?? environmentService
@@ -29,7 +29,7 @@ extension ConnectionConfiguration: CustomStringConvertible {
         return TLSRule.leadsElsewhere(named.merging(environmentHost.map { ["host": $0] } ?? [:]) { own, _ in own })
     }
 
-    /// Whether the connection string holds a password; one that libpq cannot read may.
+    /// Whether the connection string contains a password; true also if libpq cannot parse it.
     package var holdsSecret: Bool {
         guard let conninfo, Conninfo.isConnectionString(conninfo) else { return false }
         return (try? Conninfo(conninfo).holdsSecret) ?? true

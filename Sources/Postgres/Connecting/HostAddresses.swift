@@ -4,11 +4,12 @@
     import Darwin
 #endif
 
-/// The addresses that a host's name stands for.
+/// The addresses of a host name.
 enum HostAddresses {
-    /// What the system finds, as numbers and in its order, each once; nothing where it finds nothing.
+    /// The addresses that the system resolver finds, in numeric form and in its order, without duplicates; empty if it
+    /// finds none.
     ///
-    /// It blocks, as libpq's own resolution does.
+    /// Blocks, as libpq's own resolution does.
     static func of(_ host: String) -> [String] {
         var hints = addrinfo()
         #if canImport(Glibc)

@@ -1,23 +1,24 @@
 import LibPQ
 
-/// The hosts that a connection tries one after the other, by the parameters in force.
+/// The hosts that a connection tries in turn, given the parameters in force.
 ///
-/// libpq given all of them goes on by itself when a host refuses. After a silent one only its blocking call does, and
-/// that can neither be cancelled nor waited for together with anything else.
+/// Given all hosts, libpq moves on by itself if a host refuses. After a silent host only its blocking call does, and
+/// that can neither be cancelled nor awaited together with anything else.
 struct HostAttempts {
-    /// What each attempt overrides; a single one without overrides when libpq may do it all.
+    /// The overrides of each attempt; a single attempt without overrides if libpq may do it all.
     let list: [ConnectionKeywords]
 
     private let hostTimeout: Duration?
 
     init(_ inForce: [String: String]) {
-        // A time for each host, as with libpq. Where none is set, or zero, the usual one counts, for all of them.
+        // A time limit for each host, as with libpq. If none is set, or zero, the default limit applies to all hosts
+        // together.
         hostTimeout = inForce["connect_timeout"].flatMap { Int($0) }.flatMap { $0 > 0 ? .seconds($0) : nil }
         let hosts = Self.parts(inForce["host"])
         let addresses = Self.parts(inForce["hostaddr"])
         let ports = Self.parts(inForce["port"])
         let count = max(hosts.count, addresses.count)
-        // Left to libpq: the default for a place that the list leaves empty cannot be given as an override.
+        // Left to libpq: the default for an empty list entry cannot be given as an override.
         guard count > 1, !hosts.contains(""), !addresses.contains("") else {
             list = [[]]
             return
@@ -32,7 +33,7 @@ struct HostAttempts {
             return overrides
         }
         if inForce["load_balance_hosts"] == "random" { attempts.shuffle() }
-        // libpq's two rounds: a standby anywhere comes before whatever there is.
+        // libpq's two rounds: first a standby on any host, then any server.
         if inForce["target_session_attrs"] == "prefer-standby" {
             attempts = ["standby", "any"].flatMap { wanted in
                 attempts.map { $0 + [(keyword: "target_session_attrs", value: wanted)] }
@@ -44,10 +45,10 @@ struct HostAttempts {
     /// How many attempts there are.
     var count: Int { list.count }
 
-    /// How long all of them together may take: the connection's own limit comes before the usual one.
+    /// How long all attempts together may take; the connection's own limit takes precedence over the default.
     func limit(_ usual: Duration) -> Duration { hostTimeout.map { $0 * count } ?? usual }
 
-    /// The parts of a list as libpq tells them apart, to which a comma with an accent on it is a comma; none where
+    /// The parts of a list as libpq splits it, for which a comma with a combining accent is still a comma; empty if
     /// nothing is set.
     static func parts(_ text: String?) -> [String] {
         guard let text, !text.isEmpty else { return [] }

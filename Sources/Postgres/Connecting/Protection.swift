@@ -5,19 +5,19 @@
 #endif
 import LibPQ
 
-/// How the way to the server is kept from others.
+/// How the connection to the server is protected.
 package enum Protection: Sendable, Equatable {
-    /// It does not leave this machine.
+    /// The connection does not leave this machine.
     case local
-    /// By nothing: whoever is in between reads and changes what they like.
+    /// Not at all: anybody on the path can read and change the traffic.
     case plaintext
-    /// By TLS with whoever answered: that may be somebody in between.
+    /// By TLS without verification: the peer may be somebody on the path.
     case unverified
-    /// By TLS with a server whose certificate was checked.
+    /// By TLS with a server whose certificate was verified.
     case verified
 
     /// - Parameters:
-    ///   - parameters: those in force.
+    ///   - parameters: the parameters in force.
     ///   - usesTLS: whether TLS is in use.
     init(_ parameters: [String: String], usesTLS: Bool) {
         if !TLSRule.leadsElsewhere(parameters) {
@@ -30,8 +30,8 @@ package enum Protection: Sendable, Equatable {
         }
     }
 
-    /// Whether a root certificate is named that is there: libpq then checks the server's by it, whatever the mode, as
-    /// verify-ca does.
+    /// Whether a root certificate is configured and exists: libpq then verifies the server's certificate with it in
+    /// every mode, as verify-ca does.
     private static func namesCertificate(_ parameters: [String: String]) -> Bool {
         guard let path = parameters["sslrootcert"], !path.isEmpty else { return false }
         return access(path, F_OK) == 0
@@ -39,7 +39,7 @@ package enum Protection: Sendable, Equatable {
 }
 
 extension Connection {
-    /// How the way to the server is kept from others; nil where there is no connection.
+    /// How the connection to the server is protected; nil without a connection.
     package var protection: Protection? {
         handle.map { Protection($0.parametersInForce(), usesTLS: $0.usesTLS) }
     }

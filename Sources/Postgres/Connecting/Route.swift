@@ -1,16 +1,16 @@
-/// What lies between this program and the server.
+/// The path between this program and the server.
 package enum Route: Sendable, Equatable {
-    /// Nothing: the session is the server process's own.
+    /// No pooler: the session has its own server process.
     case direct
     /// A pooler that keeps one server process for each session.
     case sessionPooler
     /// A pooler that may use another server process for each transaction.
     case transactionPooler
-    /// A pooler that could not be asked which of the two it is, such as one that is full; lived with as one of
-    /// transactions.
+    /// A pooler that could not be asked which of the two it is, for example because it is full; treated as a
+    /// transaction pooler.
     case unknownPooler
 
-    /// Whether what a session sets, prepares and listens to is known to stay with it.
+    /// Whether settings, prepared statements and LISTEN are known to stay with the session.
     var keepsSession: Bool {
         switch self {
         case .direct, .sessionPooler: true

@@ -1,12 +1,12 @@
 /// The server's own time limits, as settings of a session.
 ///
-/// They end what a vanished client left running, and end a slow statement without the detour of a cancel request.
+/// They end statements of a client that has vanished, and end a slow statement without the detour of a cancel request.
 enum ServerLimits {
     /// Sets the limits of single statements a little below the client's deadline.
     ///
-    /// A wait for a lock ends earlier still, so that it is told apart (55P03) from a statement that is slow by itself
-    /// (57014). By itself the server looks after its client between statements only: a long one would go on, and keep
-    /// its locks, for nobody.
+    /// A wait for a lock ends earlier still, so that it can be distinguished (55P03) from a statement that is itself
+    /// slow (57014). By default the server checks its client only between statements: a long one would continue, and
+    /// hold its locks, for nobody.
     static func statements(deadline: Duration?) -> [SessionSetting] {
         [
             SessionSetting("statement_timeout", "\(deadline.map { milliseconds($0 * 0.95) } ?? 0)"),
@@ -15,12 +15,12 @@ enum ServerLimits {
         ]
     }
 
-    /// Ends a transaction whose client does nothing for too long.
+    /// Ends a transaction whose client is idle for too long.
     static func idle(limit: Duration?) -> SessionSetting {
         SessionSetting("idle_in_transaction_session_timeout", "\(limit.map(milliseconds) ?? 0)")
     }
 
-    /// At least one, since zero is no limit.
+    /// At least one, because zero means no limit.
     private static func milliseconds(_ duration: Duration) -> Int {
         duration < .seconds(2_000_000) ? max(1, duration.wholeMilliseconds) : 2_000_000_000
     }

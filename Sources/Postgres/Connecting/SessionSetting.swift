@@ -1,4 +1,4 @@
-/// What a session's server is to be set to.
+/// A server setting for a session.
 struct SessionSetting: Sendable, Hashable {
     let name: String
     let value: String
@@ -8,17 +8,17 @@ struct SessionSetting: Sendable, Hashable {
         self.value = value
     }
 
-    /// Statements that make settings until the session, or a transaction that fails, ends; until any transaction ends
-    /// if `inTransaction`.
+    /// SET statements, in effect until the session ends or their transaction is rolled back; if `inTransaction`, until
+    /// the transaction ends.
     ///
-    /// Not by ``calls(_:)``: a query would fix what a transaction of a higher level sees.
+    /// Not ``calls(_:)``: a query would fix the snapshot of a transaction with a higher isolation level.
     static func statements(_ settings: [SessionSetting], inTransaction: Bool = false) -> String {
         settings
             .map { "set \(inTransaction ? "local " : "")\(quoteIdentifier($0.name)) to \(quoteLiteral($0.value))" }
             .joined(separator: "; ")
     }
 
-    /// Calls that make settings for the rest of the session, one column each.
+    /// Calls of `set_config` for the rest of the session, one column each.
     static func calls(_ settings: [SessionSetting]) -> String {
         settings
             .map { "set_config(\(quoteLiteral($0.name)), \(quoteLiteral($0.value)), false)" }

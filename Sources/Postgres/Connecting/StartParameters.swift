@@ -5,15 +5,16 @@
 #endif
 import LibPQ
 
-/// What libpq is given to connect: fall-backs first, which the connection string overrides, then what overrides it.
+/// The parameters for libpq to connect with: first fallbacks, which the connection string overrides, then values that
+/// override the connection string.
 struct StartParameters {
-    /// Keywords and values, later ones winning.
+    /// Keywords and values; later ones win.
     private(set) var list: ConnectionKeywords = []
 
     private let allowsPlaintext: Bool
     private let readsService: Bool
 
-    /// A peer that vanishes without a word is noticed within a minute, also by a listener that sends nothing.
+    /// A peer that vanishes silently is detected within a minute, even by a listener that sends nothing.
     private static let fallbacks = [
         (keyword: "keepalives_idle", value: "30"), (keyword: "keepalives_interval", value: "10"),
         (keyword: "keepalives_count", value: "3"), (keyword: "tcp_user_timeout", value: "60000"),
@@ -31,7 +32,7 @@ struct StartParameters {
             }
         }
         readsService = namesService || getenv("PGSERVICE") != nil
-        // Whatever libpq is given wins over a service file.
+        // Parameters given to libpq override a service file.
         if !readsService { list += Self.fallbacks }
         if let conninfo { list.append(("dbname", conninfo)) }
         list.append(("fallback_application_name", configuration.applicationName))
@@ -39,7 +40,7 @@ struct StartParameters {
         if let password = configuration.password() { list.append(("password", password)) }
     }
 
-    /// What has to be added, by the parameters in force, which only a connection that has been started knows.
+    /// The parameters to add, given the parameters in force, which are known only once a connection has been started.
     func additions(to inForce: [String: String]) -> ConnectionKeywords {
         var additions = readsService ? Self.fallbacks.filter { inForce[$0.keyword] == nil } : []
         if !allowsPlaintext, TLSRule.allowsPlaintextToOthers(inForce) { additions.append(("sslmode", "require")) }

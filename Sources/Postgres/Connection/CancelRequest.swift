@@ -2,13 +2,13 @@ import EventThread
 import LibPQ
 import Synchronization
 
-/// One cancel request on its way, on a thread of its own since `PQcancel` blocks for as long as the network likes.
+/// A cancel request under way, on a thread of its own because `PQcancel` blocks for as long as the network does.
 final class CancelRequest: Sendable {
     private let cancel: CancelHandle
     private let waker: EventThread
     private let done = Mutex(false)
 
-    /// Sends the request and wakes `thread` once it has arrived; nil when there is no thread to send it on.
+    /// Sends the request and wakes `thread` once it has arrived; nil if no thread can be started.
     init?(_ cancel: CancelHandle, waking thread: EventThread) {
         self.cancel = cancel
         waker = thread
@@ -19,7 +19,7 @@ final class CancelRequest: Sendable {
         }
     }
 
-    /// Whether the server has the request, or it could not be delivered; then the statement's grace decides.
+    /// Whether the request was delivered or failed; after a failure, the statement's grace period decides.
     var isDone: Bool { done.withLock { $0 } }
 
     private func run() {

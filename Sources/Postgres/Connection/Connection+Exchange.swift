@@ -1,12 +1,12 @@
 import EventThread
 import LibPQ
 
-/// Sending and receiving: the only place that waits for the server.
+/// Sending and receiving: the only code that waits for the server.
 extension Connection {
     /// Runs one operation from sending to its last result.
     ///
-    /// `body` sends and reads, to the very end unless it throws. The call's own `deadline` comes before the
-    /// configuration's; `isCancellable` is false for what has to come to its end.
+    /// `body` sends, and reads all results unless it throws. The call's own `deadline` takes precedence over the
+    /// configuration's; `isCancellable` is false for an operation that has to complete.
     func operate<Result>(
         _ phase: ProtocolState.Phase,
         deadline: Duration?,
@@ -35,7 +35,7 @@ extension Connection {
         return try body(handle)
     }
 
-    /// Pushes out everything queued, reading meanwhile: a server that cannot send does not receive.
+    /// Sends everything queued, reading meanwhile: a server that cannot send does not receive.
     func flush(_ handle: ConnectionHandle) throws {
         while true {
             switch handle.flush() {
@@ -43,31 +43,31 @@ extension Connection {
             case false?: try wait(handle, [.read, .write])
             case nil: throw lost(handle)
             }
-            // Told by nextResult() if it fails.
+            // nextResult() reports a failure.
             _ = handle.consumeInput()
         }
     }
 
-    /// The next result, nil after the last one.
+    /// Returns the next result; nil after the last one.
     func nextResult(_ handle: ConnectionHandle) throws -> QueryResult? {
         while handle.isBusy {
             try wait(handle, .read)
-            // A failure shows as an error result, which has libpq's message.
+            // A failure becomes an error result with libpq's message.
             if !handle.consumeInput() { break }
         }
         return handle.nextResult()
     }
 
-    /// Takes what TLS keeps of a record that ends behind the last result.
+    /// Consumes the bytes that TLS still holds of a record that extends past the last result.
     func takeHeldInput(_ handle: ConnectionHandle) {
         while state.phase != .lost, handle.holdsInput, handle.consumeInput() {
-            // Takes it apart, which makes room.
+            // Makes libpq parse its input, which frees buffer space.
             _ = handle.isBusy
         }
     }
 
-    /// Waits for the socket, or what TLS keeps of what came from it; asks the server to stop when the deadline or a
-    /// cancellation says so.
+    /// Waits for the socket, or for bytes that TLS has already received; asks the server to stop once the deadline or a
+    /// cancellation requires it.
     func wait(_ handle: ConnectionHandle, _ events: IOEvents) throws {
         while true {
             let now = ContinuousClock.now
@@ -82,8 +82,8 @@ extension Connection {
         }
     }
 
-    /// Asks the server to stop what runs, and waits until it has the request: one on its way would hit the next
-    /// statement.
+    /// Asks the server to stop the running statement, and waits until it has the request: one still under way would hit
+    /// the next statement.
     func interrupt(_ handle: ConnectionHandle, _ reason: Operation.Interruption) throws {
         operation.interrupted(reason, at: .now)
         guard let cancel = handle.cancelHandle() else { return }
@@ -91,12 +91,12 @@ extension Connection {
         let deadline = operation.dropAt.map { min($0, grace) } ?? grace
         guard let request = CancelRequest(cancel, waking: thread) else { throw abandon() }
         while !request.isDone {
-            // On a thread of its own and waited for: PQcancel connects, blocks and knows no timeout.
+            // Sent on a thread of its own, and awaited: PQcancel connects, blocks and has no timeout.
             if thread.wait(for: [], until: deadline) == .deadline { throw abandon() }
         }
     }
 
-    /// Drops a connection that did not come back in time.
+    /// Drops a connection that did not respond in time.
     func abandon() -> PostgresError {
         lose()
         handle = nil
@@ -108,7 +108,7 @@ extension Connection {
         )
     }
 
-    /// What a connection that failed without a result throws.
+    /// The error of a connection that failed without a result.
     func lost(_ handle: ConnectionHandle) -> PostgresError {
         let diagnostics = Diagnostics([.message: handle.errorMessage])
         lose()
@@ -121,7 +121,7 @@ extension Connection {
         )
     }
 
-    /// Reads on to the end and gives the first error on the way, or nil.
+    /// Reads all remaining results and returns the first error among them, or nil.
     func drain(_ handle: ConnectionHandle) throws -> QueryResult? {
         var failed: QueryResult?
         while let result = try nextResult(handle) {
@@ -131,13 +131,13 @@ extension Connection {
             case .copyOut, .copyBoth: try discardCopyOut(handle)
             case .commandOK, .tuplesOK, .singleTuple, .emptyQuery, .other: break
             }
-            // Without this a broken connection reports the same error for ever.
+            // Otherwise a broken connection would report the same error forever.
             if handle.isBroken { break }
         }
         return failed
     }
 
-    /// Ends COPY IN without data, waiting for room to say so.
+    /// Ends COPY IN without data, waiting until that can be sent.
     func endCopyIn(_ handle: ConnectionHandle) throws {
         while true {
             switch handle.endCopy(failing: "this call does not copy") {
@@ -150,7 +150,7 @@ extension Connection {
         }
     }
 
-    /// Reads COPY OUT data away.
+    /// Reads and discards COPY OUT data.
     func discardCopyOut(_ handle: ConnectionHandle) throws {
         while true {
             switch handle.discardCopyData() {
@@ -163,8 +163,8 @@ extension Connection {
         }
     }
 
-    /// Refuses to run a statement that was to be stopped while it was made ready: the server had nothing to stop, and
-    /// is not asked twice.
+    /// Throws if a statement was interrupted while it was being prepared: the server had nothing to stop, and is not
+    /// asked twice.
     func checkInterruption(before statement: String) throws {
         switch operation.interruption {
         case .cancelled: throw CancellationError()
@@ -182,7 +182,7 @@ extension Connection {
         )
     }
 
-    /// The error to throw for an error result, an interruption taken into account.
+    /// The error to throw for an error result, taking an interruption into account.
     func error(_ result: QueryResult, _ handle: ConnectionHandle, statement: String?) -> any Error {
         let diagnostics = Diagnostics(result.errorFields)
         let isBroken = handle.isBroken
@@ -193,7 +193,8 @@ extension Connection {
             case .deadline: return tooSlow(diagnostics, statement)
             case .abandonedByCaller: break
             case nil:
-                // By the server's own limit; somebody else's cancel request comes through as the server's error.
+                // Cancelled by the server's own limit; a cancel request from somebody else is passed on as the server's
+                // error.
                 if let from = operation.tooSlowFrom, from <= .now { return tooSlow(diagnostics, statement) }
             }
         }

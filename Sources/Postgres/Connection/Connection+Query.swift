@@ -1,11 +1,11 @@
 import LibPQ
 
 extension Connection {
-    /// Runs a statement and gives all its rows as typed tuples: `as: (UUID, String?).self`, or `as: Int.self` for one
+    /// Runs a statement and returns all its rows as typed tuples: `as: (UUID, String?).self`, or `as: Int.self` for one
     /// column.
     ///
     /// - Throws: ``PostgresError``: `server`, `decoding` naming column, type and statement, `unexpectedColumns`, and
-    ///   what the type's description tells of cancellation and deadlines.
+    ///   what the description of ``Connection`` says about cancellation and deadlines.
     package func query<each Column: PostgresDecodable>(
         _ statement: Statement,
         as types: (repeat each Column).Type,
@@ -50,10 +50,10 @@ extension Connection {
         return try row.read(result, at: 0)
     }
 
-    /// Runs a statement of one column and gives all its rows.
+    /// Runs a statement of one column and returns all its rows.
     ///
-    /// As ``query(_:as:deadline:)`` of several; a function of its own since 6.3 does not see that a tuple of one may
-    /// leave an actor.
+    /// Like ``query(_:as:deadline:)`` of several columns; a separate function because Swift 6.3 does not see that a
+    /// tuple of one element may leave an actor.
     package func query<Column: PostgresDecodable>(
         _ statement: Statement,
         as type: Column.Type,
@@ -66,7 +66,7 @@ extension Connection {
 
     /// Runs a statement of one column that returns at most one row.
     ///
-    /// - Throws: As ``first(_:as:deadline:)`` of several.
+    /// - Throws: As ``first(_:as:deadline:)`` of several columns.
     package func first<Column: PostgresDecodable>(
         _ statement: Statement,
         as type: Column.Type,
@@ -79,7 +79,7 @@ extension Connection {
 
     /// Runs a statement of one column that returns exactly one row.
     ///
-    /// - Throws: As ``one(_:as:deadline:)`` of several.
+    /// - Throws: As ``one(_:as:deadline:)`` of several columns.
     package func one<Column: PostgresDecodable>(
         _ statement: Statement,
         as type: Column.Type,
@@ -91,7 +91,7 @@ extension Connection {
         return try row.read(result, at: 0)
     }
 
-    /// Runs the statement of a reader, whose columns are as many as it returns.
+    /// Runs the statement of a reader, and checks that it returns as many columns as the reader has.
     func rows<each Column: PostgresDecodable>(
         for reader: RowReader<repeat each Column>,
         deadline: Duration?
@@ -105,16 +105,16 @@ extension Connection {
         return result
     }
 
-    /// Runs a statement for its effect, which may be one that no transaction bears.
+    /// Runs a statement for its effect, including statements that cannot run in a transaction.
     ///
-    /// - Returns: The rows affected, or returned.
-    /// - Throws: ``PostgresError``, and what the type's description tells of cancellation and deadlines.
+    /// - Returns: The number of rows affected or returned.
+    /// - Throws: ``PostgresError``, and what the description of ``Connection`` says about cancellation and deadlines.
     @discardableResult
     package func execute(_ statement: Statement, deadline: Duration? = nil) throws -> Int {
         try run(statement, binaryResult: true, deadline: deadline).affectedRows
     }
 
-    /// Runs several statements without parameters by the simple protocol, in one implicit transaction unless they say
+    /// Runs several statements without parameters with the simple protocol, in one implicit transaction unless they say
     /// otherwise.
     ///
     /// Never build the text from input.

@@ -1,10 +1,10 @@
 import LibPQ
 
 extension Connection {
-    /// Runs a statement and makes a value of each row: `into: Row.init`, where `Row` names the columns in the order of
-    /// the statement.
+    /// Runs a statement and creates a value from each row: `into: Row.init`, where `Row` declares the columns in the
+    /// order of the statement.
     ///
-    /// For rows of many columns: each has its name beside its type, and no place to be counted.
+    /// For rows of many columns: each has a name beside its type, so that nobody has to count positions.
     ///
     /// - Throws: As ``query(_:as:deadline:)``, and what `row` throws.
     package func query<each Column: PostgresDecodable, Row>(
@@ -20,7 +20,7 @@ extension Connection {
         }
     }
 
-    /// Runs a statement that returns at most one row, and makes a value of it.
+    /// Runs a statement that returns at most one row, and creates a value from it.
     ///
     /// - Throws: As ``first(_:as:deadline:)``, and what `row` throws.
     package func first<each Column: PostgresDecodable, Row>(

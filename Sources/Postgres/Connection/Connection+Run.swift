@@ -1,7 +1,7 @@
 import LibPQ
 
 extension Connection {
-    /// Sends one statement and reads its result to the end, prepared where that pays.
+    /// Sends one statement and reads its result to the end, prepared if that pays off.
     @discardableResult
     func run(
         _ statement: Statement,
@@ -10,7 +10,7 @@ extension Connection {
         isCancellable: Bool = true
     ) throws -> QueryResult {
         try checkSendable(statement)
-        // For COMMIT the server allows what it did for the statements before, and a cancelled task must not keep it back.
+        // COMMIT runs under the server limit of the statements before it, and a cancelled task must not stop it.
         if isCancellable { try raiseServerLimit(for: deadline) }
         guard route.keepsSession else {
             return try operate(.busy, deadline: deadline, isCancellable: isCancellable) { handle in
@@ -34,7 +34,7 @@ extension Connection {
                 }
             }
         } catch let error as PostgresError where plan != .runUnprepared && Self.isStale(error) {
-            // Somebody dropped the statement, or its table has other columns now. Nothing has happened yet.
+            // The prepared statement was dropped, or its table has changed columns. Nothing has been executed yet.
             prepared.forget(key)
             guard !wasInTransaction else { throw error }
             return try operate(.busy, deadline: deadline, isCancellable: isCancellable) { handle in
@@ -71,12 +71,12 @@ extension Connection {
     }
 
     private func prepare(_ key: PreparedStatements.Key, _ name: String, _ handle: ConnectionHandle) throws {
-        // Not in a failed transaction, where nothing but a rollback runs.
+        // Not in a failed transaction, where only a rollback runs.
         if !prepared.dropped.isEmpty, handle.transactionStatus == .idle {
             let sql = prepared.takeDropped().map { "deallocate \($0)" }.joined(separator: "; ")
             guard handle.sendQuery(sql) else { throw lost(handle) }
             try flush(handle)
-            // A name the server has forgotten is as good as dropped.
+            // A name that the server no longer knows is as good as dropped.
             _ = try drain(handle)
         }
         guard handle.sendPrepare(name: name, key.text, types: key.types) else { throw lost(handle) }
@@ -89,7 +89,7 @@ extension Connection {
         error.sqlState == .invalidStatementName || error.sqlState == .featureNotSupported
     }
 
-    /// Reads the one result of a statement.
+    /// Reads the single result of a statement.
     func onlyResult(_ handle: ConnectionHandle, _ statement: String) throws -> QueryResult {
         guard let result = try nextResult(handle) else { throw lost(handle) }
         switch result.status {
@@ -115,7 +115,7 @@ extension Connection {
         )
     }
 
-    /// Refuses a statement with a value that cannot be sent.
+    /// Rejects a statement that cannot be sent.
     func checkSendable(_ statement: Statement) throws(PostgresError) {
         if let fault = statement.fault { throw encodingError(fault, statement) }
         if statement.parameters.count > 65_535 { throw encodingError(.tooMany, statement) }

@@ -1,12 +1,13 @@
 import LibPQ
 
 extension Connection {
-    /// Runs a query and hands each row to a closure as it arrives, in constant memory however many there are.
+    /// Runs a query and passes each row to a closure as it arrives, in constant memory regardless of the number of
+    /// rows.
     ///
-    /// The closure is synchronous and must not use the connection: a call in it throws `connectionBusy`. When it
-    /// throws, the query is cancelled and the connection stays usable.
+    /// The closure is synchronous and must not use the connection: a call in it throws `connectionBusy`. If it throws,
+    /// the query is cancelled and the connection stays usable.
     ///
-    /// - Throws: As ``query(_:as:deadline:)``, also after rows were handed out; what `row` throws.
+    /// - Throws: As ``query(_:as:deadline:)``, possibly after rows were passed on; what `row` throws.
     package func stream<each Column: PostgresDecodable>(
         _ statement: Statement,
         as types: (repeat each Column).Type,
@@ -56,7 +57,7 @@ extension Connection {
                         throw error
                     }
                 case .tuplesOK, .commandOK, .emptyQuery:
-                    // The empty end of the rows, which an error may still follow.
+                    // The empty result after the rows, which an error may still follow.
                     break
                 case .fatalError:
                     _ = try drain(handle)
@@ -75,7 +76,7 @@ extension Connection {
         }
     }
 
-    /// Has the server stop sending what nobody wants any more, and reads what is on its way.
+    /// Makes the server stop sending rows that are no longer wanted, and reads those under way.
     func stopReading(_ handle: ConnectionHandle) throws {
         if operation.interruption == nil { try interrupt(handle, .abandonedByCaller) }
         _ = try drain(handle)

@@ -1,6 +1,6 @@
 import LibPQ
 
-/// What a transaction sees of others.
+/// The isolation level of a transaction.
 package enum IsolationLevel: String, Sendable {
     case readCommitted = "read committed"
     case repeatableRead = "repeatable read"
@@ -9,18 +9,17 @@ package enum IsolationLevel: String, Sendable {
 extension Connection {
     /// Runs a body in a transaction: committed when it returns, rolled back when it throws.
     ///
-    /// Read committed unless said otherwise, whatever the database's default is: who takes a lock has to see what was
-    /// written before.
+    /// Read committed unless specified otherwise, whatever the database's default: after taking a lock, the transaction
+    /// has to see what was written before.
     ///
-    /// COMMIT, which makes the checks that were put off, has the usual deadline or the longest that a call in `body`
-    /// named.
+    /// COMMIT, which runs deferred constraint checks, has the default deadline or the longest deadline of a call in
+    /// `body`.
     ///
-    /// - Throws: What `body` throws. ``PostgresError`` `commitInDoubt` when the connection broke during COMMIT, so that
-    ///   nobody knows whether it happened: look at the data, never just repeat. An error that the server reports at
-    ///   COMMIT, such as a deferred constraint's, is an ordinary one; so is `connectionLost` of a session that it had
-    ///   ended before, since the transaction was silent for too long. `transactionRolledBack` when a statement had
-    ///   failed and `body` returned all the same; `transactionState` inside another transaction (use
-    ///   ``savepoint(_:)``).
+    /// - Throws: What `body` throws. ``PostgresError`` `commitInDoubt` if the connection broke during COMMIT, so that
+    ///   its outcome is unknown: check the data, never just repeat. An error that the server reports at COMMIT, such as
+    ///   a deferred constraint's, is an ordinary one; so is `connectionLost` of a session that the server had already
+    ///   ended because the transaction was idle for too long. `transactionRolledBack` if a statement had failed and
+    ///   `body` returned nevertheless; `transactionState` inside another transaction (use ``savepoint(_:)``).
     @discardableResult
     package func transaction<Result>(
         isolation level: IsolationLevel = .readCommitted,
@@ -31,14 +30,14 @@ extension Connection {
             throw PostgresError(.transactionState, reason: "a transaction is open already: use a savepoint")
         }
         try begin("begin isolation level \(level.rawValue)" + (readOnly ? " read only" : ""))
-        // SET is undone by a rollback, which is also how a COMMIT may end.
+        // A rollback undoes SET, and COMMIT may end in a rollback, too.
         let limit = serverLimit
         var isCommitted = false
         defer { if !isCommitted || !route.keepsSession { serverLimit = limit } }
         let result: Result
         do {
             result = try await body(self)
-            // A cancelled task does not commit what it may have skipped half of.
+            // A cancelled task must not commit work of which it may have skipped half.
             try Task.checkCancellation()
         } catch {
             rollback()
@@ -49,8 +48,8 @@ extension Connection {
         return result
     }
 
-    /// Runs a statement for which the server is to allow as long as its call does: where a session keeps no limits, in
-    /// a transaction of its own.
+    /// Runs a statement under a server limit as long as its call's deadline: in a transaction of its own if the session
+    /// keeps no settings.
     func allowing<Result>(_ deadline: Duration?, _ body: () throws -> Result) throws -> Result {
         guard !route.keepsSession, let deadline, exceedsServerLimit(deadline), !isInTransaction else {
             return try body()
@@ -68,7 +67,7 @@ extension Connection {
         }
     }
 
-    /// Runs a body whose failure undoes what it did and leaves the transaction around it usable.
+    /// Runs a body in a savepoint: if it fails, its changes are undone and the surrounding transaction stays usable.
     ///
     /// - Throws: What `body` throws; `transactionState` outside a transaction.
     @discardableResult
@@ -86,14 +85,14 @@ extension Connection {
             try run(Statement(unsafeSQL: "release savepoint \(name)"), binaryResult: true, deadline: nil)
             return result
         } catch {
-            // Both in one message: released too, so that a loop does not pile them up.
+            // Both in one message; the savepoint is also released, so that a loop does not accumulate them.
             attemptEnd("rollback to savepoint \(name); release savepoint \(name)")
             serverLimit = limit
             throw error
         }
     }
 
-    /// Begins a transaction; where a session keeps no settings, with those that it is not to go without.
+    /// Begins a transaction, including the settings it needs if the session keeps none.
     private func begin(_ sql: String) throws {
         let settings = route.keepsSession ? [] : transactionSettings
         if settings.isEmpty {
@@ -102,7 +101,7 @@ extension Connection {
             do {
                 try script(unsafeSQL: sql + "; " + SessionSetting.statements(settings, inTransaction: true))
             } catch {
-                // A cancellation may have come between the two.
+                // A cancellation may have come between the two statements.
                 rollback()
                 throw error
             }
@@ -111,7 +110,7 @@ extension Connection {
     }
 
     private func commit() throws {
-        // Lost before COMMIT was sent: the server has rolled back, nothing is in doubt.
+        // Lost before COMMIT was sent: the server has rolled back, so nothing is in doubt.
         guard isUsable else {
             throw PostgresError(
                 .connectionLost,
@@ -127,7 +126,7 @@ extension Connection {
             let result = try run(
                 Statement(unsafeSQL: "commit"),
                 binaryResult: true,
-                // It makes the checks that were put off: they may take as long as the statement that they are of.
+                // COMMIT runs deferred constraint checks, which may take as long as the statements that they belong to.
                 deadline: configuration.statementDeadline.map { max($0, longestDeadline) },
                 isCancellable: false
             )
@@ -147,9 +146,9 @@ extension Connection {
         if isInTransaction || handle?.transactionStatus == .active { attemptEnd("rollback") }
     }
 
-    /// Ends something in spite of a cancelled task.
+    /// Runs a statement that ends a transaction or savepoint, even if the task is cancelled.
     ///
-    /// A failure drops the connection, which rolls back too; what the caller throws is the error that led here.
+    /// A failure drops the connection, which also rolls back; the caller throws the error that led here.
     private func attemptEnd(_ sql: String) {
         do {
             try operate(.busy, deadline: configuration.cancelGrace, isCancellable: false) { handle in

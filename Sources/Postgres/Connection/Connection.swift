@@ -5,8 +5,8 @@ package import Logging
 /// One connection to the database, on a thread of its own.
 ///
 /// Everything isolated to a connection runs on its thread, where the calls below are synchronous: a closure that takes
-/// an `isolated Connection` runs its statements without a single hop, and nothing comes between two lines of it that
-/// have no await. From outside, each call is awaited.
+/// an `isolated Connection` runs its statements without a single hop, and nothing else runs between two of its lines
+/// without an await. From outside, each call is awaited.
 ///
 /// ```swift
 /// try await pool.withConnection { connection in
@@ -16,15 +16,14 @@ package import Logging
 /// ```
 ///
 /// **Cancellation**: cancelling the task asks the server to stop the running statement, waits until it has stopped and
-/// throws `CancellationError`; the connection stays usable. A statement that completes first is returned as the success
-/// it is.
+/// throws `CancellationError`; the connection stays usable. A statement that completes first still returns its result.
 ///
-/// **Deadlines**: each call takes one, by default the configuration's. A statement past it is stopped in the same way
-/// and throws `deadlineExceeded`. If the server does not answer within a grace either, the connection is dropped:
-/// `abandoned`.
+/// **Deadlines**: each call takes one, by default the configuration's. A statement that exceeds it is stopped in the
+/// same way and throws `deadlineExceeded`. If the server does not respond within the grace period either, the
+/// connection is dropped: `abandoned`.
 ///
-/// **Child tasks** of a closure isolated to a connection stay on its thread and run one after the other, between
-/// statements; `Task {}` leaves the thread.
+/// **Child tasks** of a closure isolated to a connection stay on its thread and run serially, between statements; `Task
+/// {}` leaves the thread.
 package actor Connection {
     nonisolated let thread: EventThread
     nonisolated let configuration: ConnectionConfiguration
@@ -34,21 +33,21 @@ package actor Connection {
     var state = ProtocolState()
     var operation = Operation(deadline: nil, isCancellable: true, grace: .seconds(5))
     var savepointDepth = 0
-    /// What lies between this program and the server; decides what a session is good for.
+    /// The path to the server; determines which session features are available.
     package internal(set) var route = Route.transactionPooler
-    /// When opening the connection has to be over; nil when it is, or may take its time.
+    /// The deadline for opening the connection; nil once it is open, or without a limit.
     var openingEnds: ContinuousClock.Instant?
-    /// The deadline for which the server's own limits are set; nil when they are not ours or there is none.
+    /// The deadline that the server's own limits are set for; nil if they are not ours or there is none.
     var serverLimit: Duration?
-    /// The longest deadline that a call has named since the transaction began.
+    /// The longest deadline of a call since the transaction began.
     var longestDeadline = Duration.zero
     var prepared = PreparedStatements(capacity: 256)
-    /// What the server said as it ended the session while nothing ran, which libpq takes for a notice.
+    /// The server's message as it ended the session while nothing ran, which libpq treats as a notice.
     var lastWord: Diagnostics?
-    /// Whether the server refused a write since it, or this session, is read-only.
+    /// Whether the server refused a write because it, or this session, is read-only.
     ///
-    /// A session keeps the mode that it began in, and a server may be a standby by now: another connection may be made
-    /// where writes are taken.
+    /// A session keeps the mode that it started in, and the server may be a standby by now: a new connection may reach
+    /// a server that accepts writes.
     var wasReadOnly = false
     var notificationHandler: (@Sendable (Notification) -> Void)?
     var lossHandler: (@Sendable () -> Void)?
@@ -73,8 +72,8 @@ package actor Connection {
 
     /// Opens a connection for the duration of a closure, outside any pool; opening it ends at the deadline.
     ///
-    /// - Throws: What `body` throws; ``PostgresError`` `connectionFailed`, `configuration` or `tlsRequired` when there
-    ///   is none.
+    /// - Throws: What `body` throws; ``PostgresError`` `connectionFailed`, `configuration` or `tlsRequired` if it
+    ///   cannot connect.
     @discardableResult
     package static func with<Result: Sendable>(
         _ configuration: ConnectionConfiguration,
@@ -95,7 +94,7 @@ package actor Connection {
         }
     }
 
-    /// Runs a body on this connection's thread and has the task's cancellation wake the thread.
+    /// Runs a body on this connection's thread; cancelling the task wakes the thread.
     nonisolated func lease<Result: Sendable>(
         _ body: @Sendable (isolated Connection) async throws -> Result
     ) async throws -> Result {
@@ -104,23 +103,23 @@ package actor Connection {
                 try await body(self)
             }
         } onCancel: {
-            // Only a wake-up: the thread itself looks whether its task is cancelled and talks to the server. A late one
-            // ends a wait of the next statement, which finds its own task not cancelled and goes on waiting.
+            // Only a wake-up: the thread itself checks whether its task is cancelled and talks to the server. A late
+            // wake-up ends a wait of the next statement, which finds its own task not cancelled and continues to wait.
             thread.wake()
         }
     }
 
-    /// Closes the connection; a transaction left open is rolled back by the server.
+    /// Closes the connection; the server rolls back an open transaction.
     func close() {
         thread.watch(nil)
         state.lose()
         handle = nil
     }
 
-    /// Takes a notice, or what libpq takes for one.
+    /// Handles a notice, or a message that libpq treats as one.
     func took(_ notice: Diagnostics) {
         if notice.severity == "FATAL" || notice.severity == "PANIC" { lastWord = notice }
-        // Debug, since a notice may quote anything.
+        // At debug level, because a notice may quote anything.
         logger.debug(
             "notice from the server",
             metadata: [
@@ -146,7 +145,7 @@ package actor Connection {
 
     /// The process id of the server process.
     ///
-    /// Behind a pooler it is made up.
+    /// A pooler makes it up.
     package var backendPID: Int32 { handle?.backendPID ?? 0 }
 
     /// A setting that the server reports on its own, such as `TimeZone` or `server_version`.
@@ -154,10 +153,10 @@ package actor Connection {
 }
 
 extension Connection {
-    /// Whether the next lease may have this connection.
+    /// Whether this connection may be leased again.
     ///
-    /// A transaction left open is a mistake of the lease; dropping the connection rolls it back and forgets everything
-    /// else the lease may have left behind.
+    /// An open transaction is a mistake of the previous lease; dropping the connection rolls it back and discards
+    /// everything else that the lease may have left behind.
     func isReusable() -> Bool {
         isUsable && !wasReadOnly && handle?.transactionStatus == .idle
     }

@@ -1,18 +1,18 @@
-/// The limits of what a connection is doing now, and whether it was interrupted.
+/// The limits of a connection's current operation, and whether it was interrupted.
 struct Operation: Sendable {
     /// Why a running statement is stopped.
     enum Interruption: Sendable, Equatable {
         /// The task was cancelled.
         case cancelled
-        /// The deadline came.
+        /// The deadline passed.
         case deadline
-        /// A closure that takes rows threw.
+        /// The closure that receives rows threw.
         case abandonedByCaller
     }
 
-    /// What a wait has come to.
+    /// What to do during a wait.
     enum Verdict: Sendable, Equatable {
-        /// Go on waiting.
+        /// Continue to wait.
         case goOn
         /// Ask the server to stop, then read on until ``Operation/patience``.
         case interrupt(Interruption)
@@ -20,7 +20,7 @@ struct Operation: Sendable {
         case abandon
     }
 
-    /// When the statement is to be stopped.
+    /// When to stop the statement.
     var deadline: ContinuousClock.Instant?
 
     /// Whether cancelling the task stops it; never for COMMIT and ROLLBACK, whose outcome matters more.
@@ -32,7 +32,8 @@ struct Operation: Sendable {
     /// When the connection is dropped in any case: one that is still being opened is not worth a cancel request.
     var dropAt: ContinuousClock.Instant?
 
-    /// From this instant a cancel by the server counts as our deadline: its own limit is set a little below it.
+    /// From this instant on, a cancellation by the server counts as our deadline: its own limit is set a little below
+    /// it.
     var tooSlowFrom: ContinuousClock.Instant?
 
     private(set) var interruption: Interruption?
@@ -45,7 +46,7 @@ struct Operation: Sendable {
         self.grace = grace
     }
 
-    /// When the present wait has to end to look again.
+    /// When the current wait has to end for another check.
     func nextLook(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         guard let dropAt else { return usualLook(at: now) }
         return usualLook(at: now).map { min($0, dropAt) } ?? dropAt
@@ -54,8 +55,8 @@ struct Operation: Sendable {
     private func usualLook(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
         if let patience { return patience }
         guard isCancellable else { return deadline }
-        // The lease's cancellation handler wakes the wait at once. Only a child task that is cancelled while its lease
-        // goes on has no handler; it is noticed by looking.
+        // The lease's cancellation handler ends the wait at once. Only a child task that is cancelled while its lease
+        // continues has no handler; it is noticed by polling.
         let look = now.advanced(by: .milliseconds(500))
         guard let deadline else { return look }
         return min(look, deadline)

@@ -1,7 +1,7 @@
-/// What a connection is in the middle of.
+/// What a connection is currently doing.
 ///
-/// A plain statement is sent and read to its end without an await, so that nothing can come in between; but the closure
-/// of a stream may call back into its connection. Such a call finds the state here and is refused.
+/// A plain statement is sent and its result read without an await, so that nothing can come in between; but the closure
+/// of a stream may call back into its connection. Such a call is detected by this state and rejected.
 struct ProtocolState: Sendable {
     enum Phase: Sendable, Equatable {
         /// Not connected yet. Next: idle, lost.
@@ -10,9 +10,9 @@ struct ProtocolState: Sendable {
         case idle
         /// A statement runs. Next: idle, lost.
         case busy
-        /// Rows are being handed out. Next: idle, lost.
+        /// Rows are being passed to a closure. Next: idle, lost.
         case streaming
-        /// The end.
+        /// The connection is gone; the final state.
         case lost
     }
 
@@ -20,7 +20,8 @@ struct ProtocolState: Sendable {
 
     /// Begins an operation.
     ///
-    /// - Throws: ``PostgresError`` `connectionBusy` in the middle of another one, `connectionLost` after the end.
+    /// - Throws: ``PostgresError`` `connectionBusy` during another operation, `connectionLost` once the connection is
+    ///   gone.
     mutating func begin(_ next: Phase) throws(PostgresError) {
         switch phase {
         case .idle: phase = next
@@ -36,7 +37,7 @@ struct ProtocolState: Sendable {
         if phase != .lost { phase = .idle }
     }
 
-    /// The connection is gone.
+    /// Records that the connection is gone.
     mutating func lose() {
         phase = .lost
     }

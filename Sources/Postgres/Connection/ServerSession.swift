@@ -1,4 +1,4 @@
-/// A session of the server that is in somebody's way, as people are told of it.
+/// A server session that blocks something, with a description for people.
 package struct ServerSession: Sendable, Hashable, CustomStringConvertible {
     /// The process id of its server process.
     package let pid: Int
@@ -6,7 +6,7 @@ package struct ServerSession: Sendable, Hashable, CustomStringConvertible {
     private let application: String?
     private let database: String?
 
-    /// `database` where it is not that of whoever is told.
+    /// Creates a session; `database` is given only if it is not the current one.
     package init(pid: Int, role: String?, application: String?, database: String? = nil) {
         self.pid = pid
         self.role = role

@@ -1,24 +1,25 @@
 import LibPQ
 
-/// All fields of an error or notice as the server sent it.
+/// All fields of an error or notice, as the server sent them.
 ///
-/// `message`, `detail`, `hint`, `context` and `internalQuery` may quote values of rows: never log them above debug.
+/// `message`, `detail`, `hint`, `context` and `internalQuery` may quote values of rows: never log them above debug
+/// level.
 package struct Diagnostics: Sendable, Equatable {
     /// ERROR, FATAL, PANIC, WARNING, NOTICE, DEBUG, INFO or LOG, never translated.
     var severity: String?
-    /// The five characters of the SQLSTATE; nil when the client library itself made the message.
+    /// The five characters of the SQLSTATE; nil if the client library itself created the message.
     var sqlState: String?
     /// The primary message.
     package var message: String?
-    /// More about it; often quotes the values of a key.
+    /// More detail; often quotes the values of a key.
     var detail: String?
     /// What might help.
     package var hint: String?
-    /// Where in the statement, in characters from 1.
+    /// The position in the statement, in characters from 1.
     var statementPosition: Int?
-    /// Where in ``internalQuery``, in characters from 1.
+    /// The position in ``internalQuery``, in characters from 1.
     var internalPosition: Int?
-    /// The statement that a function ran when it failed.
+    /// The statement of a function that failed.
     var internalQuery: String?
     /// The call stack of functions and statements.
     var context: String?
@@ -42,7 +43,7 @@ package struct Diagnostics: Sendable, Equatable {
     init(_ fields: [ErrorField: String]) {
         severity = fields[.severity]
         sqlState = fields[.sqlState]
-        // Further lines of the client library's own words are advice, set off by tabs.
+        // Further lines of the client library's own messages are hints, indented with tabs.
         let isFromServer = fields[.sqlState] != nil
         message = isFromServer ? fields[.message] : fields[.message]?.split(separator: "\n").first.map(String.init)
         detail = fields[.detail]

@@ -1,9 +1,9 @@
-/// What went wrong between this program and the database.
+/// An error between this program and the database.
 ///
 /// `description` is safe to log: it has codes and the names of schema objects, never the server's message or detail,
-/// which quote values. `debugDescription` tells those too, but no parameters and no password.
+/// which quote values. `debugDescription` includes those too, but no parameters and no password.
 package struct PostgresError: Error, Sendable {
-    /// What kind of thing went wrong.
+    /// The kind of error.
     package struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Name: String {
             case server, connectionFailed, connectionLost, connectionBusy, commitInDoubt, deadlineExceeded, abandoned
@@ -19,43 +19,44 @@ package struct PostgresError: Error, Sendable {
 
         package var description: String { name.rawValue }
 
-        /// The server refused a statement; the SQLSTATE tells why.
+        /// The server refused a statement; the SQLSTATE says why.
         package static let server = Code(.server)
         /// No connection could be made.
         package static let connectionFailed = Code(.connectionFailed)
-        /// The connection broke; what ran may or may not have had effect unless it was in a transaction not committed.
+        /// The connection broke; the running statement may or may not have taken effect, unless it was in a transaction
+        /// that was not committed.
         package static let connectionLost = Code(.connectionLost)
         /// The connection is in the middle of a stream.
         package static let connectionBusy = Code(.connectionBusy)
-        /// The connection broke during COMMIT: look at the data before doing it again.
+        /// The connection broke during COMMIT: check the data before repeating the transaction.
         package static let commitInDoubt = Code(.commitInDoubt)
-        /// The statement's deadline came and the server cancelled it.
+        /// The statement's deadline passed and the server cancelled it.
         package static let deadlineExceeded = Code(.deadlineExceeded)
         /// A cancelled statement did not end in time and the connection was dropped.
         package static let abandoned = Code(.abandoned)
-        /// More rows or fewer than asked for.
+        /// More or fewer rows than expected.
         package static let unexpectedRowCount = Code(.unexpectedRowCount)
-        /// The statement returns another number of columns than asked for.
+        /// The statement returns a different number of columns than expected.
         package static let unexpectedColumns = Code(.unexpectedColumns)
-        /// A value that its Swift type cannot hold.
+        /// A value cannot be read as its Swift type.
         package static let decoding = Code(.decoding)
-        /// A parameter that cannot be sent, such as text with a NUL in it.
+        /// A parameter cannot be sent, such as text with a NUL in it.
         package static let encoding = Code(.encoding)
-        /// A transaction begun inside another, or ended behind its scope's back.
+        /// A transaction was begun inside another, or ended inside its own scope.
         static let transactionState = Code(.transactionState)
-        /// COMMIT rolled back, since a statement had failed and its error was not passed on.
+        /// COMMIT rolled back, because a statement had failed and its error was not passed on.
         static let transactionRolledBack = Code(.transactionRolledBack)
         /// No connection came free before the deadline.
         package static let poolExhausted = Code(.poolExhausted)
         /// The pool is closed.
         static let poolClosed = Code(.poolClosed)
-        /// The connection string is wrong, or a setting of the database that no session changes.
+        /// The connection string is invalid, or the database has an unsuitable setting that no session can change.
         package static let configuration = Code(.configuration)
-        /// The server does not offer TLS on a connection that asks for it.
+        /// The server does not offer TLS on a connection that requires it.
         package static let tlsRequired = Code(.tlsRequired)
-        /// What was asked for cannot work behind a transaction pooler.
+        /// The operation cannot work behind a transaction pooler.
         static let notBehindPooler = Code(.notBehindPooler)
-        /// The statement is of another kind than the call expects, such as a COPY in a query.
+        /// The statement is of a different kind than the call expects, such as a COPY in a query.
         package static let unexpectedResult = Code(.unexpectedResult)
         /// The system has no thread, descriptor or memory left.
         static let resources = Code(.resources)
@@ -75,16 +76,16 @@ package struct PostgresError: Error, Sendable {
         }
     }
 
-    /// What kind of thing went wrong.
+    /// The kind of error.
     package let code: Code
 
-    /// Whether the connection can go on.
+    /// Whether the connection can still be used.
     package let connectionUsable: Bool
 
-    /// Whether the server's answer came: false where the connection was lost or dropped before it, so that nobody knows
-    /// what happened.
+    /// Whether the server's answer came: false if the connection was lost or dropped before it, so that the outcome is
+    /// unknown.
     ///
-    /// After `decoding`, `unexpectedColumns` and `unexpectedRowCount` it is true although the statement took effect.
+    /// After `decoding`, `unexpectedColumns` and `unexpectedRowCount` it is true even though the statement took effect.
     package let outcomeKnown: Bool
 
     private let facts: Facts
@@ -110,18 +111,18 @@ package struct PostgresError: Error, Sendable {
     /// The text of the statement, without the values of its parameters.
     package var statement: String? { facts.statement }
 
-    /// More about it in words, safe to log.
+    /// More detail in words, safe to log.
     package var reason: String? { facts.reason }
 
-    /// Whether there is no connection since the server asks for a password and none was given.
+    /// Whether connecting failed because the server asks for a password and none was given.
     ///
-    /// libpq notices it by itself: there is no SQLSTATE.
+    /// libpq detects this itself: there is no SQLSTATE.
     package var lacksPassword: Bool { facts.lacksPassword }
 
-    /// The server's name for the error, when it sent one.
+    /// The SQLSTATE of the error, if the server sent one.
     package var sqlState: SQLState? { diagnostics?.sqlState.map { SQLState(rawValue: $0) } }
 
-    /// Whether trying again later may succeed; never true of a commit in doubt.
+    /// Whether a later retry may succeed; never true of a commit in doubt.
     package var isTransient: Bool {
         if let sqlState, code == .server || code == .connectionFailed || code == .connectionLost {
             return sqlState.isTransient || tellsOfBusyPooler
@@ -133,16 +134,16 @@ package struct PostgresError: Error, Sendable {
         }
     }
 
-    /// Whether Supavisor has no place left, or does not reach its database, as while that restarts: it tells both by the
-    /// state of an internal error, XX000.
+    /// Whether Supavisor has no free slot or cannot reach its database, for example while that restarts: it reports
+    /// both with the SQLSTATE of an internal error, XX000.
     ///
-    /// Its other errors of that state, such as an unknown tenant, stay. The words are those of its versions 1 and 2
-    /// (`lib/supavisor/errors`).
+    /// Its other errors with that state, such as an unknown tenant, are permanent. The texts are those of its versions
+    /// 1 and 2 (`lib/supavisor/errors`).
     private var tellsOfBusyPooler: Bool {
         guard sqlState?.rawValue == "XX000", code == .connectionFailed || code == .connectionLost,
             let message = diagnostics?.message
         else { return false }
-        // That of a connection that was refused has libpq's own words before it.
+        // For a refused connection, libpq's own text precedes the message.
         return [
             "(EMAX", "(ECHECKOUTTIMEOUT)", "MaxClientsInSessionMode", "Max client connections reached",
             "(EDBHANDLEREXITED)", "(ECIRCUITBREAKER)", "(EAUTHQUERY) authentication query failed",
@@ -150,10 +151,10 @@ package struct PostgresError: Error, Sendable {
         ].contains { message.contains($0) }
     }
 
-    /// This error of a connection that was lost, told as one of its COMMIT.
+    /// This error of a lost connection, as an error of its COMMIT.
     ///
-    /// It is in doubt whether it happened, save where the server had ended the transaction for its client's silence: it
-    /// looks for that once more before it begins what came last (`PostgresMain`), and has rolled back.
+    /// The commit is in doubt, unless the server had ended the transaction because its client was idle: it checks for
+    /// that once more before it starts the next command (`PostgresMain`), and has rolled back.
     func ofCommit() -> PostgresError {
         let isKnown = sqlState == .idleInTransactionSessionTimeout
         return PostgresError(

@@ -1,7 +1,7 @@
-/// The five characters by which the server names an error.
+/// The five-character code by which the server identifies an error.
 ///
-/// `catch SQLState.uniqueViolation` catches a ``PostgresError`` of that state. Source of the names: appendix A of
-/// PostgreSQL's manual; here are those that something asks for.
+/// `catch SQLState.uniqueViolation` catches a ``PostgresError`` with that state. Source of the names: appendix A of
+/// PostgreSQL's manual; only states that the code uses are listed.
 package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: String
 
@@ -9,7 +9,7 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
         self.rawValue = rawValue
     }
 
-    /// The first two characters, which name the kind of error.
+    /// The first two characters, which identify the class of the error.
     package struct Class: RawRepresentable, Hashable, Sendable {
         package let rawValue: String
 
@@ -19,13 +19,13 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
 
         /// 08: the connection.
         static let connectionException = Class(rawValue: "08")
-        /// 23: a constraint does not hold.
+        /// 23: a constraint is violated.
         package static let integrityConstraintViolation = Class(rawValue: "23")
         /// 53: out of memory, disk or connections.
         static let insufficientResources = Class(rawValue: "53")
     }
 
-    /// The kind of error.
+    /// The class of the error.
     package var `class`: Class { Class(rawValue: String(rawValue.prefix(2))) }
 
     package var description: String { rawValue }
@@ -42,7 +42,7 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     package static let readOnlyTransaction = SQLState(rawValue: "25006")
     /// 25P02, in failed transaction.
     static let inFailedTransaction = SQLState(rawValue: "25P02")
-    /// 25P03: the server ended a transaction whose client was silent for too long.
+    /// 25P03: the server ended a transaction whose client was idle for too long.
     static let idleInTransactionSessionTimeout = SQLState(rawValue: "25P03")
     /// 26000, invalid statement name.
     static let invalidStatementName = SQLState(rawValue: "26000")
@@ -78,15 +78,15 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     static let crashShutdown = SQLState(rawValue: "57P02")
     /// 57P03, cannot connect now.
     static let cannotConnectNow = SQLState(rawValue: "57P03")
-    /// 57P05: the server ended a session whose client was silent for too long.
+    /// 57P05: the server ended a session whose client was idle for too long.
     static let idleSessionTimeout = SQLState(rawValue: "57P05")
 
-    /// Whether the same statement, or the same transaction, may succeed when it is tried again.
+    /// Whether the same statement or transaction may succeed when it is retried.
     var isTransient: Bool {
         switch self {
         case .serializationFailure, .deadlockDetected, .lockNotAvailable, .adminShutdown, .crashShutdown,
             .cannotConnectNow, .idleInTransactionSessionTimeout, .idleSessionTimeout, .readOnlyTransaction:
-            // Read-only: what a fail-over leaves clients with until they reach the new primary.
+            // Read-only is what clients get after a failover until they reach the new primary.
             true
         default: self.class == .connectionException || self.class == .insufficientResources
         }

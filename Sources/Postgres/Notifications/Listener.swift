@@ -1,6 +1,6 @@
 package import Logging
 
-/// Hears what `NOTIFY` sends, on a dedicated connection that is made again whenever it is lost.
+/// Receives notifications on a dedicated connection that is reopened whenever it is lost.
 ///
 /// ```swift
 /// try await Listener.with(configuration, channels: ["jobs"], logger: logger) { events in
@@ -13,22 +13,22 @@ package import Logging
 /// }
 /// ```
 ///
-/// A notification is a hint: one that was sent while the connection was away is gone for good. After each
-/// ``Event/listening`` look for work once, and poll besides.
+/// A notification is a hint: one sent while the connection was away is lost for good. After each ``Event/listening``
+/// look for work once, and also poll.
 package enum Listener {
-    /// What a listener tells.
+    /// An event of a listener.
     package enum Event: Sendable {
-        /// From now on notifications are heard; some may have been missed until now.
+        /// Notifications arrive from now on; earlier ones may have been missed.
         case listening
-        /// Somebody sent a notification.
+        /// A notification arrived.
         case notification(Notification)
-        /// The connection is lost, or could not be made. It is tried again.
+        /// The connection is lost, or could not be made; it will be retried.
         case lost(PostgresError)
-        /// Notifications cannot work here, such as behind a transaction pooler. The last event.
+        /// Notifications cannot work here, for example behind a transaction pooler. This is the last event.
         case unavailable(PostgresError)
     }
 
-    /// How long to wait between attempts: doubled each time, half of it random.
+    /// The wait between attempts: doubled each time, half of it random.
     struct Backoff: Sendable {
         /// The wait after the first failure.
         let initial = Duration.milliseconds(100)
@@ -44,10 +44,10 @@ package enum Listener {
 
     /// Listens for the duration of a closure.
     ///
-    /// Events wait for their reader up to 1,024; beyond that new ones are dropped, since such a reader has every reason
-    /// to look.
+    /// Up to 1,024 events are buffered for a slow reader; further ones are dropped, because such a reader has reason
+    /// enough to look for work.
     ///
-    /// - Throws: What `body` throws. Trouble with the connection is an event, not an error.
+    /// - Throws: What `body` throws. Problems with the connection are events, not errors.
     package static func with<Result: Sendable>(
         _ configuration: ConnectionConfiguration,
         channels: [String],
@@ -73,10 +73,9 @@ package enum Listener {
         }
     }
 
-    /// Listens until the task is cancelled, or after an event told that notifications are unavailable.
+    /// Listens until the task is cancelled, or until an event says that notifications are unavailable.
     ///
-    /// `hear` is called on the connection's own thread, in the moment in which a notification arrives; it must not take
-    /// long.
+    /// `hear` is called on the connection's own thread as soon as a notification arrives; it must return quickly.
     @concurrent
     package static func run(
         _ configuration: ConnectionConfiguration,
@@ -96,7 +95,7 @@ package enum Listener {
                     connection.lossHandler = { signal.finish() }
                     for channel in channels { try connection.execute("listen \(identifier: channel)") }
                     hear(.listening)
-                    // Ends with the connection or with the task.
+                    // Ends when the connection is lost or the task is cancelled.
                     for await _ in signals {}
                     connection.notificationHandler = nil
                     try Task.checkCancellation()
@@ -107,7 +106,8 @@ package enum Listener {
                         connectionUsable: false
                     )
                 }
-                // One that had listened is made again quickly; one that was only let in tells nothing of the next.
+                // A connection that had listened is reopened quickly; merely being let in says nothing about the next
+                // one.
                 failures = 1
             } catch let error as PostgresError where error.code == .notBehindPooler {
                 hear(.unavailable(error))
@@ -124,7 +124,7 @@ package enum Listener {
         }
     }
 
-    /// Why a connection is not listened on.
+    /// The reason not to listen over a route; nil if there is none.
     private static func refusal(_ route: Route) -> PostgresError? {
         switch route {
         case .direct, .sessionPooler: nil

@@ -1,8 +1,8 @@
-/// What `NOTIFY` sent: a hint to look, never the news itself, since one sent while nobody listened is gone.
+/// A notification sent by `NOTIFY`: only a hint to look, because one sent while nobody listens is lost.
 package struct Notification: Sendable, Equatable {
     /// The channel's name.
     let channel: String
 
-    /// The text sent with it; empty when there was none.
+    /// The text sent with it; empty if there was none.
     package let payload: String
 }

@@ -2,8 +2,9 @@ package import Logging
 
 /// A few connections shared by many tasks: first come, first served.
 ///
-/// Connections are made when they are needed, and kept; a request that waits for a new one takes one that is released
-/// first. There is nothing to run: a pool lives as long as the closure it is given to, and so does whatever it began.
+/// Connections are opened on demand and kept; a request that waits for a new one takes one that is released first.
+/// There is nothing to run: a pool lives as long as the closure that it is passed to, and so does everything it
+/// started.
 ///
 /// ```swift
 /// try await Pool.withPool(PoolConfiguration(connection: configuration), logger: logger) { pool in
@@ -14,10 +15,10 @@ package import Logging
 /// ```
 ///
 /// The closures are isolated to their connection: inside, statements are synchronous calls on the connection's own
-/// thread. Their child tasks run on that thread too, one after the other; keep CPU-heavy work out, and do not ask the
-/// pool for a second connection while holding one: with all connections held that way nobody would ever get it.
+/// thread. Their child tasks also run on that thread, serially; keep CPU-heavy work out. Do not request a second
+/// connection while holding one: if all connections are held that way, nobody ever gets it.
 package final class Pool: Sendable {
-    /// How it behaves.
+    /// The settings of the pool.
     package let configuration: PoolConfiguration
     private let driver: PoolDriver
 
@@ -26,7 +27,7 @@ package final class Pool: Sendable {
         driver = PoolDriver(configuration, logger: logger)
     }
 
-    /// Gives `body` a pool and closes it afterwards.
+    /// Passes a pool to `body` and closes it afterwards.
     @discardableResult
     package static func withPool<Result: Sendable>(
         _ configuration: PoolConfiguration,
@@ -46,10 +47,10 @@ package final class Pool: Sendable {
 
     /// Leases a connection for the duration of a closure.
     ///
-    /// A transaction that the closure leaves open is rolled back, and the connection dropped.
+    /// If the closure leaves a transaction open, it is rolled back, and the connection dropped.
     ///
-    /// - Throws: What `body` throws; ``PostgresError`` `poolExhausted` when no connection came free in time, what the
-    ///   last attempt to make one told when there is no server, `poolClosed`; `CancellationError`.
+    /// - Throws: What `body` throws; ``PostgresError`` `poolExhausted` if no connection became free in time, the error
+    ///   of the last attempt to connect if there is no server, `poolClosed`; `CancellationError`.
     @discardableResult
     package func withConnection<Result: Sendable>(
         _ body: @Sendable (isolated Connection) async throws -> Result
@@ -57,10 +58,10 @@ package final class Pool: Sendable {
         var acquisition = driver.newAcquisition(until: .now.advanced(by: configuration.acquireDeadline))
         while true {
             let (id, connection, isUsed) = try await driver.acquire(&acquisition)
-            // All of a lease happens on the connection's thread, its beginning and its end included: every change of
+            // All of a lease happens on the connection's thread, including its beginning and end: every change of
             // threads is two wake-ups, which cost as much as a statement.
             let result: Result? = try await connection.lease { [driver] connection in
-                // It may have been lost since it was last looked at.
+                // It may have been lost since the last check.
                 guard !isUsed || connection.isAlive() else {
                     await driver.release(id, isUsable: false)
                     return nil
@@ -88,9 +89,9 @@ package final class Pool: Sendable {
         try await withConnection { connection in try await connection.transaction(body) }
     }
 
-    /// How many connections there are at most.
+    /// The maximum number of connections.
     package var maximumConnections: Int { max(1, configuration.maximumConnections) }
 
-    /// How many connections lie ready, are leased or being made, and how many requests wait.
+    /// How many connections are idle, how many are leased or being opened, and how many requests wait.
     package var counts: (idle: Int, inUse: Int, waiting: Int) { driver.counts }
 }

@@ -1,41 +1,41 @@
 package import Logging
 
-/// How a pool behaves.
+/// The settings of a pool.
 package struct PoolConfiguration: Sendable {
     /// Where the database is.
     package var connection: ConnectionConfiguration
 
-    /// How many connections there are at most.
+    /// The maximum number of connections.
     ///
-    /// Few, since a session pooler pins a server process for each.
+    /// A small number, because a session pooler pins a server process for each.
     package var maximumConnections = 3
 
-    /// How long a request waits for a connection, attempts to make one included; name resolution is not cut short.
+    /// How long a request waits for a connection, including attempts to open one; name resolution is not interrupted.
     package var acquireDeadline: Duration = .seconds(30)
 
-    /// When a request goes on trying to connect until its deadline while there is no server.
+    /// Whether a request keeps trying to connect until its deadline while there is no server.
     package enum Retrying: Sendable {
         case always
-        /// Once a connection was made: whoever begins hears at once that there is no server, and what has begun outlasts
-        /// a restart.
+        /// Only after a first connection succeeded: a program learns at start that there is no server, and once started
+        /// it outlasts a restart of the server.
         case onceConnected
-        /// For whoever tries again by itself.
+        /// Never: for callers that retry themselves.
         case never
     }
 
-    /// Where requests do not, each is told of the first failure.
+    /// When requests keep trying; otherwise each gets the first failure.
     package var retriesConnecting = Retrying.always
 
-    /// How old a connection gets; the lives of connections made together end up to a tenth earlier.
+    /// The maximum age of a connection; connections opened together expire up to a tenth earlier.
     var maximumAge: Duration = .seconds(3600)
 
-    /// The wait after a failed attempt to connect, doubled for each further one; half of each wait is random.
+    /// The wait after a failed attempt to connect, doubled for each further failure; half of each wait is random.
     package var initialBackoff: Duration = .milliseconds(100)
 
     /// The longest wait between attempts to connect.
     var maximumBackoff: Duration = .seconds(10)
 
-    /// How the first of several attempts to connect that fail in a row is logged; the others are for debugging.
+    /// The log level of the first of several consecutive failures to connect; the others are logged at debug level.
     package var firstFailureLevel: Logger.Level = .debug
 
     package init(connection: ConnectionConfiguration) {

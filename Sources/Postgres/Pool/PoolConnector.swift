@@ -1,21 +1,22 @@
 import Logging
 import Synchronization
 
-/// Makes a pool's connections, and remembers what that told of the server.
+/// Opens a pool's connections, and remembers what the attempts showed about the server.
 final class PoolConnector: Sendable {
-    /// What came of an attempt.
+    /// The result of an attempt.
     enum Outcome: Sendable {
         case made(Connection)
-        /// Whether another attempt is to be made: not when the server said who we are or what we want is wrong.
+        /// `mayRetry` says whether to make another attempt: not if the server refused our credentials or request as
+        /// wrong.
         case failed(any Error, mayRetry: Bool)
     }
 
     private struct Lessons {
-        /// Found out by a connection.
+        /// The route that a connection detected.
         var route: Route?
-        /// Why the last attempt to connect failed; nil once one went well.
+        /// Why the last attempt to connect failed; nil once one succeeded.
         var failure: PostgresError?
-        /// Whether any went well.
+        /// Whether any attempt succeeded.
         var hasConnected = false
     }
 
@@ -32,18 +33,18 @@ final class PoolConnector: Sendable {
         self.logger = logger
     }
 
-    /// Why the last attempt failed that may go well another time; nil once one went well.
+    /// The last failure that a retry may overcome; nil once an attempt succeeded.
     var failure: PostgresError? { lessons.withLock(\.failure) }
 
-    /// Makes a connection for a request that waits until `deadline`.
+    /// Opens a connection for a request that waits until `deadline`.
     func connect(until deadline: ContinuousClock.Instant) async -> Outcome {
-        // A little before the end of the request that it is made for, which can then tell why it got none.
+        // Ends a little before the request does, so that the request can report why it got no connection.
         let end = deadline.advanced(by: .zero - min((deadline - .now) / 10, .milliseconds(100)))
         do {
             let connection = try Connection(configuration: configuration, logger: logger)
             let route = try await connection.open(knownRoute: lessons.withLock(\.route), until: end)
             lessons.withLock { lessons in
-                // One that could not be found out is asked for again.
+                // A route that could not be detected is detected again.
                 if route != .unknownPooler { lessons.route = route }
                 lessons.failure = nil
                 lessons.hasConnected = true
@@ -67,7 +68,7 @@ final class PoolConnector: Sendable {
         }
     }
 
-    /// Whether an attempt that may go well another time is made again.
+    /// Whether to retry an attempt that may succeed later.
     private var retries: Bool {
         switch retrying {
         case .always: true

@@ -1,12 +1,12 @@
 import Logging
 import Synchronization
 
-/// Carries out what ``PoolStateMachine`` decides: hands connections to requests, has new ones made, closes the old.
+/// Carries out the decisions of ``PoolStateMachine``: passes connections to requests, opens new ones, closes old ones.
 final class PoolDriver: Sendable {
     private struct State {
         var machine: PoolStateMachine
         var connections: [PoolStateMachine.ConnectionID: Connection] = [:]
-        /// Connections being made.
+        /// Connections being opened.
         var openings: [PoolStateMachine.ConnectionID: Task<Void, Never>] = [:]
         /// Waits for the end of a back-off.
         var ticker: Task<Void, Never>?
@@ -14,12 +14,12 @@ final class PoolDriver: Sendable {
         var serial = 0
     }
 
-    /// What a request that waited hears.
+    /// The reply to a waiting request.
     private enum Reply: Sendable {
         case grant(PoolStateMachine.Grant)
-        /// No connection can be made.
+        /// No connection can be opened.
         case failure(any Error)
-        /// It was cancelled, or its time is over.
+        /// The request was cancelled, or its deadline passed.
         case nothing
     }
 
@@ -45,21 +45,21 @@ final class PoolDriver: Sendable {
         )
     }
 
-    /// How many connections lie ready, are leased or being made, and how many requests wait.
+    /// How many connections are idle, how many are leased or being opened, and how many requests wait.
     var counts: (idle: Int, inUse: Int, waiting: Int) {
         state.withLock { $0.machine.counts }
     }
 
     // MARK: Acquiring
 
-    /// What a request for a connection has come to so far.
+    /// The progress of a request for a connection.
     struct Acquisition {
         fileprivate let request: PoolStateMachine.RequestID
         fileprivate let deadline: ContinuousClock.Instant
         fileprivate var isFirst = true
     }
 
-    /// A request for a connection, which waits until `deadline` at the latest.
+    /// Creates a request for a connection, which waits until `deadline` at the latest.
     func newAcquisition(until deadline: ContinuousClock.Instant) -> Acquisition {
         let serial = state.withLock { state in
             state.serial += 1
@@ -68,9 +68,9 @@ final class PoolDriver: Sendable {
         return Acquisition(request: PoolStateMachine.RequestID(number: serial), deadline: deadline)
     }
 
-    /// A connection to lease, and whether it was in use before: then it may have been lost meanwhile.
+    /// Acquires a connection, and returns whether it was in use before and so may have been lost meanwhile.
     ///
-    /// Asked for again with the same request when it was, it comes before all who wait.
+    /// If it was lost, acquiring again with the same request comes before all waiting requests.
     func acquire(
         _ acquisition: inout Acquisition
     ) async throws -> (id: PoolStateMachine.ConnectionID, connection: Connection, isUsed: Bool) {
@@ -99,7 +99,7 @@ final class PoolDriver: Sendable {
         return connection
     }
 
-    /// Asks for a connection and waits for the answer.
+    /// Requests a connection and waits for the answer.
     private func reply(
         to request: PoolStateMachine.RequestID,
         again: Bool,
@@ -127,7 +127,7 @@ final class PoolDriver: Sendable {
         }
     }
 
-    /// Ends a wait without a grant, unless it was granted something in this very moment.
+    /// Ends a wait without a grant, unless the request was granted something at this very moment.
     private func withdraw(_ request: PoolStateMachine.RequestID) {
         guard state.withLock({ $0.machine.giveUp(request) }) else { return }
         replies.deliver(.nothing, to: request)
@@ -169,7 +169,7 @@ final class PoolDriver: Sendable {
         await carryOut(actions)
     }
 
-    /// Does what the machine says; `failure` is what those are told whose connection cannot be made.
+    /// Carries out the machine's actions; `failure` is the error for requests whose connection cannot be opened.
     private func carryOut(_ actions: PoolStateMachine.Actions, failure: (any Error)? = nil) async {
         let closed = state.withLock { state in
             if !state.isClosed { begin(actions, &state) }
@@ -182,7 +182,7 @@ final class PoolDriver: Sendable {
         for connection in closed { await connection.close() }
     }
 
-    /// Begins what goes on by itself: making connections, waiting for the end of a back-off.
+    /// Starts background tasks: opening connections, waiting for the end of a back-off.
     private func begin(_ actions: PoolStateMachine.Actions, _ state: inout State) {
         for (id, deadline) in actions.connect {
             state.openings[id] = Task(name: "pool connecting") { [self] in
@@ -201,7 +201,7 @@ final class PoolDriver: Sendable {
         }
     }
 
-    /// Ends everything; what is being made is given up, and its end awaited.
+    /// Closes everything; connections being opened are cancelled and awaited.
     func close() async {
         let (actions, tasks) = state.withLock { state in
             state.isClosed = true

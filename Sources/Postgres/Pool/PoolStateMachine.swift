@@ -1,21 +1,21 @@
 import DequeModule
 
-/// Decides which request gets which connection and when to make one; ``PoolDriver`` carries it out.
+/// Decides which request gets which connection and when to open one; ``PoolDriver`` carries it out.
 ///
-/// Pure: time comes in as an argument, connections are numbers, every input returns what is to be done. The rules:
-/// first come, first served, by whichever connection is ready first, a new one or one that comes back; for each request
-/// that waits a connection is made while there are fewer than the maximum; after a failed attempt none is made before
-/// the back-off is over, then one at a time; a connection that is too old is replaced, not leased, and closed at the
-/// next input where nobody needs it.
+/// A pure state machine: time is an argument, connections are numbers, and every input returns the actions to take. The
+/// rules: requests are served first come, first served, by whichever connection is ready first, new or returned. For
+/// each waiting request a connection is opened while there are fewer than the maximum. After a failed attempt none is
+/// opened before the back-off is over, then one at a time. A connection that is too old is replaced instead of leased,
+/// and closed at the next input if nobody needs it.
 struct PoolStateMachine: Sendable {
     typealias Instant = ContinuousClock.Instant
 
-    /// Names a request for a connection.
+    /// Identifies a request for a connection.
     struct RequestID: Hashable, Sendable {
         let number: Int
     }
 
-    /// Names a connection, and the place it takes while it is being made.
+    /// Identifies a connection, including one that is being opened.
     struct ConnectionID: Hashable, Sendable {
         let number: Int
     }
@@ -27,43 +27,43 @@ struct PoolStateMachine: Sendable {
         var maximumBackoff: Duration
     }
 
-    /// What a request gets.
+    /// The outcome of a request.
     enum Grant: Sendable, Equatable {
         /// This connection, which has been in use.
         case lease(ConnectionID)
-        /// This connection, which has just been made.
+        /// This connection, which has just been opened.
         case new(ConnectionID)
-        /// Nothing: a connection cannot be made, and trying again would not help.
+        /// Nothing: a connection cannot be opened, and a retry would not help.
         case failed
-        /// Nothing any more: the pool is closed.
+        /// Nothing: the pool is closed.
         case closed
     }
 
     /// The answer to a new request.
     enum Answer: Sendable, Equatable {
         case granted(Grant)
-        /// It has to wait for a grant.
+        /// The request has to wait for a grant.
         case wait
     }
 
-    /// What is to be done after an input.
+    /// The actions to take after an input.
     struct Actions: Sendable, Equatable {
-        /// Waiting requests that now get something.
+        /// Waiting requests that are answered now.
         var grants: [RequestID: Grant] = [:]
-        /// Connections to make, each until when at the latest.
+        /// Connections to open, each with its deadline.
         var connect: [ConnectionID: Instant] = [:]
         /// Connections to close.
         var close: [ConnectionID] = []
-        /// When ``tick(now:)`` has something to do.
+        /// When to call ``tick(now:)``.
         var tickAt: Instant?
     }
 
     private enum ConnectionState {
-        /// Being made. Next: leased, idle, or gone.
+        /// Being opened. Next: leased, idle, or gone.
         case connecting
-        /// Lying ready. Next: leased, or gone.
+        /// Idle. Next: leased, or gone.
         case idle
-        /// Given to a request. Next: idle, or gone.
+        /// In use by a request. Next: idle, or gone.
         case leased
     }
 
@@ -79,7 +79,8 @@ struct PoolStateMachine: Sendable {
 
     private let configuration: Configuration
     private var members: [ConnectionID: Member] = [:]
-    /// The most recently used last: it is leased first, so that what a quiet pool does not need grows old.
+    /// Idle connections, the most recently used last: that one is leased first, so that connections which a quiet pool
+    /// does not need reach their maximum age.
     private var idle: [ConnectionID] = []
     private var waiting: Deque<Waiting> = []
     private var failures = 0
@@ -91,10 +92,10 @@ struct PoolStateMachine: Sendable {
         self.configuration = configuration
     }
 
-    /// How many connections lie ready, are leased or being made, and how many requests wait.
+    /// How many connections are idle, how many are leased or being opened, and how many requests wait.
     var counts: (idle: Int, inUse: Int, waiting: Int) { (idle.count, members.count - idle.count, waiting.count) }
 
-    /// A request arrives, and waits until `deadline` at the latest.
+    /// Handles a new request, which waits until `deadline` at the latest.
     mutating func request(_ id: RequestID, until deadline: Instant, now: Instant) -> (answer: Answer, actions: Actions)
     {
         if isClosed { return (.granted(.closed), Actions()) }
@@ -102,7 +103,7 @@ struct PoolStateMachine: Sendable {
         return answer(to: id, now: now)
     }
 
-    /// A request puts itself back in front of the queue, since the connection that it got was dead.
+    /// Puts a request back at the front of the queue, because the connection that it got was dead.
     mutating func requestAgain(
         _ id: RequestID,
         until deadline: Instant,
@@ -119,19 +120,18 @@ struct PoolStateMachine: Sendable {
         return (.granted(grant), actions)
     }
 
-    /// A waiting request gives up.
+    /// Withdraws a waiting request.
     ///
-    /// Too late for one that was granted something meanwhile: that is false, and the caller has to give back what it
-    /// got.
+    /// Returns false if it was granted something meanwhile; the caller then has to give that back.
     mutating func giveUp(_ id: RequestID) -> Bool {
         guard let index = waiting.firstIndex(where: { $0.id == id }) else { return false }
         waiting.remove(at: index)
         return true
     }
 
-    /// A connection was made.
+    /// Records that a connection was opened.
     ///
-    /// `jitter` is from 0 to 1 and spreads the ends of connections made together.
+    /// `jitter` is from 0 to 1 and spreads the expiry of connections opened together.
     mutating func connected(_ id: ConnectionID, now: Instant, jitter: Double) -> Actions {
         failures = 0
         noAttemptBefore = nil
@@ -146,16 +146,17 @@ struct PoolStateMachine: Sendable {
             return serve(now: now)
         }
         members[id]?.state = .leased
-        // Others may have waited for the server to answer again.
+        // Other requests may have waited for the server to answer again.
         var actions = serve(now: now)
         actions.grants[first.id] = .new(id)
         return actions
     }
 
-    /// A connection could not be made.
+    /// Records that a connection could not be opened.
     ///
-    /// `mayRetry` is false when trying again cannot help (a wrong password), or is left to others; then there is no
-    /// back-off, and a request fails for each attempt. `jitter` is from 0 to 1: between half and all of the back-off is waited.
+    /// `mayRetry` is false if a retry cannot help (a wrong password), or is left to the caller; then there is no
+    /// back-off, and one request fails for each attempt. `jitter` is from 0 to 1: the wait is between half and all of
+    /// the back-off.
     mutating func connectingFailed(_ id: ConnectionID, mayRetry: Bool, now: Instant, jitter: Double) -> Actions {
         members[id] = nil
         var failed: Waiting?
@@ -173,7 +174,7 @@ struct PoolStateMachine: Sendable {
         return actions
     }
 
-    /// A leased connection comes back.
+    /// Takes back a leased connection.
     mutating func release(_ id: ConnectionID, isUsable: Bool, now: Instant) -> Actions {
         guard let member = members[id] else { return Actions() }
         guard isUsable, !isClosed, now < member.expires else {
@@ -187,7 +188,7 @@ struct PoolStateMachine: Sendable {
         return serve(now: now)
     }
 
-    /// The server has ended a connection: one that lies ready is closed, a leased one when it comes back.
+    /// Records that the server ended a connection: an idle one is closed, a leased one when it comes back.
     mutating func lost(_ id: ConnectionID) -> Actions {
         guard members[id]?.state == .idle else { return Actions() }
         members[id] = nil
@@ -195,12 +196,12 @@ struct PoolStateMachine: Sendable {
         return Actions(close: [id])
     }
 
-    /// Time has passed.
+    /// Handles the passing of time.
     mutating func tick(now: Instant) -> Actions {
         serve(now: now)
     }
 
-    /// The pool ends: idle connections close now, leased ones when they come back, requests get nothing.
+    /// Closes the pool: idle connections close now, leased ones when they come back, and requests get nothing.
     mutating func close() -> Actions {
         isClosed = true
         var actions = Actions()
@@ -212,7 +213,8 @@ struct PoolStateMachine: Sendable {
         return actions
     }
 
-    /// Grants as much as there is, in the order of the queue, and has connections made for those who still wait.
+    /// Grants the available connections in the order of the queue, and opens connections for the requests that still
+    /// wait.
     private mutating func serve(now: Instant) -> Actions {
         var actions = Actions()
         guard !isClosed else { return actions }
@@ -221,7 +223,7 @@ struct PoolStateMachine: Sendable {
             members[id]?.state = .leased
             actions.grants[waiting.removeFirst().id] = .lease(id)
         }
-        // Any request that waits may get it, so it may take as long as the most patient of them waits.
+        // Any waiting request may get the connection, so opening it may take as long as the most patient of them waits.
         guard let latest = waiting.map(\.deadline).max() else { return actions }
         var connecting = members.values.count { $0.state == .connecting }
         while connecting < waiting.count, members.count < configuration.maximum {
@@ -229,7 +231,7 @@ struct PoolStateMachine: Sendable {
                 actions.tickAt = noAttemptBefore
                 break
             }
-            // While the server is failing one attempt at a time finds out whether it is back.
+            // While the server is failing, one attempt at a time finds out whether it is back.
             if failures > 0, connecting > 0 { break }
             serial += 1
             let id = ConnectionID(number: serial)
@@ -240,7 +242,7 @@ struct PoolStateMachine: Sendable {
         return actions
     }
 
-    /// Takes out of the idle connections those whose time is over, wherever they lie: what is below the ones in use is
+    /// Removes the idle connections that have expired, at any position: those below the most recently used ones are
     /// never leased.
     private mutating func removeOld(now: Instant) -> [ConnectionID] {
         let old = idle.filter { id in members[id].map { $0.expires <= now } ?? true }

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Brings replies to the requests that wait for them, whichever of the two comes first.
+/// Delivers replies to waiting requests, whichever of the two comes first.
 ///
-/// Whoever replies sees to it that a request hears exactly one reply each time it waits.
+/// The replying side must ensure that a request gets exactly one reply each time it waits.
 final class ReplyDesk<Request: Hashable & Sendable, Reply: Sendable>: Sendable {
     private struct State {
         var waiting: [Request: CheckedContinuation<Reply, Never>] = [:]
@@ -24,7 +24,7 @@ final class ReplyDesk<Request: Hashable & Sendable, Reply: Sendable>: Sendable {
         }
     }
 
-    /// Ends the wait of a request, or spares it the wait.
+    /// Delivers a reply to a request, whether it waits already or not.
     func deliver(_ reply: Reply, to request: Request) {
         let waiting = state.withLock { state in
             let waiting = state.waiting.removeValue(forKey: request)

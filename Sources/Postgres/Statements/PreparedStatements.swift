@@ -1,6 +1,6 @@
-/// Which statements this connection has prepared on the server: a cache that forgets the one not used for longest.
+/// The statements that this connection has prepared on the server: an LRU cache.
 struct PreparedStatements: Sendable {
-    /// A statement is another one when its parameters have other types.
+    /// A statement's key; with other parameter types it is another statement.
     struct Key: Hashable, Sendable {
         var text: String
         var types: [UInt32]
@@ -10,7 +10,7 @@ struct PreparedStatements: Sendable {
     enum Plan: Sendable, Equatable {
         /// Not worth preparing yet.
         case runUnprepared
-        /// It is prepared under this name.
+        /// Use the statement prepared under this name.
         case use(name: String)
         /// Prepare it under this name, then use it.
         case prepare(name: String)
@@ -22,14 +22,14 @@ struct PreparedStatements: Sendable {
         var lastUse: UInt64
     }
 
-    /// Uses before a statement is prepared, since preparing costs a round trip of its own.
+    /// How many uses before a statement is prepared, because preparing costs a round trip of its own.
     private let threshold = 3
     private let capacity: Int
     private var entries: [Key: Entry] = [:]
     private var clock: UInt64 = 0
     private var serial = 0
 
-    /// Names that the server still knows and nobody will use again.
+    /// Names that the server still knows but that will not be used again.
     private(set) var dropped: [String] = []
 
     init(capacity: Int) {
@@ -57,12 +57,12 @@ struct PreparedStatements: Sendable {
         entries[key]?.name = name
     }
 
-    /// Forgets a statement that the server no longer knows or plans otherwise.
+    /// Forgets a statement that the server no longer knows, or whose plan has become invalid.
     mutating func forget(_ key: Key) {
         if let name = entries.removeValue(forKey: key)?.name { dropped.append(name) }
     }
 
-    /// Forgets all, since the server has: DISCARD, DEALLOCATE.
+    /// Forgets all statements after the server has: DISCARD, DEALLOCATE.
     mutating func forgetAll() {
         entries = [:]
         dropped = []

@@ -1,13 +1,13 @@
 import LibPQ
 
-/// SQL with the values that belong to it, made by string interpolation.
+/// An SQL statement with its values, built by string interpolation.
 ///
 /// `"select name from users where id = \(id)"` becomes `select name from users where id = $1` and one bound value: no
-/// value ever becomes part of the text. What is not a value is spelled out:
+/// value ever becomes part of the text. Anything else is marked:
 /// ``StringInterpolation/appendInterpolation(identifier:)`` quotes a name, `\(unsafeSQL: text)` and
 /// ``init(unsafeSQL:)`` take text as it is.
 package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStringConvertible {
-    /// The text with `$n` in the place of values.
+    /// The text, with `$n` in place of values.
     package private(set) var text: String
 
     private(set) var parameters = Parameters()
@@ -15,13 +15,13 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
     /// The UTF-8 offsets of each `$n`, for renumbering when statements are joined.
     private var placeholders: [Range<Int>] = []
 
-    /// What cannot be sent; thrown when the statement runs, since interpolation cannot throw.
+    /// The reason why the statement cannot be sent; thrown when it runs, because interpolation cannot throw.
     var fault: EncodingFault? { textFault ?? valueFault }
 
-    /// A NUL in the text; looked for when the text is made, not at each run.
+    /// Set if the text contains a NUL; checked once when the text is built, not at each run.
     private var textFault: EncodingFault?
 
-    /// Why the first value that cannot be sent cannot.
+    /// The reason why the first unencodable value cannot be sent.
     private var valueFault: EncodingFault?
 
     package init(stringLiteral value: String) {
@@ -40,25 +40,25 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
         textFault = Self.fault(of: text)
     }
 
-    /// The text, which holds no values.
+    /// The text, which contains no values.
     package var description: String { text }
 
-    /// Joins two statements, with the values of both.
+    /// Concatenates two statements, with the values of both.
     package static func + (left: Statement, right: Statement) -> Statement {
         var joined = left
         joined.append(right)
         return joined
     }
 
-    /// Joins another statement to this one.
+    /// Appends another statement to this one.
     package static func += (left: inout Statement, right: Statement) {
         left.append(right)
     }
 
-    /// This statement with other values, in the order of its placeholders: putting a long text together takes
-    /// longer than running it, where it runs thousands of times a second.
+    /// This statement with other values, in the order of its placeholders.
     ///
-    /// As many values as it has, of the same types.
+    /// For a statement that runs thousands of times a second: building a long text takes longer than running it. There
+    /// must be as many values as placeholders, of the same types.
     package func with<each Value: PostgresEncodable>(_ values: repeat each Value) -> Statement {
         var other = self
         other.parameters = Parameters(minimumCapacity: placeholders.count)
@@ -75,9 +75,8 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
             text += other.text
             return
         }
-        // Slices of the text, which are copied as they are: no array of bytes that would be read as text again. Not by
-        // `+=`, which is that of any collection: its first use has the runtime read through all conformances of the
-        // program.
+        // Slices of the text, copied as they are, without an array of bytes that would be validated again. Not with
+        // `+=`, which is that of any collection: its first use makes the runtime scan all conformances of the program.
         let utf8 = other.text.utf8
         var copied = utf8.startIndex
         for placeholder in other.placeholders {
@@ -101,14 +100,14 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
         bindNext(value)
     }
 
-    /// Binds the value of the next placeholder that has none.
+    /// Binds the value of the next placeholder without one.
     private mutating func bindNext<Value: PostgresEncodable>(_ value: Value) {
         let count = parameters.count
         do throws(EncodingFault) {
             try value.bind(to: &parameters)
         } catch {
             valueFault = valueFault ?? error
-            // One value for each placeholder, also where half of it was written.
+            // One value for each placeholder, even if writing it failed midway.
             if parameters.count == count { parameters.appendNull(type: Value.postgresType) }
         }
     }
@@ -139,7 +138,7 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
 
         /// Binds a value or NULL.
         ///
-        /// Apart from the one above only so that the compiler does not warn of an optional in a string.
+        /// Separate from the overload above only so that the compiler does not warn about an optional in a string.
         package mutating func appendInterpolation<Value: PostgresEncodable>(_ value: Value?) {
             statement.bind(value)
         }
@@ -151,7 +150,7 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
 
         /// Inserts a name, quoted.
         ///
-        /// Give schema and table apart: `\(identifier: schema).\(identifier: table)`.
+        /// Quote schema and table separately: `\(identifier: schema).\(identifier: table)`.
         package mutating func appendInterpolation(identifier name: String) {
             statement.append(literal: quoteIdentifier(name))
         }
@@ -165,18 +164,18 @@ package struct Statement: Sendable, ExpressibleByStringInterpolation, CustomStri
     }
 }
 
-/// A name in double quotes, as SQL wants names that are not plain lower-case words.
+/// Quotes a name with double quotes, as SQL requires for names that are not plain lower-case words.
 package func quoteIdentifier(_ name: String) -> String {
     quoted(name, by: "\"")
 }
 
-/// A text as an SQL literal, quotes doubled; for statements that take no parameters.
+/// Quotes a text as an SQL literal, doubling quotes; for statements that take no parameters.
 package func quoteLiteral(_ text: String) -> String {
     quoted(text, by: "'")
 }
 
-/// By scalars: a mark with an accent on it is another character, and ends the name all the same to the server, which
-/// reads bytes.
+/// Quotes by scalars: a quotation mark with a combining accent is another Character, yet ends the name for the server,
+/// which reads bytes.
 private func quoted(_ text: String, by mark: Unicode.Scalar) -> String {
     var quoted = String.UnicodeScalarView([mark])
     for scalar in text.unicodeScalars {

@@ -1,7 +1,7 @@
 /// PostgreSQL's two formats of one-dimensional arrays.
 enum ArrayFormat {
-    /// Binary: dimensions, whether there are NULLs, element type, length, first index, then each element with its
-    /// length.
+    /// Writes the binary format: dimensions, whether there are NULLs, element type, length, first index, then each
+    /// element with its length.
     static func write<Element: PostgresEncodable>(
         _ elements: [Element],
         elementType: UInt32,
@@ -83,7 +83,7 @@ enum ArrayFormat {
     }
 }
 
-/// Takes the text form of a one-dimensional array apart.
+/// Parses the text format of a one-dimensional array.
 struct ArrayTextParser {
     /// One element of an array; its text is nil for NULL.
     struct Item {
@@ -93,12 +93,12 @@ struct ArrayTextParser {
     private let bytes: UnsafeRawBufferPointer
     private var position = 0
 
-    /// The bytes must stay valid while elements are taken.
+    /// Creates a parser; the bytes must stay valid while elements are read.
     init(_ bytes: UnsafeRawBufferPointer) {
         self.bytes = bytes
     }
 
-    /// The next element, nil at the end.
+    /// Returns the next element; nil at the end.
     mutating func next() throws(DecodingFault) -> Item? {
         guard let first = peek(), let last = bytes.last, last == UInt8(ascii: "}") else { throw .malformed }
         if position == 0 {
@@ -139,7 +139,7 @@ struct ArrayTextParser {
     private mutating func plain() throws(DecodingFault) -> Item {
         var text: [UInt8] = []
         while position < bytes.count, bytes[position] != UInt8(ascii: ","), bytes[position] != UInt8(ascii: "}") {
-            // A brace here is a second dimension.
+            // A brace here starts a second dimension.
             guard bytes[position] != UInt8(ascii: "{") else { throw .malformed }
             text.append(bytes[position])
             position += 1

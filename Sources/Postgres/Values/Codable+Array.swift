@@ -4,9 +4,9 @@
     package import Foundation
 #endif
 
-/// A type that arrays of values are made of.
+/// An element type of arrays.
 package protocol PostgresArrayElement: Sendable {
-    /// The object id of the type that an array of this element is sent as.
+    /// The object id of the type as which an array of this element is sent.
     static var arrayType: UInt32 { get }
 
     /// Whether the server should send arrays of it in binary.
@@ -70,7 +70,7 @@ extension Date: PostgresScalar {
     package static var arrayType: UInt32 { TypeID.timestamptzArray }
 }
 
-/// An array of strings has a type, `text[]`, unlike a single one: `unnest` could not do without.
+/// Arrays of strings are sent with a type, `text[]`, unlike single strings: `unnest` requires one.
 extension String: PostgresScalar {
     package static var arrayType: UInt32 { TypeID.textArray }
     package static var elementType: UInt32 { TypeID.text }
@@ -102,7 +102,7 @@ extension UInt8: PostgresArrayElement {
         guard cell.type == TypeID.bytea else { throw .type(cell.type) }
         if cell.isBinary { return Array(cell.bytes) }
         let text = cell.bytes
-        // A database has one of two forms for bytes; in the one without this beginning a backslash is doubled.
+        // The server has two output formats for bytes; in the one without this prefix a backslash is doubled.
         return try text.starts(with: "\\x".utf8) ? readHex(text) : readEscaped(text)
     }
 
@@ -117,7 +117,7 @@ extension UInt8: PostgresArrayElement {
         return bytes
     }
 
-    /// A backslash and itself, a backslash and three octal digits, or the byte.
+    /// Decodes the escape format: a doubled backslash, a backslash and three octal digits, or the byte itself.
     private static func readEscaped(_ text: UnsafeRawBufferPointer) throws(DecodingFault) -> [UInt8] {
         let backslash = UInt8(ascii: "\\")
         var bytes: [UInt8] = []

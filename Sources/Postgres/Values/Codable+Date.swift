@@ -4,17 +4,17 @@
     package import Foundation
 #endif
 
-/// A time reads and writes `timestamp with time zone`, to the microsecond. `infinity` is `Date.distantFuture` and
+/// A date is read and written as `timestamp with time zone`, to the microsecond. `infinity` is `Date.distantFuture` and
 /// `-infinity` is `Date.distantPast`, in both directions.
 extension Date: PostgresEncodable, PostgresDecodable {
     package static var postgresType: UInt32 { TypeID.timestamptz }
 
-    /// Microseconds since 2000-01-01 00:00 UTC, which is what the server keeps.
+    /// Microseconds since 2000-01-01 00:00 UTC, the server's representation.
     private func microseconds() throws(EncodingFault) -> Int64 {
         if self == .distantFuture { return .max }
         if self == .distantPast { return .min }
         let value = ((timeIntervalSinceReferenceDate + PostgresTime.referenceOffset) * 1_000_000).rounded()
-        // The server ends in the year 294276.
+        // The server's range ends in the year 294276.
         guard value > -2.2e17, value < 9.2e18 else { throw .notATime }
         return Int64(value)
     }

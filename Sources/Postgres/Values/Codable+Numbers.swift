@@ -1,4 +1,4 @@
-/// Integers read any integer type whose value fits, and write their own width.
+/// An integer that reads any integer type whose value fits, and writes its own width.
 protocol PostgresInteger: PostgresEncodable, PostgresDecodable, FixedWidthInteger {}
 
 extension PostgresInteger {

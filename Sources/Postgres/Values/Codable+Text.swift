@@ -1,5 +1,5 @@
-/// Text is sent without a type, so that the server takes it for whatever the context wants: text, an enum, a network
-/// address. It is read from every type, as that type's text.
+/// Text is sent without a type, so that the server takes it as whatever the context requires: text, an enum, a network
+/// address. It can be read from every type, in that type's text format.
 extension String: PostgresEncodable, PostgresDecodable {
     package static var postgresType: UInt32 { TypeID.unspecified }
     package static var sendsText: Bool { true }

@@ -24,6 +24,6 @@ extension UUID: PostgresEncodable, PostgresDecodable {
 }
 
 extension UUID {
-    /// The id as Postgres writes it: lower case.
+    /// The id in Postgres's text format: lower case.
     package var text: String { uuidString.lowercased() }
 }

@@ -1,4 +1,4 @@
-/// An enumeration of words is read as text; a word that it does not know does not fit.
+/// An enumeration with string raw values is read as text; an unknown value is `outOfRange`.
 extension PostgresDecodable where Self: RawRepresentable, RawValue == String {
     package static var readsBinary: Bool { false }
 

@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// A value kept as `jsonb`, written and read through `Codable`; times are ISO 8601 text in it.
+/// A value stored as `jsonb`, encoded and decoded through `Codable`; dates in it are ISO 8601 text.
 package struct JSON<Value: Codable & Sendable>: Sendable {
     /// The value itself.
     package var value: Value

@@ -1,9 +1,9 @@
-/// A type that a column can be read as.
+/// A type as which a column can be read.
 package protocol PostgresDecodable: Sendable {
     /// Whether the server should send the type in binary.
     ///
-    /// The format is chosen per statement: binary when every column's Swift type says true here, text otherwise. Types
-    /// that say true read both.
+    /// The format is chosen per statement: binary if every column's Swift type returns true here, text otherwise. Types
+    /// that return true can read both.
     static var readsBinary: Bool { get }
 
     /// Reads one value; nil is NULL.
@@ -23,25 +23,25 @@ extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
     }
 }
 
-/// One value as it came; valid only while it is being read.
+/// One value as received; valid only while it is being read.
 package struct Cell {
-    /// The bytes in the format told by ``isBinary``.
+    /// The bytes, in the format given by ``isBinary``.
     let bytes: UnsafeRawBufferPointer
     /// The object id of the column's type.
     let type: UInt32
-    /// Whether the bytes are the type's binary format.
+    /// Whether the bytes are in the type's binary format.
     let isBinary: Bool
 
-    /// The text; of a binary value only where both formats are the same.
+    /// The bytes as text; for a binary value, valid only if both formats are the same.
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Reads a number in network byte order from somewhere in the bytes, which the caller has checked to be there.
+    /// Reads a number in network byte order at an offset that the caller has checked.
     func load<Number: FixedWidthInteger>(_ type: Number.Type, at offset: Int = 0) -> Number {
         Number(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Number.self))
     }
 }
 
-/// Why a value cannot be read as the type asked for.
+/// Why a value cannot be read as the requested type.
 package enum DecodingFault: Error, Sendable, Equatable {
     /// NULL, and the Swift type is not optional.
     case null
@@ -49,7 +49,7 @@ package enum DecodingFault: Error, Sendable, Equatable {
     case type(UInt32)
     /// The value does not fit the Swift type.
     case outOfRange
-    /// The bytes are not what the type's format says.
+    /// The bytes do not match the type's format.
     case malformed
 
     var reason: String {

@@ -2,7 +2,7 @@ import LibPQ
 
 /// A value that can be bound to a statement.
 package protocol PostgresEncodable: Sendable {
-    /// The object id of the type to send it as; zero has the server take it from the context.
+    /// The object id of the type to send the value as; zero lets the server infer it from the context.
     static var postgresType: UInt32 { get }
 
     /// Whether it is sent in text format.
@@ -11,7 +11,7 @@ package protocol PostgresEncodable: Sendable {
     /// Whether it is NULL.
     var isNull: Bool { get }
 
-    /// Writes the value as its type's format wants it.
+    /// Writes the value in its type's format.
     func write(to bytes: inout [UInt8]) throws(EncodingFault)
 }
 
@@ -29,11 +29,11 @@ extension PostgresEncodable {
     }
 }
 
-/// A value that cannot be sent.
+/// Why a value cannot be sent.
 package enum EncodingFault: Error, Sendable, Equatable {
-    /// The text has a NUL in it, which PostgreSQL's text types cannot hold.
+    /// The text contains a NUL, which PostgreSQL's text types cannot hold.
     case nul
-    /// The time is not a number.
+    /// The time is not a number, or out of PostgreSQL's range.
     case notATime
     /// The value cannot be written as JSON.
     case json

@@ -1,15 +1,14 @@
 import CalendarDays
 
-/// The text form of times in ISO style, which is the style the connection asks for.
+/// Parses the text format of times in ISO style, which is the style that the connection requests.
 ///
-/// Written out here since Foundation's formatters keep milliseconds only and know neither infinity nor years before
-/// Christ.
+/// Implemented here because Foundation's formatters keep only milliseconds and support neither infinity nor years BC.
 enum PostgresTime {
-    /// Seconds from 2000-01-01, where PostgreSQL counts from, to 2001-01-01, where Foundation does.
+    /// Seconds from 2000-01-01, PostgreSQL's epoch, to 2001-01-01, Foundation's reference date.
     static let referenceOffset: Double = 31_622_400
 
     private static let dayLength: Int64 = 86_400_000_000
-    /// From 1970-01-01 to 2000-01-01.
+    /// Days from 1970-01-01 to 2000-01-01.
     private static let daysTo2000: Int64 = 10_957
 
     /// Microseconds since 2000-01-01 00:00 UTC of `2026-11-20 23:12:56.123456+05:30`, of `infinity` and of times `BC`.
@@ -53,7 +52,7 @@ enum PostgresTime {
             return true
         }
 
-        /// Up to nine digits, so that nothing overflows.
+        /// Takes up to nine digits, so that nothing overflows.
         mutating func number() -> Int64? {
             var value: Int64 = 0
             var digits = 0
@@ -65,7 +64,7 @@ enum PostgresTime {
             return digits > 0 ? value : nil
         }
 
-        /// The digits after the point, as microseconds.
+        /// Takes the digits after the decimal point, as microseconds.
         mutating func fraction() -> Int64 {
             var value: Int64 = 0
             var digits = 0
@@ -78,7 +77,7 @@ enum PostgresTime {
             return value
         }
 
-        /// The distance from UTC in seconds, as `+00`, `-03:30` or `+00:53:28`.
+        /// Takes the offset from UTC, as `+00`, `-03:30` or `+00:53:28`, in seconds.
         mutating func offset() -> Int64? {
             let sign: Int64 = take("-") ? -1 : 1
             if sign == 1, !take("+") { return nil }

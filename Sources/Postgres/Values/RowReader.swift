@@ -8,10 +8,10 @@ struct RowReader<each Column: PostgresDecodable> {
         self.statement = statement
     }
 
-    /// Whether every column can be read in binary: the server takes one format for all.
+    /// Whether every column can be read in binary: the server uses one format for all.
     var readsBinary: Bool {
-        // Packs are expanded into calls, here and below: the optimiser of 6.3 counts a loop over a pack of types
-        // wrongly.
+        // Packs are expanded into calls, here and below: the optimizer of Swift 6.3 miscounts a loop over a pack of
+        // types.
         var allRead = true
         func look<Value: PostgresDecodable>(_ type: Value.Type) { allRead = allRead && type.readsBinary }
         _ = (repeat look((each Column).self))
@@ -25,7 +25,7 @@ struct RowReader<each Column: PostgresDecodable> {
         return count
     }
 
-    /// Refuses a result with another number of columns, also when it has no rows.
+    /// Rejects a result with a different number of columns, even if it has no rows.
     func checkColumns(of result: QueryResult) throws(PostgresError) {
         let expected = columnCount
         guard result.columnCount == expected else {
@@ -42,7 +42,7 @@ struct RowReader<each Column: PostgresDecodable> {
         PostgresError(.unexpectedRowCount, statement: statement.text, reason: "expected \(wanted), got \(count)")
     }
 
-    /// Whether a result, which may have one row, has it.
+    /// Whether a result has a row; more than one is an error.
     func hasRow(_ result: QueryResult) throws(PostgresError) -> Bool {
         guard result.rowCount <= 1 else { throw unexpected(result.rowCount, "at most one row") }
         return result.rowCount == 1

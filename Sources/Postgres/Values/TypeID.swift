@@ -1,6 +1,6 @@
 /// Object ids of the types this driver reads and writes, and of some that messages name.
 ///
-/// Fixed for ever by PostgreSQL's `pg_type.dat`.
+/// Fixed forever by PostgreSQL's `pg_type.dat`.
 enum TypeID {
     static let unspecified: UInt32 = 0
     static let bool: UInt32 = 16
