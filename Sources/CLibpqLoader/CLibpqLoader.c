@@ -1,9 +1,9 @@
-// libpq is loaded when it is first used. It brings 25 libraries along, for TLS, Kerberos and LDAP: loading them with the program
-// took as long as all else that `accountctl --help` does.
+// libpq is loaded when it is first used. It brings 25 libraries along, for TLS, Kerberos and LDAP: loading them with
+// the program took as long as everything else that `accountctl --help` does.
 //
-// Each function that Swift calls is defined here and passed on; the release build of the program is therefore not linked with
-// libpq. A test holds this list equal to what Swift calls. A caller that did not call clibpqloader_load() first gets the system
-// loader's message and exit code 127 at its first call.
+// Each function that Swift calls is defined here and forwarded, so the release build of the program is not linked with
+// libpq. A test checks that this list matches what Swift calls. A caller that did not call clibpqloader_load() first
+// gets the system loader's message and exit code 127 at its first call.
 #define _GNU_SOURCE
 #include "CLibpqLoader.h"
 #include <libpq-fe.h>
@@ -83,13 +83,13 @@ static struct {
     FUNCTIONS(MEMBER)
 } library;
 
-// Of the TLS library that libpq brings along; there is none where it does without OpenSSL.
+// SSL_pending of the TLS library that libpq brings along; NULL if libpq was built without OpenSSL.
 static int (*pending)(const void *ssl);
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-// Whether the functions are there to be called.
+// Whether the functions have been loaded.
 static atomic_bool isLoaded;
-// Why they are not.
+// Why loading failed; empty otherwise.
 static char failure[512];
 
 static void *function(void *handle, const char *name) {
@@ -122,7 +122,7 @@ static void require(void) {
     _exit(127);
 }
 
-// Hidden: libpq's own calls of its functions are not to come here.
+// Hidden, so that libpq's calls of its own functions do not end up here.
 #define PASS_ON(type, name, parameters, arguments) \
     __attribute__((visibility("hidden"))) type name parameters { \
         if (!atomic_load_explicit(&isLoaded, memory_order_acquire)) require(); \

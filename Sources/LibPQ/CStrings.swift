@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// Gives `body` a list of C strings ended by nil, valid during the call only.
+/// Passes a nil-terminated list of C strings to `body`, valid only during the call.
 func withCStrings<Result>(
     _ strings: [String],
     _ body: (UnsafePointer<UnsafePointer<CChar>?>?) -> Result

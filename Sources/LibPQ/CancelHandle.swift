@@ -1,9 +1,9 @@
 import CLibpq
 
-/// What is needed to cancel the running statement of one connection.
+/// A handle for cancelling the running statement of one connection.
 ///
-/// Safe to hand to another thread: libpq's documentation says that a PGcancel may be used from one, it is never changed
-/// after it was made, and freed exactly once.
+/// Safe to pass to another thread: libpq's documentation says that a PGcancel may be used from one; it is never changed
+/// after its creation, and freed exactly once.
 @safe
 package final class CancelHandle: @unchecked Sendable {
     private let handle: OpaquePointer
@@ -18,9 +18,9 @@ package final class CancelHandle: @unchecked Sendable {
 
     /// Asks the server to cancel.
     ///
-    /// Opens a connection of its own and blocks until the server has taken the request.
+    /// Opens a separate connection and blocks until the server has received the request.
     ///
-    /// - Returns: nil when the request was delivered, otherwise why not.
+    /// - Returns: nil if the request was delivered, otherwise why not.
     package func send() -> String? {
         var buffer = [CChar](repeating: 0, count: 256)
         if unsafe PQcancel(handle, &buffer, Int32(buffer.count)) == 1 { return nil }

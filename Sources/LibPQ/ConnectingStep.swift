@@ -1,10 +1,10 @@
-/// What connecting waits for.
+/// What connecting has to wait for.
 package enum ConnectingStep: Sendable {
-    /// Data from the server.
+    /// Wait for data from the server.
     case waitForReading
-    /// Room to send.
+    /// Wait until data can be sent.
     case waitForWriting
-    /// Nothing: the connection is made.
+    /// Nothing: the connection is open.
     case connected
     /// Nothing: the connection has failed.
     case failed

@@ -1,24 +1,23 @@
 import CLibpq
 import CLibpqLoader
 
-/// One connection of libpq, closed with the last reference; used by one thread at a time and therefore not Sendable.
+/// One libpq connection, closed with the last reference; used by one thread at a time and therefore not Sendable.
 ///
-/// A thin layer: each member is one call of the library, named after what it does. Waiting, deadlines and the order of
+/// A thin layer: each member is one call of the library, named after its effect. Waiting, deadlines and the order of
 /// calls belong to the layer above.
 @safe
 package final class ConnectionHandle {
     private let handle: OpaquePointer
     private let notices: Unmanaged<NoticeReceiver>
 
-    /// Begins to connect; continue with ``pollConnecting()``.
+    /// Starts connecting; continue with ``pollConnecting()``.
     ///
-    /// Name resolution happens in here and blocks.
+    /// Name resolution happens here and blocks.
     ///
     /// - Parameters:
-    ///   - parameters: Keywords and values, later ones winning; `dbname` may hold a whole connection string.
+    ///   - parameters: Keywords and values; later ones win; `dbname` may hold a whole connection string.
     ///   - onNotice: Receives the server's notices on the thread that uses the connection.
-    /// - Throws: ``OutOfMemory``; every other problem is a connection whose ``isBroken`` is true and whose message
-    ///   tells it.
+    /// - Throws: ``OutOfMemory``; for every other problem, ``isBroken`` is true and the error message describes it.
     package init(
         parameters: ConnectionKeywords,
         onNotice: @escaping @Sendable ([ErrorField: String]) -> Void
@@ -33,19 +32,19 @@ package final class ConnectionHandle {
         unsafe notices = Unmanaged.passRetained(NoticeReceiver(onNotice))
         // Always installed: libpq's default prints to standard error.
         _ = unsafe PQsetNoticeReceiver(started, receiveNotice, notices.toOpaque())
-        // Puts the SQLSTATE of a refused connection, which has no result to ask, into its message.
+        // Includes the SQLSTATE of a refused connection, which has no result to ask, in its message.
         _ = unsafe PQsetErrorVerbosity(started, PQERRORS_VERBOSE)
     }
 
     deinit {
-        // In this order: finishing may still call the receiver.
+        // In this order, because finishing may still call the receiver.
         unsafe PQfinish(handle)
         unsafe notices.release()
     }
 
     // MARK: Connecting and state
 
-    /// Takes connecting a step further and tells what to wait for.
+    /// Continues connecting, and returns what to wait for.
     package func pollConnecting() -> ConnectingStep {
         switch unsafe PQconnectPoll(handle) {
         case PGRES_POLLING_READING: .waitForReading
@@ -55,13 +54,13 @@ package final class ConnectionHandle {
         }
     }
 
-    /// The socket; changes while connecting, negative when there is none.
+    /// The socket; may change while connecting, and is negative if there is none.
     package var socket: Int32 { unsafe PQsocket(handle) }
 
     /// Whether the connection is lost or was never made.
     package var isBroken: Bool { unsafe PQstatus(handle) == CONNECTION_BAD }
 
-    /// Where the connection is in a transaction, as the server last told.
+    /// The transaction status, as the server last reported it.
     package var transactionStatus: TransactionStatus {
         switch unsafe PQtransactionStatus(handle) {
         case PQTRANS_IDLE: .idle
@@ -88,10 +87,10 @@ package final class ConnectionHandle {
         return nil
     }
 
-    /// Whether connecting failed since the server asks for a password and there was none.
+    /// Whether connecting failed because the server asks for a password and there was none.
     package var needsPassword: Bool { unsafe PQconnectionNeedsPassword(handle) == 1 }
 
-    /// The server's version as a number, such as 150018; zero when unknown.
+    /// The server's version as a number, such as 150018; zero if unknown.
     package var serverVersion: Int { Int(unsafe PQserverVersion(handle)) }
 
     /// The process id of the server process; poolers make up their own.
@@ -102,7 +101,7 @@ package final class ConnectionHandle {
         unsafe PQparameterStatus(handle, name).map { unsafe String(cString: $0) }
     }
 
-    /// The parameters in force, defaults, environment and service file included; the password left out.
+    /// The parameters in force, including defaults, environment and service file, without the password.
     package func parametersInForce() -> [String: String] {
         guard let options = unsafe PQconninfo(handle) else { return [:] }
         defer { unsafe PQconninfoFree(options) }
@@ -111,13 +110,13 @@ package final class ConnectionHandle {
         }
     }
 
-    /// The host or socket folder connected to.
+    /// The connected host or socket directory.
     package var host: String { unsafe PQhost(handle).map { unsafe String(cString: $0) } ?? "" }
 
-    /// The address connected to, or being tried, as numbers; empty for a socket folder.
+    /// The address connected or being tried, in numeric form; empty for a socket directory.
     package var address: String { unsafe PQhostaddr(handle).map { unsafe String(cString: $0) } ?? "" }
 
-    /// The port connected to, as text.
+    /// The connected port, as text.
     package var port: String { unsafe PQport(handle).map { unsafe String(cString: $0) } ?? "" }
 
     /// Whether TLS protects the connection.
@@ -128,17 +127,17 @@ package final class ConnectionHandle {
         unsafe PQsslAttribute(handle, name).map { unsafe String(cString: $0) }
     }
 
-    /// Makes sending return instead of blocking.
+    /// Makes sending non-blocking.
     package func setNonBlocking() -> Bool { unsafe PQsetnonblocking(handle, 1) == 0 }
 
-    /// What is needed to cancel the running statement from any thread; nil when there is no connection.
+    /// A handle for cancelling the running statement from any thread; nil if there is no connection.
     package func cancelHandle() -> CancelHandle? {
         unsafe PQgetCancel(handle).map { unsafe CancelHandle($0) }
     }
 
     // MARK: Sending
 
-    /// Sends SQL by the simple protocol: several statements, no parameters.
+    /// Sends SQL with the simple protocol: several statements, no parameters.
     package func sendQuery(_ sql: String) -> Bool { unsafe PQsendQuery(handle, sql) == 1 }
 
     /// Sends one statement with its parameters.
@@ -160,10 +159,10 @@ package final class ConnectionHandle {
         }
     }
 
-    /// Asks for the running query's rows one result each; to be called right after sending.
+    /// Requests the running query's rows as one result each; must be called right after sending.
     package func setSingleRowMode() -> Bool { unsafe PQsetSingleRowMode(handle) == 1 }
 
-    /// Pushes out what is queued: true when all is sent, false when the socket is full, nil when the connection failed.
+    /// Sends queued data: true if all is sent, false if the socket is full, nil if the connection failed.
     package func flush() -> Bool? {
         switch unsafe PQflush(handle) {
         case 0: true
@@ -174,12 +173,12 @@ package final class ConnectionHandle {
 
     // MARK: Receiving
 
-    /// Reads what has arrived; false when the connection failed.
+    /// Reads what has arrived; false if the connection failed.
     package func consumeInput() -> Bool { unsafe PQconsumeInput(handle) == 1 }
 
-    /// Whether TLS keeps bytes that have arrived: the socket does not tell of them, ``consumeInput()`` takes them.
+    /// Whether TLS holds bytes that have arrived, which the socket does not show; ``consumeInput()`` reads them.
     ///
-    /// A record holds up to 16 kB, and libpq takes as much of it as its buffer has room for.
+    /// A TLS record holds up to 16 kB, and libpq reads as much of it as its buffer has room for.
     package var holdsInput: Bool {
         guard unsafe PQsslInUse(handle) == 1 else { return false }
         return unsafe clibpqloader_pending(PQsslStruct(handle, "OpenSSL")) > 0
@@ -188,7 +187,7 @@ package final class ConnectionHandle {
     /// Whether ``nextResult()`` would block.
     package var isBusy: Bool { unsafe PQisBusy(handle) == 1 }
 
-    /// The next result of what was sent; nil when there is no more.
+    /// The next result; nil if there are no more.
     package func nextResult() -> QueryResult? {
         unsafe PQgetResult(handle).map { unsafe QueryResult($0) }
     }
@@ -206,7 +205,7 @@ package final class ConnectionHandle {
 
     // MARK: COPY, which a statement may turn out to be
 
-    /// Has the server drop COPY IN for a reason: true when queued, false when the socket is full, nil on failure.
+    /// Makes the server abort COPY IN for a reason: true if queued, false if the socket is full, nil on failure.
     package func endCopy(failing reason: String) -> Bool? {
         switch unsafe PQputCopyEnd(handle, reason) {
         case 1: true
@@ -215,7 +214,7 @@ package final class ConnectionHandle {
         }
     }
 
-    /// Throws the next COPY OUT message away if one has arrived.
+    /// Discards the next COPY OUT message if one has arrived.
     package func discardCopyData() -> CopyOutStep {
         var buffer: UnsafeMutablePointer<CChar>?
         let count = unsafe PQgetCopyData(handle, &buffer, 1)

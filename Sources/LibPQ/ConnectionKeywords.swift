@@ -1,2 +1,2 @@
-/// Keywords of a connection with their values, as libpq takes them: of two values for a keyword the later one counts.
+/// Connection keywords with their values, as libpq takes them: if a keyword has two values, the later one counts.
 package typealias ConnectionKeywords = [(keyword: String, value: String)]

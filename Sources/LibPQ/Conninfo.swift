@@ -14,7 +14,7 @@ struct ConninfoOption {
                 ConninfoOption(
                     keyword: String(cString: keyword),
                     value: next.pointee.val.map { unsafe String(cString: $0) },
-                    // Passwords are marked with a star, in libpq's words "hide it".
+                    // libpq marks passwords with a star, in its words "hide it".
                     isSecret: next.pointee.dispchar.map { unsafe String(cString: $0) } == "*"
                 )
             )
@@ -24,20 +24,20 @@ struct ConninfoOption {
     }
 }
 
-/// A connection string taken apart by libpq itself.
+/// A connection string, parsed by libpq itself.
 package struct Conninfo: Sendable {
-    /// The keywords that the string sets, in libpq's order, secrets left out.
+    /// The keywords that the string sets, in libpq's order, without secrets.
     package let parameters: ConnectionKeywords
-    /// Whether the string sets a password, of the database or of a key.
+    /// Whether the string sets a password, for the database or for a key.
     package let holdsSecret: Bool
 
-    /// Takes a URI or a keyword string apart.
+    /// Parses a URI or a keyword string.
     ///
-    /// - Throws: ``ConninfoError``, also for a URI in which libpq would take a part of the password for a host, a port
-    ///   or a database.
+    /// - Throws: ``ConninfoError``, also for a URI in which libpq would take part of the password for a host, a port or
+    ///   a database.
     package init(_ text: String) throws(ConninfoError) {
         let uri = ConninfoURI(text)
-        // No keyword has these characters in it.
+        // No keyword contains these characters.
         if uri == nil, text.utf8.prefix(while: { $0 != UInt8(ascii: "=") }).contains("://".utf8) {
             throw ConninfoError.otherScheme
         }
@@ -62,12 +62,12 @@ package struct Conninfo: Sendable {
         }
     }
 
-    /// Whether a text is a whole connection string, not a database's name.
+    /// Whether a text is a whole connection string and not a database name.
     ///
-    /// Besides what libpq takes for one: what looks like a URI and begins otherwise. As a name it would be shown, with
-    /// the password.
+    /// Besides the strings that libpq accepts, this includes texts that look like a URI with another beginning: as a
+    /// database name they would be shown, with the password.
     package static func isConnectionString(_ text: String) -> Bool {
-        // By bytes, as libpq reads: an @ with an accent on it is another character.
+        // By bytes, as libpq does: an @ with a combining accent is another Character.
         let text = text.utf8
         if text.contains(UInt8(ascii: "=")) || text.contains("://".utf8) { return true }
         guard let at = text.lastIndex(of: UInt8(ascii: "@")) else { return false }

@@ -1,6 +1,6 @@
 /// A connection string that cannot be used.
 package struct ConninfoError: Error {
-    /// What is wrong with it, without any part of it that may be secret.
+    /// What is wrong with the string, without any part of it that may be secret.
     package let message: String
 
     private static let advice =
@@ -13,16 +13,15 @@ package struct ConninfoError: Error {
         self.message = message
     }
 
-    /// A URI of which a part of the password would be taken for a host, a port or a database.
+    /// A URI in which part of the password would be taken for a host, a port or a database.
     static let misread = ConninfoError(message: "the URI has an @ too many or a port that is no number: " + advice)
 
-    /// A URI that another program takes, or of something else.
+    /// A URI with a scheme of another program or kind.
     static let otherScheme = ConninfoError(message: "a connection URI begins with postgresql:// or postgres://")
 
-    /// What libpq says, which quotes the part that it did not understand: that is left out.
+    /// Creates an error from libpq's message, without the part of the string that it quotes.
     ///
-    /// A keyword that it does not know, which may be misspelt or another program's, is named where it cannot be a part of
-    /// the password.
+    /// An unknown keyword, which may be misspelt or another program's, is named if it cannot be part of the password.
     init(libpq message: String, about text: String, _ uri: ConninfoURI?) {
         let scalars = message.unicodeScalars
         let parts = scalars.split(separator: "\"", maxSplits: 3, omittingEmptySubsequences: false).map { String($0) }
@@ -35,7 +34,7 @@ package struct ConninfoError: Error {
         if isNamed {
             self.init(message: message)
         } else {
-            // The punctuation that was expected is quoted too.
+            // libpq also quotes the punctuation that it expected.
             let isPunctuation = parts.count > 3 && (parts[1] == "=" || parts[1] == "]")
             let said = isPunctuation ? parts[0...2].joined(separator: "\"") : parts[0]
             self.init(message: said + "…; " + (uri == nil ? Self.forms : Self.advice))

@@ -1,11 +1,11 @@
-/// What reading COPY data away came to.
+/// The result of discarding COPY data.
 package enum CopyOutStep: Sendable {
-    /// A message was thrown away.
+    /// A message was discarded.
     case data
-    /// Nothing has arrived: wait for reading.
+    /// Nothing has arrived: wait until the socket is readable.
     case wait
     /// The data has ended; a last result follows.
     case end
-    /// The transfer failed; a last result tells why.
+    /// The transfer failed; a last result says why.
     case failed
 }

@@ -1,6 +1,6 @@
 import CLibpq
 
-/// A field of an error or notice, as the protocol sends them.
+/// A field of an error or notice, as sent by the protocol.
 package enum ErrorField: Sendable, CaseIterable {
     case severity
     case sqlState
@@ -52,7 +52,7 @@ package enum ErrorField: Sendable, CaseIterable {
             fields[field] = unsafe String(cString: text)
         }
         if fields[.message] == nil, let text = unsafe PQresultErrorMessage(result) {
-            // Made by libpq itself, which sets no fields: a lost connection, no memory.
+            // Created by libpq itself, which sets no fields: a lost connection, no memory.
             let whole = unsafe String(cString: text).trimmedEnd()
             if !whole.isEmpty { fields[.message] = whole }
         }

@@ -1,10 +1,10 @@
 import CLibpqLoader
 
-/// The C library.
+/// The C library libpq.
 package enum Library {
-    /// Loads it, which its first use would do as well, but end the process where it cannot be.
+    /// Loads the library, which its first use would also do, but end the process on failure.
     ///
-    /// Returns why it cannot be loaded; nil when it is there.
+    /// Returns why it cannot be loaded; nil on success.
     package static func load() -> String? {
         unsafe clibpqloader_load().map { unsafe String(cString: $0) }
     }

@@ -9,7 +9,8 @@ final class NoticeReceiver: Sendable {
     }
 }
 
-/// libpq's callback: file-level, since a closure made in a main-actor context would trap on the connection's thread.
+/// libpq's callback: a file-level function, because a closure created in a main-actor context would trap on the
+/// connection's thread.
 func receiveNotice(_ context: UnsafeMutableRawPointer?, _ result: OpaquePointer?) {
     guard let context = unsafe context, let result = unsafe result else { return }
     unsafe Unmanaged<NoticeReceiver>.fromOpaque(context).takeUnretainedValue().receive(ErrorField.all(of: result))

@@ -2,8 +2,8 @@ import CLibpq
 
 /// The parameters of one statement, as one buffer of bytes.
 ///
-/// One buffer and offsets, so that the array of pointers libpq wants is made inside a single closure and no pointer
-/// outlives the memory it points into.
+/// One buffer and offsets, so that the array of pointers that libpq expects is created inside a single closure and no
+/// pointer outlives the memory it points into.
 package struct Parameters: Sendable, Equatable {
     /// One parameter's place in the buffer.
     struct Slot: Sendable, Equatable {
@@ -19,10 +19,10 @@ package struct Parameters: Sendable, Equatable {
     private(set) var slots: [Slot] = []
     private(set) var bytes: [UInt8] = []
 
-    /// No parameters.
+    /// Creates an empty list.
     package init() {}
 
-    /// Reserves room for `count` parameters.
+    /// Creates an empty list with room for `count` parameters.
     package init(minimumCapacity count: Int) {
         types.reserveCapacity(count)
         slots.reserveCapacity(count)
@@ -41,7 +41,7 @@ package struct Parameters: Sendable, Equatable {
 
     /// Adds a value whose bytes `write` appends.
     ///
-    /// A value in text format must not hold a NUL, which ends it early for libpq.
+    /// A value in text format must not contain a NUL, which would end it early for libpq.
     package mutating func append(type: UInt32, isBinary: Bool, _ write: (inout [UInt8]) -> Void) {
         let offset = bytes.count
         write(&bytes)
@@ -61,7 +61,7 @@ package struct Parameters: Sendable, Equatable {
         }
     }
 
-    /// Gives `body` what libpq's sending functions take; the pointers are valid during the call only.
+    /// Passes the arguments of libpq's sending functions to `body`; the pointers are valid only during the call.
     borrowing func withPointers<Result>(
         _ body: (
             Int32, UnsafePointer<UInt32>?, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?,

@@ -1,6 +1,6 @@
 import CLibpq
 
-/// What a result is.
+/// The kind of a result.
 package enum ResultStatus: Sendable, Equatable {
     /// A command without rows has completed.
     case commandOK
@@ -24,7 +24,7 @@ package enum ResultStatus: Sendable, Equatable {
 
 /// One result of a statement.
 ///
-/// Safe to share: libpq's threading chapter says that a PGresult is read-only once made, and the handle is cleared
+/// Safe to share: libpq's threading chapter says that a PGresult is read-only once created, and the handle is cleared
 /// exactly once.
 @safe
 package final class QueryResult: @unchecked Sendable {
@@ -38,7 +38,7 @@ package final class QueryResult: @unchecked Sendable {
         unsafe PQclear(handle)
     }
 
-    /// What the result is.
+    /// The kind of the result.
     package var status: ResultStatus {
         switch unsafe PQresultStatus(handle) {
         case PGRES_COMMAND_OK: .commandOK
@@ -56,13 +56,13 @@ package final class QueryResult: @unchecked Sendable {
     /// All fields of the error.
     package var errorFields: [ErrorField: String] { unsafe ErrorField.all(of: handle) }
 
-    /// The rows in this result.
+    /// The number of rows in this result.
     package var rowCount: Int { Int(unsafe PQntuples(handle)) }
 
-    /// The columns of each row.
+    /// The number of columns of each row.
     package var columnCount: Int { Int(unsafe PQnfields(handle)) }
 
-    /// The rows a command affected, or zero where that makes no sense.
+    /// The number of rows a command affected; zero if that does not apply.
     package var affectedRows: Int {
         unsafe Int(String(cString: PQcmdTuples(handle))) ?? 0
     }
@@ -72,7 +72,7 @@ package final class QueryResult: @unchecked Sendable {
         unsafe String(cString: PQcmdStatus(handle))
     }
 
-    /// The name of a column, nil when there is no such column.
+    /// The name of a column; nil if there is no such column.
     package func columnName(_ column: Int) -> String? {
         unsafe PQfname(handle, Int32(column)).map { unsafe String(cString: $0) }
     }
@@ -89,7 +89,7 @@ package final class QueryResult: @unchecked Sendable {
 
     /// The bytes of a value, nil for NULL.
     ///
-    /// The caller checks row and column, and keeps this object while it reads them.
+    /// The caller must check row and column, and keep this object alive while reading the bytes.
     package func bytes(row: Int, column: Int) -> UnsafeRawBufferPointer? {
         let (row, column) = (Int32(row), Int32(column))
         let length = unsafe PQgetlength(handle, row, column)

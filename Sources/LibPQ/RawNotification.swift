@@ -1,8 +1,8 @@
-/// What `NOTIFY` sent.
+/// A notification sent by `NOTIFY`.
 package struct RawNotification: Sendable, Equatable {
     /// The channel's name.
     package let channel: String
-    /// The text sent with it; empty when there was none.
+    /// The text sent with it; empty if there was none.
     package let payload: String
     /// The process id of the server process that sent it.
     let backendPID: Int32

@@ -1,5 +1,5 @@
 extension String {
-    /// The text without the line ends that libpq puts after its messages.
+    /// The text without the line breaks that libpq appends to its messages.
     func trimmedEnd() -> String {
         var text = self[...]
         while let last = text.last, last.isWhitespace { text.removeLast() }

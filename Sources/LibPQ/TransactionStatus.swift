@@ -1,12 +1,12 @@
-/// Where a connection is in a transaction.
+/// The transaction status of a connection.
 package enum TransactionStatus: Sendable, Equatable {
     /// Outside a transaction.
     case idle
     /// A statement is running.
     case active
-    /// In a transaction that can go on.
+    /// In a transaction that can continue.
     case inTransaction
-    /// In a transaction that only a rollback ends.
+    /// In a failed transaction, which only a rollback can end.
     case inFailedTransaction
     /// The connection is lost.
     case unknown

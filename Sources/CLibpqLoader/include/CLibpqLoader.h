@@ -2,10 +2,11 @@
 #ifndef ACCOUNTCTL_CLIBPQLOADER_H
 #define ACCOUNTCTL_CLIBPQLOADER_H
 
-/// Loads libpq now. NULL, or why it cannot be: a text that stays.
+/// Loads libpq now. Returns NULL on success, otherwise the reason as a static string.
 const char *clibpqloader_load(void);
 
-/// How many bytes OpenSSL has decrypted and not handed over; zero where libpq does without it. Takes libpq's own SSL object.
+/// How many bytes OpenSSL has decrypted but not passed on; zero if libpq was built without it. Takes libpq's own SSL
+/// object.
 int clibpqloader_pending(void *ssl);
 
 #endif
