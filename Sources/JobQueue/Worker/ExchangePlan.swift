@@ -35,7 +35,8 @@ struct ExchangePlan: Sendable {
     /// Whether there may be urgent jobs to claim: a claim for the reserved slots only says whether more of these are
     /// left.
     private var isHungryForUrgent = true
-    /// Whether claims are allowed: the leases are trusted, and no room is being made for a job that must run alone.
+    /// Whether claims are allowed: the worker is registered, its leases are trusted, and it makes no room for a job
+    /// that must run alone.
     var mayClaim = true
     var isStopping = false
     /// Whether the run ends when there is nothing to claim.
