@@ -30,7 +30,7 @@ package final class WaitingRoom<State: Sendable, Reply: Sendable>: Sendable {
         contents = Mutex(Contents(state: state))
     }
 
-    /// Reads or changes the state if that answers nobody.
+    /// Reads or changes the state without answering a waiting task.
     package func withState<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         contents.withLock { body(&$0.state) }
     }

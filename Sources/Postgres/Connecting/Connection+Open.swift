@@ -39,8 +39,7 @@ extension Connection {
             self.route = route
         } else {
             route = try await probeRoute()
-            // If all server processes of the pooler are in use, nobody answers the query, and its cancellation ends the
-            // connection.
+            // If all server processes of the pooler are in use, nobody answers the query, and the connection is lost.
             if !isUsable {
                 state = ProtocolState()
                 lastWord = nil
