@@ -7,11 +7,11 @@ import Postgres
     import Foundation
 #endif
 
-/// Records what came of a step, and tells what follows.
+/// Records the result of a step and decides how the drive continues.
 extension DeletionDriver {
-    /// What is told of a step that the database refused: like any other failure.
+    /// Turns the database's refusal of a step into a situation that is recorded like any other failure.
     ///
-    /// - Throws: the error where it has no word of the server: then it is about our connections, and of all requests.
+    /// - Throws: `error` itself if it carries no SQLSTATE: it then concerns our connections, and so every request.
     func refusal(
         of step: DeletionStep,
         of record: DeletionRecord,
@@ -22,7 +22,7 @@ extension DeletionDriver {
         var facts: Logger.Metadata = ["error": "\(error)"]
         if let table { facts["table"] = "\(table)" }
         services.logger(for: record.id).warning("the database refused a step", metadata: facts)
-        // A lock may be kept from us for good: who has it is what ends that.
+        // A session may hold the lock indefinitely, so the detail names the session to end.
         var holder: LockHolder?
         if state == .lockNotAvailable, let statement = error.statement {
             holder = try? await services.pool.withConnection { try LockHolder.find(behind: statement, on: $0) }
@@ -32,7 +32,7 @@ extension DeletionDriver {
         return Situation(.failing, detail: "\(step.rawValue): \(place)SQLSTATE \(state)\(end)")
     }
 
-    /// Records what came of a step.
+    /// Records the result of a step.
     func settle(
         _ result: StepResult,
         of step: DeletionStep,
@@ -73,7 +73,7 @@ extension DeletionDriver {
         _ pause: Duration,
         _ journal: DeletionJournal
     ) async throws -> Pause {
-        // Counted from the end of the step, which may have taken longer than that.
+        // The pause counts from the end of the step, since the step itself may have taken longer than the pause.
         let now = try await services.pool.withConnection { connection in
             try journal.stop(state, situation, on: connection)
             return try connection.one("select clock_timestamp()", as: Date.self)
@@ -87,7 +87,7 @@ extension DeletionDriver {
         return .until(now.addingTimeInterval(situation.delay(atLeast: pause) / .seconds(1)))
     }
 
-    /// Records that a step failed, and when it is tried again.
+    /// Records that a step failed, and when it is retried.
     private func fail(
         _ situation: Situation,
         _ step: DeletionStep,
@@ -97,8 +97,8 @@ extension DeletionDriver {
     ) async throws -> Pause {
         let failures = record.failures + 1
         try await services.pool.withConnection { connection in
-            // The patience with Apple counts from the first time that a credential could not be revoked, for whatever
-            // reason but what the database refused.
+            // The time limit for Apple counts from the first failure to revoke a credential, whatever the reason,
+            // unless the database refused the step.
             try journal.stop(
                 state,
                 situation,

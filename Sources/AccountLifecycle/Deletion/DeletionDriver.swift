@@ -8,30 +8,31 @@ import Sealing
     package import Foundation
 #endif
 
-/// Drives deletion requests: gathers facts, has the machine decide, takes the step, records it.
+/// Drives deletion requests: gathers facts, asks the state machine for a decision, takes the step and records it.
 ///
-/// It keeps nothing about a request between steps; killed at any instant, it goes on from what was recorded.
+/// The driver keeps nothing about a request between steps: a process killed at any instant resumes from what was
+/// recorded.
 ///
-/// To read one deletion from its request to its receipt: ``DeletionDesk``, or the app's function in the database, opens
-/// the request, and a job of ``DeletionJobs`` has it driven here. ``DeletionMachine`` says which step comes next,
-/// ``DeletionJournal`` records that it begins and ends, and ``DeletionRun`` takes it: each ``DeletionStep`` has a file in
-/// `Steps`. Before whatever cannot be undone a step looks at ``DeletionBrakes``. What of the database goes is told by
-/// ``DeletionPlan``, which files by ``AccountObjects``, and what is left by ``SearchPass``.
+/// To follow one deletion from request to receipt: ``DeletionDesk``, or the app's function in the database, opens the
+/// request, and a job of ``DeletionJobs`` drives it here. ``DeletionMachine`` chooses the next step,
+/// ``DeletionJournal`` records its beginning and end, and ``DeletionRun`` takes it: each ``DeletionStep`` has a file in
+/// `Steps`. Before an act that cannot be undone, a step checks ``DeletionBrakes``. ``DeletionPlan`` determines which
+/// rows are deleted, ``AccountObjects`` which files, and ``SearchPass`` finds what is left.
 package struct DeletionDriver: Sendable {
     /// Where a request was left.
     package enum Pause: Sendable, Hashable {
-        /// Ended, or unknown.
+        /// The request has ended, or does not exist.
         case ended(DeletionState?)
-        /// To be driven again at this time.
+        /// Drive the request again at this time.
         case until(Date)
-        /// To be driven again after this time, since a step failed.
+        /// A step failed: drive the request again after this time.
         case failed(after: Duration, Situation)
     }
 
-    /// Throws unless the driver's right to the request outlasts a length of time.
+    /// Throws unless the driver's lease on the request outlasts the given duration.
     package typealias LeaseCheck = @Sendable (Duration) throws -> Void
 
-    /// How often a step may send the run back within one drive.
+    /// How often a step may send the run back to an earlier step within one drive.
     private static let returnLimit = 5
 
     let services: DeletionServices
@@ -40,19 +41,19 @@ package struct DeletionDriver: Sendable {
         self.services = services
     }
 
-    /// Drives a request as far as it goes now.
+    /// Drives a request as far as it can go now.
     ///
-    /// `fence` keeps every write out once another process has taken over, and `lease` throws before a call to Apple or
-    /// Storage, which no fence reaches, unless nobody can take over in the time that the call may take; there are none
-    /// in tests that have the database to themselves.
+    /// `fence` rejects every write once another process has taken over. Calls to Apple and Storage are beyond the
+    /// fence, so `lease` is called before each and throws unless the lease outlasts the longest time that the call may
+    /// take. Tests that have the database to themselves pass neither.
     ///
-    /// - Throws: ``PostgresError``, but for what the server says of a step, which is recorded; ``JobQueueError``
-    ///   `leaseLost` and what `lease` throws; `CancellationError` between and within steps.
+    /// - Throws: ``PostgresError``, except for what the server reports about a step, which is recorded;
+    ///   ``JobQueueError`` `leaseLost` and what `lease` throws; `CancellationError` between and within steps.
     package func drive(_ request: UUID, fence: JobFence? = nil, lease: LeaseCheck? = nil) async throws -> Pause {
         let journal = DeletionJournal(request: request, fence: fence)
         var returns = 0
-        // What follows the step that was taken, if nothing else has happened: begun with the statement that reads the
-        // request.
+        // The likely next step if nothing else has happened: the statement that reads the request also records its
+        // beginning.
         var likely: (step: DeletionStep, state: DeletionState)?
         while true {
             try Task.checkCancellation()
@@ -72,7 +73,7 @@ package struct DeletionDriver: Sendable {
                 return .ended(record.facts.state)
             case .wait(let state, let situation, let until):
                 if record.facts.state != state || situation != nil {
-                    // A try that died in line at Apple left its beginning behind.
+                    // An attempt that died while queued for Apple left its begin record behind.
                     if record.facts.lockedOutAt != nil { try await journal.withdrawUnasked(in: services.pool) }
                     try await services.pool.withConnection { connection in
                         try journal.stop(state, situation, on: connection)
@@ -81,7 +82,7 @@ package struct DeletionDriver: Sendable {
                 return .until(until)
             case .perform(let step, let state):
                 if begun != step {
-                    // Cancelled or stopped since the facts were read: the machine says what follows.
+                    // Cancelled or stopped since the facts were read: decide again from new facts.
                     guard try await begin(step, state, journal)?.isBegun == true else { continue }
                 }
                 switch try await take(step, state, of: record, journal, lease, &returns) {
@@ -93,16 +94,16 @@ package struct DeletionDriver: Sendable {
         }
     }
 
-    /// What follows a step.
+    /// How the drive continues after a step.
     enum Course {
-        /// The next step, most likely.
+        /// Take the likely next step.
         case next
-        /// Whatever new facts say.
+        /// Decide from new facts.
         case decide
         case pause(Pause)
     }
 
-    /// Records that a step begins, unless something has come in between, and reads the request.
+    /// Records that a step begins, unless the request has changed meanwhile, and reads the request.
     private func begin(_ step: DeletionStep, _ state: DeletionState, _ journal: DeletionJournal) async throws
         -> (record: DeletionRecord, isBegun: Bool)?
     {
@@ -128,20 +129,20 @@ package struct DeletionDriver: Sendable {
         do {
             result = try await run.take(step)
         } catch is Braked {
-            // The machine sees the brake in the facts and says how long to wait.
+            // The machine finds the brake in the facts and decides how long to wait.
             return .decide
         } catch let error as PostgresError where error.connectionUsable {
             result = .failed(try await refusal(of: step, of: record, by: error))
         } catch let error as FailedSearch {
             result = .failed(try await refusal(of: step, of: record, by: error.cause, at: error.table))
         } catch let error as SealingError {
-            // The request's identifiers do not open: another worker's keys may open them.
+            // The request's identifiers cannot be opened with our keys; those of another worker may open them.
             let situation = Situation(.sealingKeyMissing, subject: record.sealingKeyID, detail: "\(error)")
             result = .stopped(.blocked, situation, lookAgainAfter: DeletionMachine.lookAgainAfter)
         }
         try await services.probe(.done(step))
         if case .back = result { returns += 1 }
-        // Something makes new data as fast as it is removed: back off instead of looping.
+        // Something creates new data as fast as it is removed: back off instead of looping.
         if returns > Self.returnLimit {
             let situation = Situation(.failing, detail: "\(step.rawValue) keeps finding new data")
             return try await settle(.failed(situation), of: step, of: record, state, journal)

@@ -4,41 +4,42 @@
     package import Foundation
 #endif
 
-/// Decides what happens next to a deletion request, from facts alone.
+/// Decides from facts alone what happens next to a deletion request.
 ///
-/// Nothing here reads a clock, a table or the network: the shell gathers ``DeletionFacts``, does what ``next(_:)``
-/// says, and asks again. So a process may die at any instant, and the next one decides the same from what was recorded.
+/// Nothing here reads a clock, a table or the network: the driver gathers ``DeletionFacts``, does what ``next(_:)``
+/// returns, and asks again. A process may therefore die at any instant, and the next one decides the same from what was
+/// recorded.
 package enum DeletionMachine {
     /// What to do now.
     package enum Decision: Sendable, Hashable {
         /// The request has ended; nothing is left to do.
         case end
-        /// Record this state, and look again at the given time.
+        /// Record this state, and decide again at the given time.
         case wait(DeletionState, Situation?, until: Date)
-        /// Take this step, and record the state while it runs.
+        /// Take this step, and record this state while it runs.
         case perform(DeletionStep, DeletionState)
     }
 
-    /// How long a preflight holds at least: what it saw may change.
+    /// The minimum time that a preflight stays valid, since what it checked may change.
     ///
-    /// It holds as long as it took itself where that is longer: on a slow database the lock-out is slow to begin, too,
-    /// and would never find one that is fresh.
+    /// A preflight that took longer stays valid for as long as it took: on a slow database the lock-out is slow to
+    /// begin as well, and would otherwise never find a preflight that is still valid.
     static let preflightLasts = Duration.seconds(60)
 
-    /// How often a request that waits for people or brakes looks again by itself.
+    /// How often a request that waits for people or brakes is reconsidered without being woken.
     package static let lookAgainAfter = Duration.seconds(300)
 
-    /// How often a request whose account is another one by now looks again.
+    /// How often a request whose user id now belongs to another account is reconsidered.
     static let lookAtOtherAccountAfter = Duration.seconds(3600)
 
-    /// What to do now with a request of which these facts hold.
+    /// Returns the decision for a request with these facts.
     package static func next(_ facts: DeletionFacts) -> Decision {
         if facts.state.isFinal { return .end }
         guard facts.lockedOutAt != nil else { return beforeLockOut(facts) }
         return brake(facts) ?? afterLockOut(facts)
     }
 
-    /// What stops a request wherever it is past its grace, the strongest first.
+    /// What stops a request once its grace period is over, in order of precedence.
     private static func brake(_ facts: DeletionFacts) -> Decision? {
         if facts.isOtherAccount {
             let later = facts.now.addingTimeInterval(lookAtOtherAccountAfter / .seconds(1))
@@ -54,7 +55,7 @@ package enum DeletionMachine {
         if facts.now < facts.runAfter { return .wait(.grace, nil, until: facts.runAfter) }
         if let brake = brake(facts) { return brake }
         guard let preflight = facts.finished[.preflight],
-            // A clock that was set back makes none fresh.
+            // A preflight that lies in the future, since the clock was set back, is not valid either.
             (.zero..<max(preflightLasts, facts.preflightTook))
                 .contains(.seconds(facts.now.timeIntervalSince(preflight)))
         else { return .perform(.preflight, .requested) }
@@ -75,9 +76,9 @@ package enum DeletionMachine {
         return .perform(.receipt, .settling)
     }
 
-    /// What follows a step that is done unless something has happened meanwhile; nil where new facts have to say it.
+    /// The step that follows a finished one if nothing else has happened; nil where new facts are needed to decide.
     ///
-    /// Never the lock-out: that it has begun is not to be recorded on a guess.
+    /// Never the lock-out: its beginning must not be recorded on a guess.
     package static func likely(after step: DeletionStep, _ facts: DeletionFacts) -> (DeletionStep, DeletionState)? {
         var facts = facts
         facts.finished[step] = facts.now
@@ -86,15 +87,15 @@ package enum DeletionMachine {
         return (next, state)
     }
 
-    /// What a step that found work for an earlier one takes back: that step and what rests on it.
+    /// The steps that are undone in the journal when a later step found work for an earlier one: that step and all that
+    /// depend on it.
     ///
-    /// The preflight and the lock-out stay; they are never taken back once the account is locked out.
+    /// The preflight and the lock-out stay done: they are never repeated once the account is locked out.
     package static func steps(toRepeatFrom step: DeletionStep) -> [DeletionStep] {
         DeletionStep.allCases.filter { $0 >= max(step, .revokeApple) && $0 < .receipt }
     }
 
-    /// How long to wait before trying a step again that has failed so often in a row: half a minute, doubling up to an
-    /// hour.
+    /// How long to wait before retrying a step after so many failures in a row: 30 seconds, doubling up to an hour.
     package static func delay(afterFailures failures: Int) -> Duration {
         let doublings = min(max(failures, 1) - 1, 7)
         return min(.seconds(30) * (1 << doublings), .seconds(3600))

@@ -4,16 +4,17 @@
     import Foundation
 #endif
 
-/// One step of one request: what it was decided from, and what it may use.
+/// One step of one request: the record on which it was decided, and the services it may use.
 struct DeletionRun: Sendable {
     let services: DeletionServices
     let record: DeletionRecord
     let user: UUID
     let journal: DeletionJournal
-    /// Called with the longest time that a call to another system may take, before each that cannot be undone.
+    /// Called with the longest time that a call to another system may take, before each such call that cannot be
+    /// undone.
     let lease: DeletionDriver.LeaseCheck?
 
-    /// Takes a step that was recorded as begun.
+    /// Takes a step whose beginning is recorded.
     func take(_ step: DeletionStep) async throws -> StepResult {
         switch step {
         case .preflight: try await preflight()

@@ -1,33 +1,32 @@
 import Postgres
 
-/// A recorded, repeatable part of a deletion, in the order they are taken.
+/// A recorded, repeatable part of a deletion; the cases are in the order in which the steps are taken.
 package enum DeletionStep: String, Sendable, Hashable, Codable, CaseIterable, Comparable, PostgresDecodable {
-    /// Looks, before anything is touched, at everything that could stop the run half-way.
+    /// Checks, before anything is touched, for everything that could stop the run half-way.
     case preflight
-    /// Bans the account and ends its sessions; from here there is no way back for the person.
+    /// Bans the account and ends its sessions; from here on the person cannot cancel.
     case lockOut = "lock_out"
     /// Revokes every credential held at Apple.
     case revokeApple = "revoke_apple"
     /// Removes the account's objects through the Storage API.
     case deleteAvatars = "delete_avatars"
-    /// Removes the profile and the auth user with all that cascades.
+    /// Removes the profile and the auth user, with all rows that cascade.
     case deleteRows = "delete_rows"
     /// Removes what the cascade leaves in the auth schema.
     case scrubAuth = "scrub_auth"
-    /// Searches everything readable for every identifier.
+    /// Searches everything readable for each identifier.
     case verify
-    /// Searches a last time, when nothing can be written by an old access token, or by an upload signed for one, any
-    /// more.
+    /// Searches one last time, once no old access token and no upload URL signed for one can be used to write.
     case settle
-    /// Writes the evidence and forgets the identifiers.
+    /// Writes the evidence and erases the identifiers.
     case receipt
 
-    /// The steps that cannot be undone, or that follow one which cannot.
+    /// The steps after the lock-out: each cannot be undone, or follows one that cannot.
     static let afterLockOut = allCases.filter { $0 > .lockOut }
 
-    /// The step of the request `r` that was begun last, as an expression.
+    /// An expression for the step of the request `r` that was begun last.
     ///
-    /// Of two that were begun at one instant it is always the same, so that every command tells the same.
+    /// Ties are broken by name, so that every command shows the same step.
     static let begunLast: Statement = """
         (
             select s.step
@@ -42,7 +41,7 @@ package enum DeletionStep: String, Sendable, Hashable, Codable, CaseIterable, Co
         left.position < right.position
     }
 
-    /// The place of the step in the run.
+    /// The position of the step in the run.
     private var position: Int {
         switch self {
         case .preflight: 0

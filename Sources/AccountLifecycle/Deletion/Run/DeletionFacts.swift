@@ -4,25 +4,25 @@
     package import Foundation
 #endif
 
-/// All that ``DeletionMachine`` decides from, as of one moment by the database's clock.
+/// Everything on which ``DeletionMachine`` decides, as of one moment by the database's clock.
 package struct DeletionFacts: Sendable, Hashable {
     /// The state recorded last.
     package var state: DeletionState
-    /// The database's clock: the only one that several workers share.
+    /// The time by the database's clock, the only clock that several workers share.
     var now: Date
-    /// The end of grace.
+    /// The end of the grace period.
     package var runAfter: Date
     /// When the account was locked out, if it was.
     package var lockedOutAt: Date?
-    /// When no access token issued before the lock-out is valid any more, nor an upload that was signed for one.
+    /// When no access token issued before the lock-out is valid any more, nor any upload URL signed for one.
     package var settleAfter: Date?
-    /// Whether this request or everything is paused.
+    /// Whether this request or every request is paused.
     package var isPaused: Bool
-    /// Whether a legal hold lies on the account.
+    /// Whether the account is on legal hold.
     package var isHeld: Bool
-    /// Whether the account was created after the request: not the one that was meant.
+    /// Whether the account was created after the request, and so is not the one that was meant.
     package var isOtherAccount: Bool
-    /// The steps that are done, and when.
+    /// The finished steps, with the time at which each ended.
     package var finished: [DeletionStep: Date]
     /// How long the last preflight took.
     package var preflightTook: Duration

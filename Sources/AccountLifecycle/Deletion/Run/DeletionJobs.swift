@@ -8,36 +8,36 @@ package import Postgres
     package import Foundation
 #endif
 
-/// The jobs that drive deletions; their arguments hold ids of our own rows only.
+/// The jobs that drive deletions; their arguments contain only ids of our own rows.
 package enum DeletionJobs {
-    /// Which request a job drives.
+    /// The request that a job drives.
     struct Request: Codable, Sendable, Hashable {
         let request: UUID
     }
 
-    /// Which stored code a job exchanges.
+    /// The stored authorization code that a job exchanges.
     struct Code: Codable, Sendable, Hashable {
         let code: Int64
     }
 
     /// Drives one request until it ends.
     ///
-    /// Never given up: failed long enough it is tried daily, and alarmed.
+    /// The job is never given up: after enough failures it is retried daily, and raises an alarm.
     static let delete = JobKind<Request>(
         "account.delete",
         queue: "deletions",
         retry: .withoutLastAttempt(attempts: 50, base: .seconds(30)),
-        // One statement may take half an hour, and an account may need several, each in its turn: what is cut off
-        // begins anew.
+        // One statement may take half an hour, and an account may need several, each waiting its turn; what is cut off
+        // starts over.
         timeout: .seconds(6 * 3600),
-        // Steps are repeatable: a few deploys gone wrong are no reason to wait a day.
+        // Steps are repeatable, so a few deploys that went wrong are no reason to wait a day.
         crashLimit: 20
     )
 
-    /// Exchanges one code.
+    /// Exchanges one authorization code.
     ///
-    /// The first in its queue, and never behind deletions that wait for a pass: in five minutes a code is worth
-    /// nothing.
+    /// It runs first in its queue, and never waits behind deletions that need a permit: a code expires after five
+    /// minutes.
     static let exchange = JobKind<Code>(
         "apple.exchange_code",
         queue: "apple",
@@ -47,7 +47,7 @@ package enum DeletionJobs {
         timeout: CodeExchange.longest
     )
 
-    /// Tries again to revoke what could not be revoked while its account was there.
+    /// Retries the revocations that did not succeed while their account existed.
     static let revocations = JobKind<NoArguments>(
         "apple.retry_revocations",
         queue: "apple",
@@ -55,8 +55,8 @@ package enum DeletionJobs {
         timeout: .seconds(600)
     )
 
-    /// Keeps the books: wipes codes, gives each open request its job, forgets the ids of accounts that went another
-    /// way.
+    /// Housekeeping: wipes codes, gives each open request its job, and erases the ids of accounts that were deleted by
+    /// other means.
     static let upkeep = JobKind<NoArguments>(
         "deletion.upkeep",
         queue: "deletions",
@@ -64,10 +64,10 @@ package enum DeletionJobs {
         timeout: .seconds(300)
     )
 
-    /// The key by which a request has one live job.
+    /// The unique key that limits a request to one live job.
     static func key(of request: UUID) -> String { keyPrefix + request.text }
 
-    /// The key of the live job of the request that an expression names, as an expression.
+    /// An expression for the unique key of the job of the request that `request` evaluates to.
     static func key(of request: Statement) -> Statement { "\(keyPrefix)::text || \(request)" }
 
     private static let keyPrefix = "account.delete:"
@@ -77,7 +77,7 @@ package enum DeletionJobs {
         try delete.job(Request(request: request), runAt: runAt, uniqueKey: key(of: request))
     }
 
-    /// The requests that some of these jobs drive, by job.
+    /// The requests that some of these jobs drive, each with its job.
     ///
     /// - Throws: `PostgresError`.
     package static func requests(
@@ -91,7 +91,7 @@ package enum DeletionJobs {
             }
     }
 
-    /// Registers every handler and the periodic jobs.
+    /// Registers all handlers and the periodic jobs.
     package static func register(in registry: inout JobRegistry, services: DeletionServices) throws {
         let driver = DeletionDriver(services)
         let exchange = CodeExchange(services)
@@ -123,8 +123,8 @@ package enum DeletionJobs {
         for periodic in try periodic() { try registry.schedule(periodic) }
     }
 
-    /// Tells of a code that waits, once and while what it waits for can still be mended, and of one that came to
-    /// nothing.
+    /// Logs a code that waits, on the first attempt only, while its cause can still be fixed; and a code that gave no
+    /// credential.
     private static func tell(_ outcome: CodeExchange.Outcome, of code: Int64, in context: JobContext) {
         switch outcome {
         case .again(_, let situation) where context.attempt == 1:
@@ -168,24 +168,26 @@ package enum DeletionJobs {
         }
     }
 
-    /// Has the job of a request run now, and makes one where there is none.
+    /// Makes the job of a request run now, and creates it if there is none.
     static func wake(_ request: UUID, on connection: isolated Connection) throws {
         try wake([request], on: connection)
     }
 
-    /// Locks the jobs of requests until the transaction ends, for whoever locks a request and wakes it then: a worker
-    /// takes them in this order, its job's row as its fence and the request's after it.
+    /// Locks the jobs of requests until the transaction ends.
+    ///
+    /// For callers that lock a request and then wake it: a worker takes the same locks in the same order, first its
+    /// job's row as its fence, then the request's.
     static func lock(_ requests: [UUID], on connection: isolated Connection) throws {
         try JobQueue().lock(keys: requests.map { key(of: $0) }, on: connection)
     }
 
-    /// How many are woken at a time where there may be very many.
+    /// How many jobs are woken at a time where there may be very many.
     static let wokenTogether = 1000
 
-    /// Has the jobs of requests run now, and makes those that are missing; one that runs already runs once more when it
-    /// would wait.
+    /// Makes the jobs of requests run now, and creates those that are missing; a job that is already running runs once
+    /// more instead of waiting.
     ///
-    /// Waits for what a running job writes: where the requests are locked, ``lock(_:on:)`` comes before.
+    /// Waits for row locks that a running job holds. Where the requests are locked too, call ``lock(_:on:)`` first.
     static func wake(_ requests: [UUID], on connection: isolated Connection) throws {
         guard !requests.isEmpty else { return }
         let queue = JobQueue()

@@ -1,14 +1,14 @@
-/// Where a deletion is, for tests that break it there.
+/// A point in a deletion at which tests can interrupt it.
 package enum DeletionPoint: Sendable, Hashable {
     /// Decided, nothing recorded yet.
     case before(DeletionStep)
-    /// Recorded that it begins, nothing done yet.
+    /// The beginning is recorded, nothing done yet.
     case begun(DeletionStep)
-    /// In the middle: one effect has happened and the next has not.
+    /// In the middle of the step: one effect has happened and the next has not.
     case middle(DeletionStep)
-    /// Between two acts of the same kind: a batch, a part, a credential is done and the next is not.
+    /// Between two acts of the same kind: one batch, part or credential is done and the next is not.
     case between(DeletionStep)
-    /// Done, and not recorded yet where the effect lies outside the database.
+    /// Done; an effect outside the database is not recorded yet.
     case done(DeletionStep)
     /// Recorded.
     case after(DeletionStep)
@@ -18,5 +18,5 @@ package enum DeletionPoint: Sendable, Hashable {
     case afterExchange
 }
 
-/// Called at each ``DeletionPoint``; throws where a test wants the process to seem to die.
+/// Called at each ``DeletionPoint``; throws where a test simulates the death of the process.
 package typealias DeletionProbe = @Sendable (DeletionPoint) async throws -> Void

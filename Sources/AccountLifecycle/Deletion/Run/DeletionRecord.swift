@@ -6,37 +6,38 @@ import Postgres
     import Foundation
 #endif
 
-/// A deletion request as recorded, with what the machine decides from.
+/// A deletion request as recorded, with the facts on which the machine decides.
 struct DeletionRecord: Sendable {
     let id: UUID
-    /// The account; nil once it is forgotten.
+    /// The account; nil once its id is erased.
     let userID: UUID?
     let requestedAt: Date
     let legalDeadline: Date
-    /// Whether an operator decided to go on without Apple.
+    /// Whether an operator decided to continue without Apple.
     let withoutApple: Bool
-    /// Since when Apple could not be used for the request.
+    /// Since when Apple could not be used for this request.
     let appleWaitingSince: Date?
-    /// Whether the hourly ceiling let it pass before.
+    /// Whether the request has already passed the hourly ceiling.
     let isCounted: Bool
-    /// How often the step under way has failed in a row.
+    /// How often the current step has failed in a row.
     let failures: Int
     /// How often Apple has failed in a row since the account was locked out.
     let appleFailures: Int
-    /// What verify searches for, sealed.
+    /// The identifiers that verify searches for, sealed.
     let sealedIdentifiers: String?
-    /// The key they are sealed with.
+    /// The key with which they are sealed.
     let sealingKeyID: String?
-    /// Whether some are lost for good: an operator gave them up with their key, or a soft deletion had taken them.
+    /// Whether some identifiers are lost for good: an operator gave them up with their key, or a soft deletion removed
+    /// them.
     let withoutIdentifiers: Bool
     var facts: DeletionFacts
 
-    /// Reads a request, by the database's clock.
+    /// Reads a request, with the time by the database's clock.
     static func load(_ id: UUID, on connection: isolated Connection) throws -> DeletionRecord? {
         try read(id, "select \(columns), false from \(source(id))", on: connection)?.record
     }
 
-    /// What ``read(_:_:on:)`` reads, of `r` and `b` in ``source(_:)``.
+    /// The columns that ``read(_:_:on:)`` decodes, selected from `r` and `b` of ``source(_:)``.
     static let columns: Statement = """
         r.user_id,
         r.state,
@@ -73,14 +74,14 @@ struct DeletionRecord: Sendable {
         )
         """
 
-    /// A step that is done, as ``columns`` has it.
+    /// A finished step, as encoded in ``columns``.
     private struct Finished: Codable {
         let step: DeletionStep
         let at: Double
         let took: Double
     }
 
-    /// The request's row as `r`, and that of the brakes as `b`.
+    /// A FROM clause with the request's row as `r` and the brakes' row as `b`.
     static func source(_ id: UUID) -> Statement {
         """
         accountctl.deletion_requests as r
@@ -89,7 +90,7 @@ struct DeletionRecord: Sendable {
         """
     }
 
-    /// Reads the row of a statement that selects ``columns`` and whether it began a step.
+    /// Reads the row of a statement that selects ``columns``, and whether the statement began a step.
     static func read(_ id: UUID, _ statement: Statement, on connection: isolated Connection) throws
         -> (record: DeletionRecord, isBegun: Bool)?
     {

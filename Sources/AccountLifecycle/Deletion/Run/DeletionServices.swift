@@ -8,40 +8,40 @@ import Waiting
     import Foundation
 #endif
 
-/// What the steps of a deletion use: the database, Apple, Storage, keys and the policy.
+/// Everything that the steps of a deletion use: the database, Apple, Storage, keys and the policy.
 package struct DeletionServices: Sendable {
     let pool: Pool
-    /// Connections for authorization codes, which are worth nothing after five minutes: erasures may hold all of `pool`
-    /// for longer.
+    /// Connections for exchanging authorization codes, which expire after five minutes: deletions may occupy all of
+    /// `pool` for longer.
     let codes: Pool
     let policy: DeletionPolicy
     let vault: IdentifierVault
     let apple: AppleGateway
     let storage: StorageGateway
     let probe: DeletionProbe
-    /// The logger for lines that are about no request.
+    /// The logger for lines that concern no request.
     let log: Logger
 
     let catalogs = CatalogCache()
-    /// Permits for whatever may hold a connection of `pool` for long.
+    /// Permits for work that may hold a connection of `pool` for long.
     let passes: Permits
-    /// The objects of accounts, looked for together.
+    /// Finds the objects of several accounts in one pass.
     let objects: Coalescer<UUID, AccountObjects.Found>
-    /// What the cascade leaves in the auth schema, removed together; nil where a brake was pulled meanwhile.
+    /// Removes what the cascade leaves in the auth schema, for several accounts in one pass; nil for an account that
+    /// was stopped meanwhile.
     let scrubs: Coalescer<UUID, AuthScrub.Counts?>
-    /// The search for what is left, for all together.
+    /// Searches for what is left, for several requests in one pass.
     let searches: Coalescer<SearchTarget, SearchPass.Answer>
-    /// Waits until all that is committed so far is on disk, together with everybody who has to: no lock-out may be lost
-    /// once somebody outside was asked to forget the account.
+    /// Waits until everything committed so far is on disk, one flush for all who wait: no lock-out may be lost once an
+    /// outside system was asked to delete data of the account.
     let flushes: Coalescer<Void, Void>
-    /// How many accounts are locked out within an hour.
+    /// The limit on how many accounts are locked out within an hour.
     let ceiling: HourlyCeiling
 
-    /// How many accounts one pass over the big tables serves at most.
+    /// How many accounts one pass over the large tables serves at most.
     private static let passLimit = 500
 
-    /// Puts the services together; without `codes` the exchange of authorization codes shares the connections of the
-    /// work.
+    /// Creates the services; without `codes`, the exchange of authorization codes shares `pool`.
     package init(
         pool: Pool,
         codes: Pool? = nil,
@@ -82,9 +82,10 @@ package struct DeletionServices: Sendable {
                 try await AuthScrub.pass(for: users, keptBuckets: policy.keptBuckets, pool: pool)
             }
         }
-        // Without a rest: the time it takes is mostly that of waiting for a connection.
+        // No rest between flushes: most of their time is spent waiting for a connection.
         flushes = Coalescer(limit: 1000, rest: 0) { waiting in
-            // Any commit that changes something waits for the disk, and the log is one.
+            // The write-ahead log is sequential, so any commit that changes something and waits for the disk flushes
+            // all earlier commits.
             try await pool.withConnection { connection in
                 try connection.execute(
                     """
@@ -109,10 +110,10 @@ package struct DeletionServices: Sendable {
         }
     }
 
-    /// How long after its lock-out something may still be written in an account's name.
+    /// How long after the lock-out something may still be written in the account's name.
     var settling: Duration { policy.settling(withStorage: storage.isConfigured) }
 
-    /// A logger that names the request, and never the account.
+    /// A logger that names the request but never the account.
     func logger(for request: UUID) -> Logger {
         var logger = log
         logger[metadataKey: "request"] = "\(request.text)"

@@ -1,10 +1,10 @@
 import Waiting
 
 extension Permits {
-    /// Permits for passes over whole tables, each of which may hold a connection for half an hour: for all connections
-    /// of a pool but one, and one at least.
+    /// Permits for scans of whole tables, each of which may hold a connection for half an hour: one fewer than the pool
+    /// has connections, but at least one.
     ///
-    /// Everything else that handlers do needs a connection for a moment.
+    /// The remaining connection is for all other work of the handlers, which needs one only for a moment.
     convenience init(poolOf connections: Int) {
         self.init(total: connections - 1)
     }

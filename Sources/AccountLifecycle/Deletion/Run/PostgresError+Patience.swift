@@ -1,11 +1,11 @@
 import Postgres
 
 extension PostgresError {
-    /// Whether a limit of time ended the statement, ours or the server's own, and nothing else is wrong.
+    /// Whether the statement failed only because of a time limit, ours or the server's own.
     var tookTooLong: Bool {
         connectionUsable && (code == .deadlineExceeded || sqlState == .queryCanceled)
     }
 
-    /// Whether it was a lock that was waited for too long; a statement's limit may be shorter than that of locks.
+    /// Whether the statement waited too long for a lock; a statement's time limit may be shorter than the lock timeout.
     var waitedTooLong: Bool { sqlState == .lockNotAvailable || tookTooLong }
 }

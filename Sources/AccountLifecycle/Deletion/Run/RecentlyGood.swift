@@ -1,9 +1,9 @@
 import Synchronization
 import Waiting
 
-/// What was found good some seconds ago, so that a thousand preflights ask once.
+/// Caches checks that passed some seconds ago, so that a thousand preflights share one check.
 final class RecentlyGood<Key: Hashable & Sendable>: Sendable {
-    /// How long an answer that was good serves.
+    /// How long a passed check is reused.
     static var lifetime: Duration { .seconds(30) }
 
     private let goodAt = Mutex<[Key: ContinuousClock.Instant]>([:])
@@ -12,7 +12,7 @@ final class RecentlyGood<Key: Hashable & Sendable>: Sendable {
 
     /// - Parameters:
     ///   - now: The clock.
-    ///   - test: Finds out what is wrong; nil where all is well.
+    ///   - test: Finds out what is wrong; returns nil if all is well.
     init(
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         test: @escaping @Sendable (Key) async throws -> Situation?
@@ -25,14 +25,14 @@ final class RecentlyGood<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// What is wrong now.
+    /// What is wrong now; nil if nothing is.
     ///
     /// - Throws: what the test throws; `CancellationError`.
     func trouble(with key: Key) async throws -> Situation? {
         let askedAt = now()
         if let good = goodAt.withLock({ $0[key] }), askedAt - good < Self.lifetime { return nil }
         let situation = try await tests.answer(for: key)
-        // Trouble is asked about anew each time: whoever mends it need not wait for us.
+        // Failures are not cached: a fix takes effect at once.
         goodAt.withLock { $0[key] = situation == nil ? askedAt : nil }
         return situation
     }

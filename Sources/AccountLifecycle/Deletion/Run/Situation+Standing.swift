@@ -1,5 +1,5 @@
 extension Situation {
-    /// What a request in a state stands still for; nil while a step is being taken that looks at it anew.
+    /// Why a request in a given state stands still; nil while a step is running that will check again.
     func standing(in state: DeletionState) -> Situation? {
         switch state {
         case .held, .blocked, .waitingForApple, .residue: self
@@ -9,7 +9,7 @@ extension Situation {
 }
 
 extension Situation.Code {
-    /// Whether a step fails for it and is tried again, the state being that of the step meanwhile.
+    /// Whether the code is that of a failed step that is retried, during which the state remains that of the step.
     fileprivate var isOfFailure: Bool {
         switch self {
         case .storageUnusable, .sealingKeyMissing, .appleMisconfigured, .appleUnreachable, .failing: true

@@ -1,46 +1,48 @@
-/// Why a request stands still, and what ends that; safe to show and to log, since it names no person.
+/// Why a request stands still, and what resolves that; safe to show and to log, since it names no person.
 package struct Situation: Sendable, Hashable, Codable {
-    /// The stable name of a situation.
+    /// The stable name of a kind of situation.
     package enum Code: String, Sendable, Hashable, Codable, CaseIterable {
-        /// `deletion pause` was given for the request or for everything.
+        /// An operator ran `deletion pause` for this request or for all.
         case paused
-        /// A legal hold lies on the account.
+        /// The account is on legal hold.
         case legalHold = "legal_hold"
-        /// As many accounts were locked out within an hour as the ceiling allows.
+        /// The number of accounts locked out within the last hour has reached the ceiling.
         case ceiling
-        /// Rows refer to the account by a foreign key that neither cascades nor is ours to delete.
+        /// Rows refer to the account by a foreign key that does not cascade, and that we do not delete ourselves.
         case blockingRows = "blocking_rows"
-        /// A trigger refuses the delete, or the ban before it.
+        /// A trigger refuses the delete, or the ban that precedes it.
         case refusingTrigger = "refusing_trigger"
         /// A table's deletes or updates are published, and it has no replica identity.
         case unpublishable
-        /// A foreign key does not act, so that a delete would leave the rows that refer by it.
+        /// A foreign key is not in effect, so that a delete would leave the rows that refer by it.
         case idleKey = "idle_key"
         /// A right is missing on a table that must be read or deleted from.
         case missingRight = "missing_right"
-        /// Row-level security hides rows from our role, so that nothing it says can be believed.
+        /// Row-level security hides rows from our role, so that no query result can be relied on.
         case hiddenRows = "hidden_rows"
-        /// More rows hang off the account than a run may delete.
+        /// More rows depend on the account than a run may delete.
         case tooLarge = "too_large"
-        /// The account owns objects in a bucket that is declared neither to be deleted nor to be kept.
+        /// The account owns objects in a bucket that is configured neither for deletion nor for keeping.
         case undecidedBucket = "undecided_bucket"
-        /// The account's profile alone names an object of nobody, in a folder of which nobody said whose files are there.
+        /// The account's profile names an object without an owner, in a folder for which nobody has configured whose
+        /// files it holds, and no other profile names it.
         case undecidedFile = "undecided_file"
-        /// Storage cannot be reached or refuses our key.
+        /// Storage cannot be reached or rejects our key.
         case storageUnusable = "storage_unusable"
         /// The sealing key that the request's identifiers need is not configured.
         case sealingKeyMissing = "sealing_key_missing"
-        /// Apple refuses our configuration for a client id.
+        /// Apple rejects our configuration for a client id.
         case appleMisconfigured = "apple_misconfigured"
-        /// Apple does not answer as it should.
+        /// Apple is unreachable or does not answer as specified.
         case appleUnreachable = "apple_unreachable"
-        /// A code of the account is on its way to Apple: what it gives is to be revoked, too.
+        /// An authorization code of the account is being exchanged at Apple: the resulting grant has to be revoked,
+        /// too.
         case codeUnderWay = "code_under_way"
-        /// The account was created after the request: it is not the one that was meant.
+        /// The account was created after the request, and so is not the one that was meant.
         case otherAccount = "other_account"
         /// Identifiers were found where the program may not remove them.
         case residue
-        /// A step failed in a way that trying again may cure.
+        /// A step failed in a way that a retry may resolve.
         case failing
     }
 
@@ -48,9 +50,9 @@ package struct Situation: Sendable, Hashable, Codable {
     package struct Finding: Sendable, Hashable, Codable, Comparable {
         /// `schema.table.column`.
         package let column: String
-        /// Which kinds of identifier were found there.
+        /// The kinds of identifiers that were found there.
         package let identifiers: [Identifier.Kind]
-        /// In how many values.
+        /// The number of values in which they were found.
         package let count: Int
 
         init(column: String, identifiers: [Identifier.Kind], count: Int) {
@@ -62,28 +64,28 @@ package struct Situation: Sendable, Hashable, Codable {
         package static func < (left: Finding, right: Finding) -> Bool { left.column < right.column }
     }
 
-    /// What of the settings is wrong, where trying again changes nothing.
+    /// What is wrong in the settings, where a retry changes nothing.
     package enum Fault: String, Sendable, Hashable, Codable {
-        /// The key is refused.
+        /// The key is rejected.
         case key
-        /// What was asked is refused: the address, or another setting.
+        /// The request is rejected because of the address or another setting.
         case settings
     }
 
     package let code: Code
-    /// nil where it may pass by itself.
+    /// What is wrong in the settings; nil where the situation may resolve by itself.
     package var fault: Fault?
-    /// What stands in the way of the delete.
+    /// What prevents the delete.
     package var blockers: [Blocker]?
     /// Where identifiers were found.
     package var findings: [Finding]?
     /// The Apple client id, bucket, sealing key id or setting concerned.
     package var subject: String?
-    /// More words for an operator.
+    /// Further details for an operator.
     package var detail: String?
-    /// How long Apple or Storage asked to be left alone; not stored, since the next attempt is put off by it.
+    /// How long Apple or Storage asked us to wait; not stored, since the next attempt is already delayed by it.
     var retryAfter: Duration?
-    /// Whether Apple was not asked at all; not stored, since it is about one try.
+    /// Whether Apple was not asked at all; not stored, since it concerns one attempt only.
     var isUnasked = false
 
     private enum CodingKeys: CodingKey {
@@ -108,12 +110,12 @@ package struct Situation: Sendable, Hashable, Codable {
         self.retryAfter = retryAfter
     }
 
-    /// That something stands in the way of the delete; nil where nothing does.
+    /// The situation that something prevents the delete; nil for no blockers.
     static func blocked(by blockers: [Blocker]) -> Situation? {
         blockers.first.map { Situation($0.code, blockers: blockers) }
     }
 
-    /// That nobody decided about buckets with objects of the account; nil where there is none.
+    /// The situation that buckets with objects of the account are not configured; nil for no buckets.
     static func undecided(_ buckets: some Collection<String>) -> Situation? {
         buckets.min().map { first in
             Situation(
@@ -124,14 +126,15 @@ package struct Situation: Sendable, Hashable, Codable {
         }
     }
 
-    /// That nobody decided about so many files that the account's profile alone names; nil where there is none.
+    /// The situation that nobody has configured whose the files are that only the account's profile names; nil for no
+    /// files.
     ///
-    /// They are not named: people call them and their folders what they like.
+    /// The files are not named, since people choose the names of files and folders.
     static func undecided(files count: Int) -> Situation? {
         count > 0 ? Situation(.undecidedFile, subject: AccountObjects.bucketOfProfiles) : nil
     }
 
-    /// So long, or longer where Apple or Storage asked for more.
+    /// The given delay, or a longer one if Apple or Storage asked for it.
     func delay(atLeast least: Duration) -> Duration {
         max(least, retryAfter ?? .zero)
     }
