@@ -6,19 +6,19 @@ import Postgres
     import Foundation
 #endif
 
-/// Takes what is personal out of entries of the auth server's audit log; the entries stay.
+/// Removes personal data from entries of the auth server's audit log; the entries stay.
 ///
-/// Of the actor where the account acted, of the subject where it was acted upon: an administrator who deleted it stays
-/// named. What an entry tells besides is about the account where it acted itself, and names it in more than one way: an
-/// identity that was unlinked stands there with the provider's name for the person, which for e-mail and phone is the
-/// user id. Of that only kinds stay.
+/// If the account acted, the actor's data is removed; if it was acted upon, the subject's: an administrator who deleted
+/// the account stays named. If the account acted upon itself, the traits describe it too, in more than one way: an
+/// unlinked identity is recorded with the provider's id for the person, which for e-mail and phone is the user id. Of
+/// such traits only the kinds are kept.
 enum AuditLogScrub {
-    /// The whole log is read; the usual deadline is for statements with an index.
+    /// The whole log is read, while the usual deadline is meant for statements with an index.
     private static let deadline = Duration.seconds(1800)
 
-    /// Entries that name one of the accounts.
+    /// The entries that name one of the accounts.
     ///
-    /// The ids in the documents have no index: one pass serves all accounts.
+    /// The ids inside the documents have no index: one scan serves all accounts.
     static func entries(of users: [UUID], on connection: isolated Connection) throws -> [UUID] {
         guard !users.isEmpty else { return [] }
         return try connection.query(
@@ -31,9 +31,9 @@ enum AuditLogScrub {
         )
     }
 
-    /// Scrubs entries for the accounts that they name.
+    /// Scrubs those of the entries that name one of the accounts.
     ///
-    /// - Returns: The account of each entry, as text; several where it names several.
+    /// - Returns: The account of each scrubbed entry, as text; several for an entry that names several.
     static func scrub(
         _ entries: [UUID],
         of users: [String],
@@ -62,11 +62,11 @@ enum AuditLogScrub {
         )
     }
 
-    /// Where to read entries `e` that name one of the accounts as the actor `a`, the subject `s` or by a provider's
-    /// name `p`.
+    /// FROM and WHERE clauses for entries `e` that name one of the accounts as actor `a`, as subject `s` or by a
+    /// provider's id `p`.
     ///
-    /// The document is `r.payload`, less what the server takes and cannot read: nearly all have no such escape, and are
-    /// read as they are.
+    /// `r.payload` is the document without escapes that the server stores but cannot decode; nearly all documents
+    /// contain none and are used unchanged.
     private static func naming(_ users: [String]) -> Statement {
         """
         from auth.audit_log_entries as e
@@ -83,7 +83,7 @@ enum AuditLogScrub {
         """
     }
 
-    /// A query for those of some entries that name one of the accounts still, and for what each is to it.
+    /// A query for those of the entries that still name one of the accounts, with the role of the account in each.
     private static func found(_ entries: [UUID], of users: [String]) -> Statement {
         """
         select
@@ -100,7 +100,7 @@ enum AuditLogScrub {
         """
     }
 
-    /// The document of an entry `f`, without the account where that acted.
+    /// The document of an entry `f`, without the actor if that is the account.
     private static let payloadWithoutActor: Statement = """
         case when f.is_actor then
             f.payload - array['actor_id', 'actor_username', 'actor_name']
@@ -109,7 +109,7 @@ enum AuditLogScrub {
         end
         """
 
-    /// What takes the place of the traits of an entry `f`; nothing where they stay as they are.
+    /// The replacement for the traits of an entry `f`, to merge into its document; empty if the traits stay unchanged.
     private static let traitsThatStay: Statement = """
         case
             when jsonb_typeof(f.payload -> 'traits') is distinct from 'object' then '{}'
@@ -119,7 +119,7 @@ enum AuditLogScrub {
         end
         """
 
-    /// Of traits about an account that acted itself.
+    /// What is kept of the traits if the account acted upon itself.
     private static let kindsAmongTraits: Statement = """
         (
             select coalesce(jsonb_object_agg(t.key, t.value), '{}')
@@ -128,7 +128,7 @@ enum AuditLogScrub {
         )
         """
 
-    /// Of traits about an account that somebody else acted upon.
+    /// What is kept of the traits if somebody else acted upon the account.
     private static let traitsWithoutSubject: Statement = """
         (f.payload -> 'traits') - array['user_id', 'user_email', 'user_phone', 'provider_id', 'identity_id']
         """

@@ -6,13 +6,13 @@ import Postgres
     import Foundation
 #endif
 
-/// The auth server's half-finished sign-ins and links of identities, which no key ties to an account.
+/// The auth server's unfinished sign-ins and identity links, which no foreign key ties to an account.
 enum AuthFlows {
-    /// The statement that deletes those of accounts, and those that would link an identity to one, and tells the
+    /// The statement that deletes the flows of accounts, and flows that would link an identity to one, and returns the
     /// account of each.
     ///
-    /// With `onlyOpen`, of the links only those that can still be finished, which an index finds: they are good for
-    /// minutes.
+    /// With `onlyOpen`, only those links are deleted that can still be completed, which an index finds: a link is valid
+    /// for minutes.
     static func deleting(of users: [UUID], onlyOpen: Bool, on connection: isolated Connection) throws -> Statement {
         // Older auth servers have no such column.
         let hasLinks = try connection.one(

@@ -1,23 +1,23 @@
 import Logging
 import Postgres
 
-/// Emptying tables with many rows of the account, in batches.
+/// Empties tables that hold many rows of the account, in batches.
 extension DeletionRun {
-    /// Whether rows of a table are looked at under the lock under which the account goes, and therefore not emptied
-    /// before; an account has few of them.
+    /// Whether rows of a table are checked under the lock under which the account is deleted, and so must not be
+    /// deleted earlier; an account has few of them.
     ///
-    /// Identities tell whether a grant that came late is the account's own, sessions whether somebody signed in since
+    /// Identities show whether a grant that came late is the account's own, sessions whether somebody signed in since
     /// the lock-out.
     private static func goesWithTheAccount(_ table: TableName) -> Bool {
         table.schema == "accountctl" || (table.schema == "auth" && ["identities", "sessions"].contains(table.name))
     }
 
-    /// Deletes rows of tables that hold many of the account, a batch a transaction; what we have no right to delete
-    /// from is left to the cascade, which runs as the table's owner.
+    /// Deletes rows of tables that hold many rows of the account, one batch per transaction; tables from which our role
+    /// may not delete are left to the cascade, which runs as the table's owner.
     ///
-    /// A connection is held for one batch: an account may have millions of rows, and others need a connection for a
-    /// moment. A table of which the database refuses a batch is left at that: what refers to its rows may go together
-    /// with them alone, and the transaction that takes both tells whether it does not.
+    /// A connection is held for one batch only: an account may have millions of rows, and others need a connection for
+    /// a moment. If the database refuses a batch, the rest of that table is left for later: rows that refer to its rows
+    /// may be deletable only together with them, and the transaction that deletes both reports it if they are not.
     func emptyLargeTables(of plan: DeletionPlan) async throws {
         let batch = services.policy.batchRows
         let large = plan.parts
@@ -46,7 +46,8 @@ extension DeletionRun {
 
     /// Deletes and counts one batch.
     ///
-    /// - Throws: ``PostgresError``, also of checks that wait for the end of the transaction; ``PlanOvertaken``.
+    /// - Throws: ``PostgresError``, also from constraints that are deferred to the end of the transaction;
+    ///   ``PlanOvertaken``.
     private func deleteBatch(
         _ deleting: Statement,
         of table: TableName,

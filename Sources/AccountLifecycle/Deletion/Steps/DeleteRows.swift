@@ -1,10 +1,11 @@
 import Postgres
 
 extension DeletionRun {
-    /// Removes the profile and the auth user with all that cascades, in one short transaction with the step's own row.
+    /// Removes the profile and the auth user, with all rows that cascade, in one short transaction with the step's own
+    /// row.
     ///
-    /// What would stop it is looked for again: the app's tables may have changed since the preflight. Tables with many
-    /// rows of the account are emptied before, in batches, deepest first, so that the transaction stays short.
+    /// Blockers are searched for again, since the app's tables may have changed after the preflight. Tables with many
+    /// rows of the account are emptied first, in batches, deepest first, to keep the transaction short.
     func deleteRows() async throws -> StepResult {
         let (plan, blockers, shared) = try await patiently { deadline in
             try await services.pool.reading { connection -> (DeletionPlan, [Blocker], Int) in
@@ -19,8 +20,8 @@ extension DeletionRun {
         do {
             try await emptyLargeTables(of: plan)
             try await services.probe(.middle(.deleteRows))
-            // What a trigger does outside, no rollback takes back: it is not to be cut short. Nor is reading all
-            // profiles brief.
+            // No rollback undoes what a trigger does outside the database, so the statement must not be cut short and
+            // repeated. Reading all profiles takes long, too.
             let isSlow = !plan.reachingOutside.isEmpty || shared > 0
             return try await patiently(isSlow: isSlow) { deadline in
                 try await services.pool.withTransaction { connection in
@@ -42,20 +43,21 @@ extension DeletionRun {
         _ deadline: Duration,
         on connection: isolated Connection
     ) throws -> StepResult {
-        // Reads all profiles: before anybody has to wait for our locks.
+        // Reads all profiles, so it comes before we take locks for which others wait.
         if try isLastToNameAnObject(in: plan.profiles, on: connection) { return .back(to: .deleteAvatars) }
         try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
-        // The last look at the brakes: nothing can be undone after this.
+        // The last check of the brakes: nothing can be undone after this.
         if try lockAndLookAgain(.deleteRows, on: connection) {
-            // A team's transfer or support may have given the account an address since the lock-out: nothing tells of
-            // it any more once the rows are gone. Before Apple, whose step forgets the name of a grant that came late.
+            // A team transfer or support may have given the account an address since the lock-out, which nothing tells
+            // once the rows are gone. This comes before the return to the Apple step, which erases the name of a grant
+            // that came late.
             try renewIdentifiers(on: connection)
             if try isAppleOpen(on: connection) { return .back(to: .revokeApple) }
         }
         try waitForLateTokens(on: connection)
         try plan.requireKeys(to: plan.goingBeforehand.joined().map(\.table), on: connection)
         let existed = try AccountRows.delete(user, by: plan, deadline: deadline, on: connection)
-        // Together with what was deleted when the step was done before.
+        // Includes what was deleted when the step was done before.
         let counts = try journal.counts(of: .deleteRows, on: connection)
             .merging(["users": existed ? 1 : 0, "batched_rows": 0], uniquingKeysWith: +)
         let outcome: StepOutcome = counts["users"] == 0 ? .alreadyGone : .ok
@@ -63,11 +65,13 @@ extension DeletionRun {
         return .recorded
     }
 
-    /// Whether an object stayed since another account named it, and none does any more: it would stay for ever.
+    /// Whether an object was kept because another account named it, and no other account does any more: it would then
+    /// stay forever.
     ///
-    /// One of which nobody said whose it is stays in any case.
+    /// An object whose owner nobody has configured stays in any case.
     ///
-    /// Those whom this is about go one after another: of two who leave at once, the second sees that the first is gone.
+    /// The advisory lock makes the accounts concerned go one after another: of two that leave at once, the second sees
+    /// that the first is gone.
     private func isLastToNameAnObject(
         in profiles: DeletionCatalog.Profiles?,
         on connection: isolated Connection
@@ -85,11 +89,11 @@ extension DeletionRun {
         .contains { $0.fate == .own }
     }
 
-    /// Whether a code or a credential came in since revoking ended; it would go with the account, and the grant live on
-    /// at Apple.
+    /// Whether a code or a credential arrived after the Apple step ended: it would be deleted with the account, while
+    /// the grant stayed valid at Apple.
     ///
-    /// Looked at under the lock of the account's row, which whoever brings one has to take. Where nothing is to be
-    /// revoked, but what is known is not what was said, it is said anew.
+    /// Checked under the lock on the account's row, which is needed to store a code or a credential. If nothing is to
+    /// be revoked but the outcome differs from the recorded one, it is recorded again.
     private func isAppleOpen(on connection: isolated Connection) throws -> Bool {
         let reckoning = try reckonApple(on: connection)
         if reckoning.isOpen { return true }
@@ -99,8 +103,8 @@ extension DeletionRun {
         return false
     }
 
-    /// Counts the life of access tokens, and of what they can have signed, from now where a session was begun since the
-    /// lock-out, or the ban was lifted so that one could be: by a sign-in that was under way, or by an administrator.
+    /// Restarts the wait for access tokens, and for uploads signed for them, if a session was started since the
+    /// lock-out, or if the ban was lifted so that one could be: by a sign-in in progress, or by an administrator.
     private func waitForLateTokens(on connection: isolated Connection) throws {
         try connection.execute(
             """

@@ -1,13 +1,14 @@
 import Postgres
 
-/// How the step at Apple ends.
+/// How the Apple step ends.
 extension DeletionRun {
-    /// Says what became of everything held, unless something is held by now, or the step is not to be taken any more.
+    /// Records the outcome for all credentials, unless one is held by now, or the step is not to be taken any more.
     ///
-    /// Once it is said nobody cancels any more, also where nothing was held. The fence is held until then: whoever puts
-    /// a hold on the account or pauses the request comes before and is seen, or comes after and is told so.
+    /// Once it is recorded, nobody can cancel any more, even if no credential was held. The fence is held until the
+    /// commit: whoever places a hold on the account or pauses the request comes before and is seen, or comes after and
+    /// is told that the step was done.
     ///
-    /// - Returns: Whether it is said.
+    /// - Returns: Whether the outcome is recorded.
     /// - Throws: ``Braked``.
     func concludeApple() async throws -> Bool {
         try await services.pool.withTransaction { connection in
@@ -20,7 +21,7 @@ extension DeletionRun {
         }
     }
 
-    /// What is known of the account's credentials.
+    /// Reads what is known of the account's credentials.
     func reckonApple(on connection: isolated Connection) throws -> AppleReckoning {
         try AppleReckoning.read(record.id, of: user, apple: services.apple, on: connection)
     }

@@ -1,19 +1,19 @@
 import Postgres
 
 extension DeletionRun {
-    /// How long a statement of the trial may take: half an hour for the delete itself, but meanwhile nobody can stop
-    /// the request.
+    /// How long a statement of the trial may take: the delete itself may take half an hour, but during the trial nobody
+    /// can stop the request.
     private static let trialDeadline = Duration.seconds(120)
 
-    /// Tries the delete once more where the preflight had no time for it: nobody waits for the account's row now, and
-    /// it is the last moment at which all can be taken back.
+    /// Tries the delete once more if the preflight had too little time for it: nobody waits for the account's row any
+    /// more, and this is the last moment at which everything can be undone.
     ///
-    /// - Returns: How the step ends where the delete is refused, or has to wait for Apple's answer to a code. Nil where
-    ///   it is not, and where even this was no time enough: rows of large tables, which are tried all at once, go in
-    ///   batches.
-    /// - Throws: ``Braked`` where the request was stopped meanwhile; what the database refuses but the delete.
+    /// - Returns: How the step ends if the delete is refused, or has to wait for Apple's answer to a code. Nil if the
+    ///   delete is not refused, and if even this time was too short: the trial deletes the rows of large tables all at
+    ///   once, the step itself in batches.
+    /// - Throws: ``Braked`` if the request was stopped meanwhile; database errors other than a refusal of the delete.
     func askOnceMore() async throws -> StepResult? {
-        // What Apple holds up has been asked.
+        // A request that Apple holds up has already had its trial.
         guard record.appleFailures == 0 else { return nil }
         let untried = try await services.pool.withConnection { connection -> DeletionPlan? in
             let plan = try services.catalogs.plan(on: connection)
@@ -21,7 +21,7 @@ extension DeletionRun {
             return try journal.isUntried(on: connection) ? plan : nil
         }
         guard let untried else { return nil }
-        // The grant that comes of it has to find the account's row, which the trial keeps.
+        // Storing the grant for the code needs the account's row, which the trial keeps locked.
         if try await services.pool.withConnection({ try isCodeUnderWay(on: $0) }) { return try await waitForCode() }
         let answer: BlockerSearch.Answer = try await patiently(isSlow: true) { _ in
             try await services.pool.withTransaction { connection in
@@ -42,14 +42,14 @@ extension DeletionRun {
         return nil
     }
 
-    /// Ends the step for now, until a code that is under way is exchanged.
+    /// Ends the step for now, until the pending code is exchanged.
     func waitForCode() async throws -> StepResult {
         try await withdrawUnasked()
         return codeIsUnderWay
     }
 
-    /// Takes back that the step began, so that whoever has to decide can cancel; unless this try or another came as far
-    /// as Apple, or gave a credential up.
+    /// Withdraws the beginning of the step, so that whoever has to decide can still cancel; unless this attempt or
+    /// another has reached Apple, or has given a credential up.
     func withdrawUnasked() async throws {
         try await journal.withdrawUnasked(in: services.pool)
     }

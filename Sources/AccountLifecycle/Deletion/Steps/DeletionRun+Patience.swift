@@ -2,12 +2,12 @@ import Postgres
 import Waiting
 
 extension DeletionRun {
-    /// Works on rows of the account, which takes a moment with an index and half an hour without.
+    /// Runs work on rows of the account, which takes a moment with an index and half an hour without.
     ///
-    /// What takes longer than a moment is begun again with a permit, so that slow work leaves a connection to
-    /// everything else; nothing that is fast waits for passes over whole tables. No connection is held while waiting
-    /// for a permit. `body` is given the deadline of each statement, and leaves nothing when it throws; `isSlow` says
-    /// that it takes long in any case, or must not be begun twice.
+    /// Work that exceeds the brief deadline is started again with a permit, so that slow work leaves a connection for
+    /// everything else; fast work never waits for scans of whole tables. No connection is held while waiting for a
+    /// permit. `body` receives the deadline for each statement, and must leave nothing behind when it throws. Pass
+    /// `isSlow` for work that always takes long, or that must not be started twice.
     func patiently<Result: Sendable>(
         isSlow: Bool = false,
         _ body: @Sendable (Duration) async throws -> Result

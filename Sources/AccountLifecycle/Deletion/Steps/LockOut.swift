@@ -9,8 +9,8 @@ import Postgres
 extension DeletionRun {
     /// Bans the account and ends its sessions, in one transaction with the step's own row.
     ///
-    /// Everything that could have changed since the preflight is looked at again under the locks that keep it from
-    /// changing.
+    /// Everything that could have changed since the preflight is checked again, under the locks that prevent further
+    /// changes.
     func lockOut() async throws -> StepResult {
         do {
             return try await services.pool.withTransaction { connection in
@@ -21,13 +21,14 @@ extension DeletionRun {
         } catch let error as BanRefused {
             return try await refused(error)
         } catch let error as PostgresError where error.sqlState?.class == .integrityConstraintViolation {
-            // Rows that keep sessions and came since the preflight, or were not asked about: nobody is locked out.
+            // Rows that refuse the delete of sessions arrived after the preflight, or were not tried by it: nobody is
+            // locked out.
             let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0) }
             return refused(try BlockerSearch.blocker(for: error, among: plan))
         }
     }
 
-    /// How the step ends that a trigger on accounts refuses; any other refusal is a failure.
+    /// The result if a trigger on accounts refused the ban; any other refusal is thrown as a failure.
     private func refused(_ ban: BanRefused) async throws -> StepResult {
         let triggers = try await services.pool.withConnection { try $0.query(Self.triggersOfBans, as: String.self) }
         guard !triggers.isEmpty, let state = ban.cause.sqlState else { throw ban.cause }
@@ -42,7 +43,8 @@ extension DeletionRun {
         )
     }
 
-    /// The triggers on accounts that run when one is banned: not those of other columns alone, such as our own of names.
+    /// The triggers on accounts that run on a ban, which excludes those of other columns only, such as our own on
+    /// names.
     private static let triggersOfBans: Statement = """
         select g.tgname::text
         from pg_catalog.pg_trigger as g
@@ -64,8 +66,8 @@ extension DeletionRun {
         """
 
     private func lockOut(on connection: isolated Connection) async throws -> StepResult {
-        // Nobody waits for the disk under the ceiling's lock, where every lock-out passes: before anybody outside is
-        // asked, they do.
+        // The commit must not wait for the disk under the ceiling's lock, which every lock-out takes; steps wait for
+        // the flush before they call another system.
         try journal.fence(connection)
         if let stop = try lockRequest(on: connection) { return stop }
         let account = try lockAccount(on: connection)
@@ -76,7 +78,7 @@ extension DeletionRun {
                 lookAgainAfter: DeletionMachine.lookAtOtherAccountAfter
             )
         }
-        // A hold placed since refers to the row that is now locked: it is there already or comes too late.
+        // A new hold refers to the account's row, which is now locked: the hold is already visible, or comes too late.
         if try DeletionBrakes.hasHold(user, on: connection) {
             return .stopped(.held, Situation(.legalHold), lookAgainAfter: DeletionMachine.lookAgainAfter)
         }
@@ -84,7 +86,7 @@ extension DeletionRun {
             try renewIdentifiers(on: connection)
             try endSessions(on: connection)
         }
-        // Thrown, not returned: whoever has to wait is neither banned nor signed out meanwhile.
+        // Thrown, not returned, to roll back: an account that has to wait is neither banned nor signed out meanwhile.
         if let stop = try passBrakes(on: connection) { throw LockOutStopped(result: stop) }
         do {
             try ban(before: account?.bannedUntil, on: connection)
@@ -95,12 +97,12 @@ extension DeletionRun {
         return .recorded
     }
 
-    /// Locks the request.
+    /// Locks the request's row.
     ///
-    /// Whoever cancels at this moment comes before or after us, not between. The app may hold the account's row while
-    /// it asks for a status token, which refers to this one: that lets it pass.
+    /// A concurrent cancel comes before or after us, not in between. The app may hold the account's row while it asks
+    /// for a status token, which has a foreign key to this row: FOR NO KEY UPDATE lets that pass.
     ///
-    /// - Returns: What comes of the step where nobody is to be locked out now.
+    /// - Returns: The result of the step if nobody is to be locked out now.
     private func lockRequest(on connection: isolated Connection) throws -> StepResult? {
         let request = try connection.first(
             """
@@ -113,12 +115,12 @@ extension DeletionRun {
         )
         guard let (hasEnded, isLockedOut, isPaused) = request else { return .recorded }
         if isLockedOut {
-            // Taken by somebody else after this one was recorded as begun: what was recorded of it stays true.
+            // Another process locked the account out after we recorded the beginning: what it recorded remains true.
             try journal.restore(.lockOut, on: connection)
             return .recorded
         }
         if hasEnded {
-            // Cancelled after it was recorded as begun: nobody was locked out, and nothing is to say so.
+            // Cancelled after we recorded the beginning: nobody was locked out, and nothing must say so.
             try journal.withdraw(.lockOut, on: connection)
             return .recorded
         }
@@ -126,9 +128,9 @@ extension DeletionRun {
         return .stopped(.held, Situation(.paused), lookAgainAfter: DeletionMachine.lookAgainAfter)
     }
 
-    /// Locks the account, if it is there.
+    /// Locks the account's row, if there is one.
     ///
-    /// - Returns: Until when it is banned, and whether it is another one that has come to the same id since.
+    /// - Returns: The end of its current ban, and whether it is another account, created since under the same id.
     private func lockAccount(on connection: isolated Connection) throws -> (bannedUntil: String?, isAnother: Bool)? {
         try connection.first(
             """
@@ -141,7 +143,7 @@ extension DeletionRun {
         ).map { (bannedUntil: $0, isAnother: $1) }
     }
 
-    /// Records the lock-out, and bans the account; `bannedUntil` is the ban that it comes in place of.
+    /// Records the lock-out and bans the account; `bannedUntil` is the end of the ban that this one replaces.
     private func ban(before bannedUntil: String?, on connection: isolated Connection) throws {
         try connection.execute(
             """
@@ -164,9 +166,9 @@ extension DeletionRun {
         )
     }
 
-    /// Adds the identifiers that the account has gained since they were collected; the caller holds its row locked.
+    /// Adds identifiers that the account has gained since they were collected; the caller holds a lock on its row.
     ///
-    /// - Throws: `SealingError` where those of before do not open.
+    /// - Throws: `SealingError` if the stored ones cannot be opened.
     func renewIdentifiers(on connection: isolated Connection) throws {
         let known = try openIdentifiers()
         let new = try IdentifierCollection.read(of: user, on: connection)?.filter { !known.contains($0) } ?? []
@@ -175,7 +177,7 @@ extension DeletionRun {
         try connection.execute(IdentifierCollection.storing(sealed, with: record.id))
     }
 
-    /// Ends every session, and whatever could still be turned into one: tokens in sent mails and half-finished flows.
+    /// Ends every session, and deletes what could still be turned into one: tokens in sent mails and unfinished flows.
     private func endSessions(on connection: isolated Connection) throws {
         let deletingFlows = try AuthFlows.deleting(of: [user], onlyOpen: true, on: connection)
         try connection.execute(
@@ -194,16 +196,16 @@ extension DeletionRun {
         )
     }
 
-    /// Looks at the pause and at the hourly ceiling, under the locks of both.
+    /// Checks the pause and the hourly ceiling, under the locks of both.
     ///
-    /// Taken last, since every lock-out passes here.
+    /// These locks are taken last, since every lock-out needs them.
     private func passBrakes(on connection: isolated Connection) throws -> StepResult? {
         if record.isCounted {
             try connection.execute("select \(DeletionBrakes.holding)")
         } else {
             try connection.execute("select \(DeletionBrakes.holding), \(DeletionBrakes.counting)")
         }
-        // By a statement of its own, which sees what was committed while we waited.
+        // In a statement of its own, which sees what was committed while we waited.
         let isPaused = try connection.one(
             "select paused_at is not null from accountctl.deletion_brakes",
             as: Bool.self
@@ -215,12 +217,12 @@ extension DeletionRun {
     }
 }
 
-/// A brake stops the lock-out: its transaction is rolled back.
+/// A brake stops the lock-out; its transaction is rolled back.
 private struct LockOutStopped: Error {
     let result: StepResult
 }
 
-/// The database refuses the ban.
+/// The database refused the ban.
 private struct BanRefused: Error {
     let cause: PostgresError
 }

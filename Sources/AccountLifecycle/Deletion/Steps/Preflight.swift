@@ -8,16 +8,17 @@ import Waiting
 #endif
 
 extension DeletionRun {
-    /// Looks at everything that could stop the run half-way, before anything is touched, and collects the identifiers.
+    /// Checks for everything that could stop the run half-way, before anything is touched, and collects the
+    /// identifiers.
     func preflight() async throws -> StepResult {
-        // Before anything that costs: of a hundred thousand requests at once nearly all wait here.
+        // First, before anything expensive: of a hundred thousand requests at once, nearly all wait here.
         if !record.isCounted,
             let stop = try await services.pool.withConnection({ try services.ceiling.stop(record.id, on: $0) })
         {
             return stop
         }
         let database = try await patiently { deadline in
-            // Reads tables of the app, whose owners may be others.
+            // Reads tables of the app, which may have other owners.
             try await services.pool.reading { connection -> DatabaseView in
                 try lookAtDatabase(deadline, on: connection)
             }
@@ -25,7 +26,7 @@ extension DeletionRun {
         if let situation = Situation.blocked(by: database.blockers) { return refused(situation) }
         try await sealIdentifiers(database.identifiers)
         if let situation = try await lookAtStorage() {
-            // Storage that is down comes back by itself; what nobody decided about does not.
+            // A Storage outage passes by itself; an undecided bucket or file needs a person.
             return situation.code == .storageUnusable ? .failed(situation) : refused(situation)
         }
         if let situation = try await lookAtApple(database.clientIDs) {
@@ -36,7 +37,7 @@ extension DeletionRun {
         switch try await askTriggers() {
         case .pass: break
         case .refusal(let blocker): return refused(blocker)
-        // The account still works, and would wait for its row for longer.
+        // No longer trial here: the account still works, and would wait for its row for as long.
         case .unknown(let questions): untried = questions.map(\.description)
         }
         let facts = StepFacts(unindexed: database.unindexed, untried: untried)
@@ -52,7 +53,7 @@ extension DeletionRun {
 
     private struct DatabaseView: Sendable {
         var blockers: [Blocker] = []
-        /// nil when the account is gone.
+        /// nil if the account is gone.
         var identifiers: [Identifier]?
         var unindexed: [String]?
         /// The client ids of the credentials held.
@@ -75,11 +76,12 @@ extension DeletionRun {
         return view
     }
 
-    /// Stores what to search for later, with what an earlier preflight stored: an address that was changed since is in
-    /// old rows all the same.
+    /// Stores the identifiers to search for later, together with those of an earlier preflight: an address that has
+    /// been changed since is still in old rows.
     ///
-    /// What does not open is not replaced, be the account still there: another worker's keys may open it, and what it
-    /// names is in no account any more. Once an operator has said that the key is lost, the account is asked anew.
+    /// Stored identifiers that cannot be opened are not replaced, even if the account still exists: another worker's
+    /// keys may open them, and no account contains the old ones any more. Once an operator has declared the key lost,
+    /// the account's identifiers are collected again.
     ///
     /// - Throws: `SealingError`, as ``openIdentifiers()``.
     private func sealIdentifiers(_ identifiers: [Identifier]?) async throws {
@@ -99,8 +101,8 @@ extension DeletionRun {
         }
     }
 
-    /// Whether Storage can be used, and whether somebody decided about every bucket the account has objects in, and
-    /// about what of nobody its profile names.
+    /// Checks whether Storage can be used, and whether somebody decided about every bucket with objects of the account,
+    /// and about the unowned files that its profile names.
     private func lookAtStorage() async throws -> Situation? {
         let found = try await services.objects.answer(for: user)
         let buckets = Set(found.objects.map(\.bucket))
@@ -112,13 +114,14 @@ extension DeletionRun {
             maximumRows: services.policy.maximumRows
         )
         if let references { return references }
-        // Without objects, too, it is asked after the lock-out whether it lists any; where there is no Storage it is
-        // not.
+        // Even for an account without objects, Storage is asked after the lock-out whether it lists any; not if no
+        // Storage is configured.
         guard services.storage.isConfigured || !buckets.isDisjoint(with: services.policy.buckets) else { return nil }
         return try await services.storage.trouble()
     }
 
-    /// What refers to files that are to go, and does not let them, or goes with them in too great a number.
+    /// What refers to files that are to be deleted and prevents that, or would be deleted with them in too great a
+    /// number.
     func lookForReferences(to objects: [StoredObject], maximumRows: Int) async throws -> Situation? {
         let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0).files }
         guard plan.isAbout(objects), !objects.isEmpty else { return nil }
@@ -136,27 +139,28 @@ extension DeletionRun {
         return Situation.blocked(by: blockers)
     }
 
-    /// That nobody decided about buckets in which the account has objects; nil where there is none.
+    /// The situation that nobody decided about buckets in which the account has objects; nil if there are none.
     func undecidedBuckets(among found: AccountObjects.Found) -> Situation? {
         let decided = services.policy.buckets.union(services.policy.keptBuckets)
         return Situation.undecided(Set(found.objects.map(\.bucket)).subtracting(decided))
     }
 
-    /// Whether Apple can be asked to revoke what is held; nobody without a credential waits, and nobody for ever.
+    /// Whether Apple can be asked to revoke what is held; an account without a credential does not wait, and none waits
+    /// forever.
     private func lookAtApple(_ clientIDs: [String]) async throws -> Situation? {
         guard !clientIDs.isEmpty, !record.withoutApple, record.facts.now < appleGiveUp else { return nil }
         for clientID in clientIDs {
             if let situation = try await services.apple.trouble(with: clientID) { return situation }
         }
-        // Another outage is not to find the patience used up by this one.
+        // Apple works again: a later outage gets the full waiting time.
         if record.appleWaitingSince != nil {
             try await services.pool.withConnection { try journal.endWaitForApple(on: $0) }
         }
         return nil
     }
 
-    /// When the run goes on without Apple: after the time the operator gives it, and a day before the legal deadline at
-    /// the latest.
+    /// When the run continues without Apple: after the time that the operator allows, and at the latest a day before
+    /// the legal deadline.
     var appleGiveUp: Date {
         let waitingSince = record.appleWaitingSince ?? record.facts.now
         let patience = waitingSince.addingTimeInterval(Double(services.policy.appleGiveUp.components.seconds))

@@ -1,7 +1,7 @@
 import Postgres
 
 extension DeletionRun {
-    /// Writes the evidence, and with it forgets the user id and the identifiers, in one transaction.
+    /// Writes the evidence, and erases the user id and the identifiers, in one transaction.
     func writeReceipt() async throws -> StepResult {
         try await services.pool.withConnection { connection in
             try await connection.transaction { connection in
@@ -27,7 +27,7 @@ extension DeletionRun {
                     values (\(record.id), \(subject.bytes), \(subject.keyID), \(JSON(document)), \(seal))
                     """
                 )
-                // Earlier requests that were cancelled name the same account.
+                // Earlier, cancelled requests name the same account.
                 try connection.execute(
                     """
                     update accountctl.deletion_requests

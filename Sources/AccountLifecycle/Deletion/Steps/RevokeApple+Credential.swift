@@ -8,12 +8,12 @@ import Sealing
     import Foundation
 #endif
 
-/// What becomes of a credential that the step at Apple has dealt with.
+/// What happens to a credential once the Apple step has dealt with it.
 extension DeletionRun {
-    /// Removes a credential that Apple is not asked about, unless the step is not to be taken any more.
+    /// Removes a credential without asking Apple, unless the step is not to be taken any more.
     ///
-    /// The fence is held until it is counted: whoever cancels comes before and is seen, or comes after and sees that the
-    /// step has begun.
+    /// The fence is held until the credential is counted: whoever cancels comes before and is seen, or comes after and
+    /// sees that the step has begun.
     func giveUp(_ credential: AppleCredential, because reason: String) async throws {
         try await services.pool.withTransaction { connection in
             try journal.fence(connection)
@@ -26,10 +26,10 @@ extension DeletionRun {
         )
     }
 
-    /// Why a credential is left alone whose Apple Account signs somebody else in by now.
+    /// Why a credential is not revoked whose Apple Account signs in to another account by now.
     static let belongsToAnother = "it is another account's by now"
 
-    /// Removes a credential and counts what became of it, at once.
+    /// Removes a credential and counts its outcome, in one statement.
     func forget(
         _ credential: AppleCredential,
         as outcome: StepOutcome,
@@ -40,7 +40,7 @@ extension DeletionRun {
         try journal.write("\(removed(credential)), \(counted(outcome, revoked: revoked))", on: connection)
     }
 
-    /// Moves a credential to where it names no user and is tried again.
+    /// Moves a credential to the pending revocations, where it names no user and is retried.
     func handOver(
         _ credential: AppleCredential,
         _ token: Secret<String>,
@@ -71,7 +71,7 @@ extension DeletionRun {
         )
     }
 
-    /// Removes the credential that was looked at, not one that took its place since.
+    /// Removes the credential that was read, but not one that has replaced it since.
     private func removed(_ credential: AppleCredential) -> Statement {
         """
         removed as (
@@ -84,7 +84,7 @@ extension DeletionRun {
         """
     }
 
-    /// Adds to the request's own row, so that a crash between two credentials forgets nothing.
+    /// Adds the outcome to the request's own row, so that a crash between two credentials loses no count.
     private func counted(_ outcome: StepOutcome, revoked: (clientID: String, at: Date)? = nil) -> Statement {
         let (clientID, moment) = (revoked?.clientID, revoked?.at)
         return """

@@ -8,11 +8,11 @@ import Sealing
 #endif
 
 extension DeletionRun {
-    /// Revokes every credential held, each with its own client id, after checking that it is not somebody else's by
+    /// Revokes every credential held, each with its own client id, after checking that it is not another account's by
     /// now.
     ///
-    /// What Apple does not take within some attempts is handed over to later attempts apart from this request: the
-    /// account is locked out, and its erasure does not wait for Apple.
+    /// A credential that Apple does not revoke within some attempts is handed over to a job apart from this request:
+    /// the account is locked out, and its erasure does not wait for Apple.
     func revokeApple() async throws -> StepResult {
         do {
             if let refused = try await askOnceMore() { return refused }
@@ -24,7 +24,7 @@ extension DeletionRun {
     }
 
     private func revokeAll() async throws -> StepResult {
-        // A credential may come in, or take the place of one that is being revoked: done is when none is left.
+        // A credential may arrive, or replace one that is being revoked: the step is done when none is left.
         while true {
             let credentials = try await services.pool.withConnection { connection -> [AppleCredential]? in
                 if try isCodeUnderWay(on: connection) { return nil }
@@ -41,7 +41,7 @@ extension DeletionRun {
         }
     }
 
-    /// Deals with one credential; what holds the request up is returned.
+    /// Deals with one credential; returns what holds up the request, if anything does.
     private func revoke(_ credential: AppleCredential) async throws -> Situation? {
         guard !credential.belongsToAnother else {
             try await giveUp(credential, because: Self.belongsToAnother)
@@ -51,8 +51,7 @@ extension DeletionRun {
         do {
             token = try services.vault.keys.openText(credential.sealedToken, for: credential.context)
         } catch {
-            // Our own fault, not Apple's: a worker with an older file of keys must not destroy what the others can
-            // open.
+            // Our own fault, not Apple's: a worker with an outdated key file must not destroy what the others can open.
             guard canGoOnWithoutKey else {
                 return Situation(.sealingKeyMissing, subject: credential.sealingKeyID, detail: "\(error)")
             }
@@ -60,15 +59,15 @@ extension DeletionRun {
             return nil
         }
         let asked = try await services.apple.inTurn { () -> (answer: AppleGateway.Revocation, at: Date?)? in
-            // Where nothing is going to be sent, nothing has begun.
+            // If nothing will be sent, the step does not commit itself yet.
             if !canGoOnWithoutApple(isAsked: false),
                 let situation = try await services.apple.pause(of: credential.clientID)
             {
                 return (AppleGateway.Revocation.unasked(situation), nil)
             }
             try lease?(services.apple.longestCall)
-            // The line may have been long. What is committed here, the lock-out before it too, is on disk before Apple
-            // is asked.
+            // The wait in the queue may have been long. This commit, and every earlier one such as the lock-out, is on
+            // disk before Apple is asked.
             let askedAt = try await services.pool.withTransaction { connection -> Date? in
                 try journal.fenceFlushing(connection)
                 let now = try holdBrakesAndLookAgain(.revokeApple, on: connection)
@@ -77,7 +76,7 @@ extension DeletionRun {
                 return now
             }
             guard let askedAt else { return nil }
-            // The disk may have been slow, or the row locked.
+            // The flush or the row lock may have taken long.
             try lease?(services.apple.longestCall)
             return (try await services.apple.revoke(token, clientID: credential.clientID), askedAt)
         }
@@ -100,29 +99,29 @@ extension DeletionRun {
         return nil
     }
 
-    /// Whether trouble at Apple no longer holds this request up: of tries that were not sent each counts, whatever the
-    /// others failed for.
+    /// Whether trouble at Apple no longer holds up this request: if nothing was sent, every failure in a row counts,
+    /// whatever its cause.
     private func canGoOnWithoutApple(isAsked: Bool) -> Bool {
         let failures = isAsked ? record.appleFailures : record.failures
         return record.withoutApple || failures + 1 >= services.policy.appleAttempts || record.facts.now >= appleGiveUp
     }
 
-    /// Whether a credential that does not open no longer holds this request up.
+    /// Whether a credential that cannot be opened no longer holds up this request.
     ///
-    /// Of one that is late, its time may be over before anybody has looked, and whoever goes on without Apple means to
-    /// have it revoked later, for which it has to be opened: some tries have to be in vain, too.
+    /// A late request may reach its limit before anybody has looked, and an operator who continues without Apple still
+    /// wants the credential revoked later, for which it has to be opened. So some attempts must have failed as well.
     private var canGoOnWithoutKey: Bool {
-        // Each try counts: those of Apple's leave out the keys that we lack.
+        // Every failure counts: `appleFailures` leaves out those for a missing key.
         (record.withoutApple || record.facts.now >= appleGiveUp)
             && record.failures + 1 >= services.policy.appleAttempts
     }
 
-    /// How the step ends while a code of the account may still become a credential.
+    /// The result of the step while a code of the account may still become a credential.
     var codeIsUnderWay: StepResult { .stopped(.running, Situation(.codeUnderWay), lookAgainAfter: .seconds(5)) }
 
     /// Whether a code of the account may still become a credential.
     func isCodeUnderWay(on connection: isolated Connection) throws -> Bool {
-        // Wiped here, too: a request need not wait for the upkeep.
+        // Expired codes are wiped here, too, so that a request need not wait for the upkeep.
         try journal.write(
             """
             expired as (

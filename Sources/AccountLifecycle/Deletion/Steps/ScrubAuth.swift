@@ -7,7 +7,7 @@ import Waiting
     import Foundation
 #endif
 
-/// Removes what the cascade leaves in the auth schema, by user id alone: an e-mail address may be somebody else's by
+/// Removes what the cascade leaves in the auth schema, by user id only: an e-mail address may be somebody else's by
 /// now.
 enum AuthScrub {
     /// How many rows of each kind were removed or cleaned for one account.
@@ -20,7 +20,7 @@ enum AuthScrub {
 
         var total: Int { flowStates + refreshTokens + auditEntries + uploads + buckets }
 
-        /// As the step records them.
+        /// The counts by name, as the step records them.
         var byName: [String: Int] {
             [
                 "flow_states": flowStates, "refresh_tokens": refreshTokens, "audit_entries": auditEntries,
@@ -29,13 +29,15 @@ enum AuthScrub {
         }
     }
 
-    /// Scrubs in one pass for those of the accounts whose requests nothing stops, and tells for each what there was;
-    /// nil for the others.
+    /// Scrubs in one pass for those of the accounts whose requests nothing stops, and returns the counts of each; nil
+    /// for the others.
     ///
-    /// The log, which may take half an hour to read, is read before anything is written. Where somebody is stopped
-    /// while the pass writes, only that is taken back, and done for the rest with the brakes held from the beginning.
+    /// The audit log, which may take half an hour to read, is read before anything is written. If a request is stopped
+    /// while the pass writes, only the writes are rolled back, and repeated for the rest with the brakes held from the
+    /// beginning.
     ///
-    /// - Throws: ``Braked`` when somebody is stopped all the same, by another account under the id for one.
+    /// - Throws: ``Braked`` if a request is stopped even then, for example because another account appeared under its
+    ///   user id.
     static func pass(for users: [UUID], keptBuckets: Set<String>, pool: Pool) async throws -> [Counts?] {
         let (readFor, entries) = try await pool.withConnection { connection in
             let released = try DeletionBrakes.released(users, on: connection)
@@ -57,7 +59,7 @@ enum AuthScrub {
         throw Braked()
     }
 
-    /// Scrubs for many accounts, and tells for each what there was; what lies in kept buckets stays.
+    /// Scrubs for many accounts, and returns the counts of each; what is in kept buckets stays.
     private static func scrub(
         _ users: [UUID],
         _ entries: [UUID],
@@ -92,7 +94,7 @@ enum AuthScrub {
             ),
             \.uploads
         )
-        // A bucket that somebody made stays.
+        // A bucket that the account created stays, without its owner.
         count(
             try connection.query(
                 """
@@ -112,8 +114,8 @@ enum AuthScrub {
 }
 
 extension DeletionRun {
-    /// Removes what the cascade leaves in the auth schema, together with every request that waits for it; what was
-    /// removed when the step was done before counts with it.
+    /// Removes what the cascade leaves in the auth schema, together with every request that waits for it; the counts
+    /// include what was removed when the step was done before.
     func scrubAuth() async throws -> StepResult {
         guard let found = try await services.scrubs.answer(for: user) else { throw Braked() }
         let before = try await services.pool.withConnection { try journal.counts(of: .scrubAuth, on: $0) }

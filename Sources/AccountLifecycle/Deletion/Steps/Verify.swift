@@ -2,19 +2,19 @@ import Postgres
 import Waiting
 
 extension DeletionRun {
-    /// How long until residue is looked at again without being asked.
+    /// How long until residue is checked again without being woken.
     private static let lookAtResidueAfter = Duration.seconds(3600)
 
-    /// Searches everything readable for every identifier, together with every request that waits for it; the same for
-    /// ``DeletionStep/verify`` and, for the last time, for ``DeletionStep/settle``.
+    /// Searches everything readable for every identifier, in one pass with every request that waits for it; the same
+    /// for ``DeletionStep/verify`` and, for the last time, for ``DeletionStep/settle``.
     ///
-    /// What Realtime keeps of an app that is connected goes when the access token ends, or before: the last search
-    /// alone looks for it.
+    /// Realtime keeps the subscriptions of a connected app until the access token expires at most, so only the last
+    /// search looks for them.
     func verify(isLast: Bool) async throws -> StepResult {
         let target = SearchTarget(request: record.id, userID: user, identifiers: try openIdentifiers())
         var (findings, report) = try await services.searches.answer(for: target)
         if !isLast { findings.removeAll { $0.column.hasPrefix("realtime.subscription.") } }
-        // What arrived since, by an old token, is work for an earlier step, not residue.
+        // What an old token has written since is work for an earlier step, not residue.
         if findings.contains(where: { $0.column.hasPrefix("storage.") }),
             try await !objectsToDelete(among: services.objects.answer(for: user)).isEmpty
         {
@@ -52,26 +52,26 @@ extension DeletionRun {
             kept: kept,
             unreadable: report.unreadable.isEmpty ? nil : report.unreadable
         )
-        // Some were given up with their key, or the account was gone, or hashed by a soft deletion, before they could be
-        // collected. An anonymous account has none but its id.
+        // Some identifiers were given up with their key, or the account was gone, or hashed by a soft deletion, before
+        // they could be collected. An anonymous account has only its id.
         if record.sealedIdentifiers == nil || record.withoutIdentifiers { return .done(.notVerifiable, facts) }
-        // A picture of the person may be among what another account names, too, and what a kept bucket keeps is the
-        // person's: nobody is to be told that all is gone.
+        // A picture of the person may be among files that another account names, too, and files in a kept bucket are
+        // the person's: the outcome must not say that all is gone.
         let stayed = shared + (kept ?? [:]).values.reduce(0, +)
         return .done(findings.isEmpty && stayed == 0 ? .ok : .accepted, facts)
     }
 
-    /// Whether all that is left are files, some in buckets of which nobody decided, which had none at the preflight: the
-    /// step that deletes files tells of them.
+    /// Whether all that is left are files, some of them in undecided buckets that had none at the preflight: the step
+    /// that deletes files reports these.
     ///
-    /// As residue they would be removed by hand, and the rows without the bytes.
+    /// If they were reported as residue, somebody would remove them by hand: the rows, but not the bytes.
     private func areUndecidedFiles(_ residue: [Situation.Finding]) async throws -> Bool {
         guard residue.allSatisfy({ $0.column.hasPrefix("storage.") }) else { return false }
         return undecidedBuckets(among: try await services.objects.answer(for: user)) != nil
     }
 
-    /// How many of the account's objects and unfinished uploads lie in each bucket that may keep them; nil where there is
-    /// no such bucket.
+    /// The number of the account's objects and unfinished uploads in each bucket that may keep them; nil if there is no
+    /// such bucket.
     private func keptObjects() async throws -> [String: Int]? {
         let buckets = services.policy.keptBuckets
         guard !buckets.isEmpty else { return nil }
@@ -83,17 +83,17 @@ extension DeletionRun {
             .merging(unfinished, uniquingKeysWith: +)
     }
 
-    /// What was collected; nothing where the account was gone already, or where it was given up with its key and not
-    /// collected again.
+    /// The identifiers that were collected; none if the account was already gone, or if they were given up with their
+    /// key and not collected again.
     ///
-    /// - Throws: `SealingError`, also where others were given up before: what was collected since has a key of its own,
+    /// - Throws: `SealingError`, even if others were given up before: those collected since have a key of their own,
     ///   which another worker may have.
     func openIdentifiers() throws -> [Identifier] {
         guard let sealed = record.sealedIdentifiers else { return [] }
         return try services.vault.open(sealed, request: record.id, user: user)
     }
 
-    /// Whether the auth user is there.
+    /// Whether the auth user exists.
     func accountExists(on connection: isolated Connection) throws -> Bool {
         try connection.one("select exists (select from auth.users where id = \(user))", as: Bool.self)
     }
