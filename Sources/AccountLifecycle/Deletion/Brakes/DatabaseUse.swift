@@ -1,22 +1,22 @@
 import ObjectStorage
 package import Postgres
 
-/// What a database was last used with, its own identity among it, as it is recorded there.
+/// The database, project and Storage that workers used last, as recorded in the database itself.
 ///
-/// A clone and a restored backup bring open deletions along, those cancelled since among them. Where anything is
-/// another, nobody can tell whether this is the database that they were meant for: no worker takes a step outside
-/// before an operator has said so.
+/// A clone and a restored backup bring open deletions along, including ones cancelled since. If anything differs from
+/// the record, nobody can tell whether this is the database for which these deletions were requested: no worker calls
+/// another system before an operator has confirmed it.
 package struct DatabaseUse: Sendable, Hashable, Codable {
     private static let name = "deletion.used_with"
 
-    /// Who pauses every deletion of a database that is another than before, in the operators' log.
+    /// The name in the operators' log for the pause of every deletion in a database that differs from its record.
     package static let workerName = "accountctl worker"
 
-    /// Which database it is, by ``DatabaseIdentity``: not by its timeline, which a failover changes.
+    /// The database, by ``DatabaseIdentity`` without its timeline, which a failover changes.
     let database: String
-    /// The hosted project that the connection leads to, where it names one; a clone of the files has another.
+    /// The hosted project to which the connection leads, if it names one; a clone of the files has another.
     let project: String?
-    /// The address of its Storage; nil where none was configured.
+    /// The address of the project's Storage; nil if none was configured.
     let storage: String?
 
     init(database: String, project: String?, storage: String?) {
@@ -27,8 +27,7 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
         self.storage = text.map(String.init)
     }
 
-    /// In words for an operator, in what it differs from what was recorded; empty where that is the same, or was not
-    /// known.
+    /// How this differs from what was recorded, in words for an operator; empty if it is the same, or was not known.
     func differences(from recorded: DatabaseUse) -> [String] {
         var words: [String] = []
         if database != recorded.database { words.append("the database was \(recorded.database) and is \(database)") }
@@ -41,7 +40,7 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
         return words
     }
 
-    /// A hosted project has several addresses, and is the same by each of them.
+    /// Whether two addresses of Storage are of the same project, since a hosted project has several.
     private static func isSame(_ one: String, _ other: String) -> Bool {
         guard let project = ProjectReference.ofStorage(one), let another = ProjectReference.ofStorage(other) else {
             return one == other
@@ -49,7 +48,7 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
         return project == another
     }
 
-    /// What to remember: an address that is not configured any more is not forgotten.
+    /// What to record: an address that is no longer configured is kept.
     func remembering(_ recorded: DatabaseUse) -> DatabaseUse {
         DatabaseUse(
             database: database,
@@ -58,9 +57,9 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
         )
     }
 
-    /// In what a database differs from what its workers recorded; nil where it does not, or nothing was recorded.
+    /// How a database differs from what its workers recorded; nil if it does not, or if nothing was recorded.
     ///
-    /// For whoever does something outside without a worker. Changes nothing.
+    /// For commands that call other systems without a worker. Changes nothing.
     ///
     /// - Throws: `PostgresError`.
     package static func difference(
@@ -77,12 +76,12 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
         return differences.isEmpty ? nil : differences.joined(separator: "; ")
     }
 
-    /// Records with what a worker is about to work, before it does; pulls the general brake where anything is another
-    /// than before.
+    /// Records what a worker is about to work with, before it starts; pauses everything if anything differs from the
+    /// record.
     ///
-    /// All in one transaction: of several workers that start at once one records, and the others find it recorded.
+    /// All in one transaction: of several workers that start at once, one records, and the others find the record.
     ///
-    /// - Returns: Why every deletion was paused; nil where none was.
+    /// - Returns: Why every deletion was paused; nil if none was.
     /// - Throws: ``OtherHashKey``; `PostgresError`.
     package static func record(
         project: String?,

@@ -1,8 +1,8 @@
 import Postgres
 
 extension DeletionBrakes {
-    /// A step began that cannot be undone: nobody cancels the request `r` any more, and no brake has it let its account
-    /// go.
+    /// Whether a step that cannot be undone has begun: nobody can cancel the request `r` any more, and no brake gives
+    /// its account back.
     static let isBegunForGood: Statement = """
         exists (
             select
@@ -11,9 +11,9 @@ extension DeletionBrakes {
         )
         """
 
-    /// The step `s` of the request `r` began, and cannot be undone.
+    /// Whether the step `s` of the request `r` has begun and cannot be undone.
     ///
-    /// The step at Apple may still be taken back until it commits itself, which it does before Apple is asked.
+    /// The Apple step can still be withdrawn until it commits itself, which it does before Apple is asked.
     static let isStepBegunForGood: Statement = """
         (
             s.step = any(\(DeletionStep.afterLockOut.map(\.rawValue)))
@@ -27,9 +27,9 @@ extension DeletionBrakes {
         )
         """
 
-    /// A try of the request `r` came as far as Apple, or gave a credential up.
+    /// Whether an attempt of the request `r` reached Apple, or gave a credential up.
     ///
-    /// Credentials that were dealt with are counted, by whatever release, with Apple or without; only workers of an
-    /// earlier one keep no facts of what they ask Apple in vain.
+    /// Every release counts the credentials that were dealt with, with Apple or without; only workers of an earlier
+    /// release record no step facts when they ask Apple in vain.
     static let hasDealtWithCredentials: Statement = "(r.apple_failures > 0 or r.apple_counts <> '{}')"
 }

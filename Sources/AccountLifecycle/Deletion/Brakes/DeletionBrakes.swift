@@ -6,38 +6,39 @@ import Postgres
     import Foundation
 #endif
 
-/// What stops a request wherever it stands, in one place for everybody who looks: conditions on `r`, a row of
-/// `deletion_requests`, and `b`, the row of `deletion_brakes`.
+/// The brakes, which stop a request in any state: conditions on `r`, a row of `deletion_requests`, and `b`, the row of
+/// `deletion_brakes`, in one place for everybody who checks them.
 ///
-/// Whoever locks more than one of these takes them in this order, and so waits for nobody who waits for it: what is
-/// shared of objects, the job, which is the fence, the request, the account, the brake of everything, and the hourly
-/// ceiling. Those that everybody passes come last: whoever has to wait for a request keeps nobody else waiting, and sees
-/// a pause that came meanwhile. The app's cancelling alone comes to a job after its request, and only to one that waits
-/// for its time, which no step holds.
+/// Lock order: whoever takes more than one of these locks takes them in this order, which prevents deadlocks: shared
+/// objects, the job (which is the fence), the request, the account, the brake of everything, and the hourly ceiling.
+/// The locks that everybody needs come last: whoever has to wait for a request then keeps nobody else waiting, and sees
+/// a pause that came meanwhile. Only the app's cancel locks a job after its request, and only a job that waits for its
+/// time, which no step holds.
 enum DeletionBrakes {
-    /// An operator paused the request, or everything.
+    /// Whether an operator paused the request, or everything.
     static let isPaused: Statement = "(r.paused_at is not null or b.paused_at is not null)"
 
-    /// An operator paused everything; by itself, for whoever has no request.
+    /// Whether an operator paused everything; a separate condition for callers that have no request.
     static let isEverythingPaused: Statement =
         "exists (select from accountctl.deletion_brakes where paused_at is not null)"
 
-    /// A legal hold lies on the account.
+    /// Whether the account is on legal hold.
     static let isHeld: Statement = "exists (select from accountctl.holds as h where h.user_id = r.user_id)"
 
-    /// Whether a legal hold lies on the account.
+    /// Whether the account is on legal hold.
     static func hasHold(_ user: UUID, on connection: isolated Connection) throws -> Bool {
         try connection.one("select exists (select from accountctl.holds where user_id = \(user))", as: Bool.self)
     }
 
-    /// Somebody came into being under the same id after the request: that is not the account that was meant.
+    /// Whether an account was created under the same id after the request, and so is not the one that was meant.
     static let isOtherAccount: Statement = """
         exists (select from auth.users as u where u.id = r.user_id and u.created_at > r.requested_at)
         """
 
-    /// Those of these accounts whose open request nothing stops and whose rows are gone.
+    /// Those of the accounts whose open request nothing stops, and whose rows are gone.
     ///
-    /// Read anew, though the callers took the steps themselves: a server that died may have forgotten them.
+    /// Read again, though the callers took the steps themselves: a server that crashed may have lost the record of
+    /// them.
     static func released(_ users: [UUID], on connection: isolated Connection) throws -> [UUID] {
         try connection.query(
             """
@@ -64,23 +65,23 @@ enum DeletionBrakes {
 }
 
 extension DeletionBrakes {
-    /// Keeps whoever pauses everything waiting until the transaction ends; what is read next shows every pause before
-    /// it.
+    /// Makes whoever pauses everything wait until the transaction ends; what is read afterwards includes every earlier
+    /// pause.
     ///
-    /// Not a lock of the row: a delete may take half an hour, and meanwhile the word is to be given all the same.
+    /// Not a row lock: a delete may take half an hour, and meanwhile it must still be possible to record the pause.
     static let holding: Statement =
         "pg_advisory_xact_lock_shared(hashtextextended('accountctl.deletion_brakes', 0))"
 
-    /// Waits for everybody who holds the brake of everything.
+    /// Waits for every transaction that holds the brake of everything.
     static let awaiting: Statement = "pg_advisory_xact_lock(hashtextextended('accountctl.deletion_brakes', 0))"
 
-    /// Lets those pass the hourly ceiling one after another.
+    /// Lets lock-outs pass the hourly ceiling one after another.
     static let counting: Statement = "pg_advisory_xact_lock(hashtextextended('accountctl.hourly_ceiling', 0))"
 
     /// Holds the brakes of the accounts' open requests for the rest of a transaction, whose commit then does not wait
     /// for the disk.
     ///
-    /// Whoever pauses one or all comes before and is seen, or waits.
+    /// A pause of one request or of everything comes before and is seen, or waits.
     static func hold(of users: [UUID], on connection: isolated Connection) throws {
         try connection.execute(
             """
@@ -96,13 +97,14 @@ extension DeletionBrakes {
 }
 
 extension DeletionRun {
-    /// Looks, before one of several acts of a step, whether the step is still to be taken.
+    /// Checks, before one of several acts of a step, whether the step is still to be taken.
     ///
-    /// A step can be long: a table emptied in batches, files deleted in parts, several credentials. None of it can be
-    /// undone.
+    /// A step can be long: a table emptied in batches, files deleted in parts, several credentials. None of these acts
+    /// can be undone.
     ///
-    /// - Returns: When it looked, by the database's clock.
-    /// - Throws: ``Braked`` when it was paused, held, cancelled or taken over, or the account is another one by now.
+    /// - Returns: The time of the check, by the database's clock.
+    /// - Throws: ``Braked`` if the request was paused, held, cancelled or taken over, or the account is another one by
+    ///   now.
     @discardableResult
     func lookAgain(_ step: DeletionStep, on connection: isolated Connection) throws -> Date {
         guard let record = try DeletionRecord.load(record.id, on: connection),
@@ -111,10 +113,10 @@ extension DeletionRun {
         return record.facts.now
     }
 
-    /// Looks again with the request and the brake of everything held until the transaction ends: whoever pauses one or
-    /// everything comes before and is seen, or waits until what is decided here is committed.
+    /// Checks again with the request's row locked and the brake of everything held until the transaction ends: a pause
+    /// of this request or of everything comes before and is seen, or waits until what is decided here is committed.
     ///
-    /// - Returns: When it looked, by the database's clock.
+    /// - Returns: The time of the check, by the database's clock.
     @discardableResult
     func holdBrakesAndLookAgain(_ step: DeletionStep, on connection: isolated Connection) throws -> Date {
         try connection.execute(
@@ -131,14 +133,14 @@ extension DeletionRun {
         return try lookAgain(step, on: connection)
     }
 
-    /// Locks the request's row and the account's, where there is one, and holds the brake of everything for the rest of
-    /// the transaction, and looks again: nobody can pause or cancel the request, nor hold, delete or replace the account,
-    /// before the transaction ends; a pause of everything comes before and is seen, or waits.
+    /// Checks again with the request's row and, if it exists, the account's row locked, and the brake of everything
+    /// held: until the transaction ends, nobody can pause or cancel the request, nor hold, delete or replace the
+    /// account; a pause of everything comes before and is seen, or waits.
     ///
-    /// - Returns: Whether the account is there.
+    /// - Returns: Whether the account exists.
     @discardableResult
     func lockAndLookAgain(_ step: DeletionStep, on connection: isolated Connection) throws -> Bool {
-        // The second is not read before the first is held.
+        // The account's row is not read before the request's row is locked.
         let isThere = try connection.one(
             """
             with request as materialized (
@@ -162,5 +164,5 @@ extension DeletionRun {
     }
 }
 
-/// A brake was pulled in the middle of a step; the machine says what follows.
+/// A brake was applied in the middle of a step; the machine decides what follows.
 struct Braked: Error {}

@@ -7,20 +7,20 @@ import Postgres
     import Foundation
 #endif
 
-/// How many accounts may be locked out within an hour, and who is next while more are waiting.
+/// The limit on how many accounts may be locked out within an hour, and the order in which waiting requests pass.
 ///
-/// Whoever does not pass waits without doing anything else: ``DeletionUpkeep`` calls the next ones, the nearest legal
-/// deadline first, when there is room. They look again by themselves too, but rarely, since there may be a hundred
-/// thousand of them.
+/// A request that does not pass waits without doing anything else: ``DeletionUpkeep`` wakes the next ones, the nearest
+/// legal deadline first, when there is room. Requests look again by themselves, too, but rarely, since there may be a
+/// hundred thousand of them.
 struct HourlyCeiling: Sendable {
     /// The configured ceiling; nil for the larger of 50 and 1 % of all accounts.
     let configured: Int?
 
-    /// How long those who wait do so when nobody calls them.
+    /// How long a waiting request sleeps if nobody wakes it.
     private static let lookAgainAfter = Duration.seconds(3600)
 
-    /// What stops a request that has not passed the ceiling, before anything is done for it: the ceiling is reached, or
-    /// others who wait are as many as it leaves room for, and come first.
+    /// Stops a request that has not passed the ceiling, before anything is done for it: the ceiling is reached, or as
+    /// many requests as it leaves room for wait ahead of this one.
     func stop(_ request: UUID, on connection: isolated Connection) throws -> StepResult? {
         let (room, ceiling) = try room(on: connection)
         let ahead = try connection.one(
@@ -40,8 +40,8 @@ struct HourlyCeiling: Sendable {
         return ahead < room ? nil : Self.stopped(by: ceiling)
     }
 
-    /// What stops a request at the last moment, under the ceiling's lock: without it two would be let through where
-    /// one may pass.
+    /// Checks the ceiling at the last moment, under its lock: without the lock, two requests could pass where there is
+    /// room for one.
     func lastStop(on connection: isolated Connection) throws -> StepResult? {
         let (room, ceiling) = try room(on: connection)
         return room > 0 ? nil : Self.stopped(by: ceiling)
@@ -49,7 +49,7 @@ struct HourlyCeiling: Sendable {
 
     /// Makes the jobs of waiting requests runnable, as many as there is room for.
     ///
-    /// Returns how many.
+    /// - Returns: How many.
     func callNext(on connection: isolated Connection) throws -> Int {
         let (room, _) = try room(on: connection)
         guard room > 0 else { return 0 }
@@ -66,7 +66,7 @@ struct HourlyCeiling: Sendable {
         return try JobQueue().runNow(keys: next.map { DeletionJobs.key(of: $0) }, on: connection)
     }
 
-    /// How many may pass now, and the ceiling.
+    /// How many more requests may pass now, and the ceiling.
     private func room(on connection: isolated Connection) throws -> (room: Int, ceiling: Int) {
         let ceiling = try configured ?? defaultCeiling(on: connection)
         let passed = try connection.one(
@@ -84,7 +84,7 @@ struct HourlyCeiling: Sendable {
         return (ceiling - passed, ceiling)
     }
 
-    /// By the server's estimate.
+    /// The ceiling by the server's estimate of the number of accounts.
     private func defaultCeiling(on connection: isolated Connection) throws -> Int {
         let accounts = try connection.one(
             "select greatest(reltuples, 0)::bigint from pg_catalog.pg_class where oid = 'auth.users'::regclass",

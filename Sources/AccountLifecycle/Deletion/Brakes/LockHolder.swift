@@ -1,18 +1,19 @@
 import Postgres
 
-/// Who has one of the locks that steps take by name: anybody who signs in to the database may take it, and keep it.
+/// The session that has one of the advisory locks of the steps: any role that can connect to the database may take such
+/// a lock, and keep it.
 struct LockHolder: Sendable, CustomStringConvertible {
     let lock: String
     let session: ServerSession
 
     var description: String { "\(session) holds \(lock)" }
 
-    /// The names that the locks are made of.
+    /// The names from which the keys of the locks are hashed.
     private static let names = ["deletion_brakes", "hourly_ceiling", "shared_objects"].map { "accountctl." + $0 }
 
-    /// Finds who kept a statement waiting that takes one of them, of several first one that is not of our role.
+    /// Finds the session that made a statement wait for one of these locks; of several, preferably one of another role.
     ///
-    /// The brakes are shared among steps: only who has them alone keeps one waiting.
+    /// Steps share the lock of the brakes, so only an exclusive holder makes one wait.
     static func find(behind statement: String, on connection: isolated Connection) throws -> LockHolder? {
         let names = names.filter { statement.contains("hashtextextended('\($0)'") }
         guard !names.isEmpty else { return nil }

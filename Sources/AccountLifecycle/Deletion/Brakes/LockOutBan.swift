@@ -6,13 +6,13 @@ import Postgres
     import Foundation
 #endif
 
-/// The ban of a lock-out, told from one that somebody else set by its end.
+/// The ban of a lock-out, which its end tells apart from a ban that somebody else set.
 enum LockOutBan {
-    /// How long it lasts from the lock-out on: finite, since Supabase's auth server cannot read an infinite one; in
-    /// hours, which are as long in every time zone.
+    /// How long the ban lasts from the lock-out on: finite, since Supabase's auth server cannot read an infinite one;
+    /// in hours, which are as long in every time zone.
     static let length: Statement = "interval '87660 hours'"
 
-    /// Takes the ban of a cancelled request back; one that was lifted or replaced since is left as it is.
+    /// Undoes the ban of a cancelled request; a ban that was lifted or replaced since is left as it is.
     static func takeBack(of request: UUID, on connection: isolated Connection) throws {
         try connection.execute(
             """
