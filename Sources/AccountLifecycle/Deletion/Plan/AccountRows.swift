@@ -6,26 +6,27 @@ import Postgres
     import Foundation
 #endif
 
-/// The rows of an account, as far as they go in one short transaction.
+/// Deletes those rows of an account that go in one short transaction.
 enum AccountRows {
-    /// How long a statement over an account's rows may take: keys without an index have it read whole tables.
+    /// How long a statement over an account's rows may take: foreign keys without an index make it read whole tables.
     static let deadline = Duration.seconds(1800)
 
-    /// Has the server allow the statements of a transaction as long as their calls do.
+    /// Sets the server's time limit for the statements of a transaction to that of their calls.
     ///
-    /// Behind a transaction pooler the session has no limits of ours, and its own are shorter: what they end would look
-    /// refused.
+    /// Behind a transaction pooler, the session has none of our limits, and its own are shorter: a statement that they
+    /// end would look refused.
     static func allow(_ deadline: Duration, on connection: isolated Connection) throws {
         try connection.execute("select \(allowing(deadline))")
     }
 
-    /// An expression that has the server allow so long a statement: a little less than the call's own time, whose end
-    /// takes a cancel request over another connection.
+    /// An expression that sets the server's time limit to a little less than the call's deadline: past that deadline,
+    /// the statement has to be ended by a cancel request over another connection.
     static func allowing(_ deadline: Duration) -> Statement {
         "set_config('statement_timeout', \("\((deadline * 0.95).wholeMilliseconds)"), true)"
     }
 
-    /// Deletes the profile and the auth user with all that cascades; each statement has `deadline`, or the usual one.
+    /// Deletes the profile and the auth user, with all rows that cascade; each statement has `deadline`, or the usual
+    /// one.
     ///
     /// - Returns: Whether there was a user to delete.
     /// - Throws: ``DeleteSwallowed``; ``PostgresError``.
@@ -37,13 +38,13 @@ enum AccountRows {
         on connection: isolated Connection
     ) throws -> Bool {
         try connection.requireTriggers()
-        // The others go with their sessions.
+        // All other tokens are deleted with their sessions.
         try connection.execute(AccountSessions.deletingOldTokens(of: [user]))
         for statement in plan.deletingBeforehand(user) {
             try connection.execute(statement, deadline: deadline)
         }
-        // A BEFORE trigger keeps a row as it is without a word: a user is not "already gone" then, and a row that a cascade
-        // should have taken or changed refers to nobody.
+        // A BEFORE trigger can keep a row unchanged without an error: the user is then not "already gone", and a row
+        // that a cascade should have deleted or changed refers to nobody.
         guard try connection.execute("delete from auth.users where id = \(user)", deadline: deadline) == 1 else {
             let isKept = try connection.one(
                 "select exists (select from auth.users where id = \(user))",
@@ -64,7 +65,7 @@ enum AccountRows {
     }
 }
 
-/// A trigger kept rows as they were, without an error.
+/// A trigger kept rows unchanged, without an error.
 struct DeleteSwallowed: Error {
     let table: TableName
     let rows: Int

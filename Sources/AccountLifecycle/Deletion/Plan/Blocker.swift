@@ -6,9 +6,9 @@ package struct Blocker: Sendable, Hashable, Codable {
     package let name: String?
     /// How many rows of this account are concerned, where rows can be counted.
     package let rows: Int?
-    /// What is wrong, as a stable code.
+    /// The kind of blocker, as a stable code.
     package let code: Situation.Code
-    /// More words: the right that is missing, the state the trigger raised.
+    /// Details: the right that is missing, the state the trigger raised.
     package let detail: String?
 
     init(table: String, name: String?, rows: Int?, code: Situation.Code, detail: String? = nil) {
@@ -19,10 +19,10 @@ package struct Blocker: Sendable, Hashable, Codable {
         self.detail = detail
     }
 
-    /// A legal hold, which refers to the account: where it refuses the delete, no row of the app's does.
+    /// A legal hold, which has a foreign key to the account: if that key refuses the delete, no row of the app does.
     static let hold = Blocker(table: TableName.holds.description, name: nil, rows: nil, code: .legalHold)
 
-    /// A key that does not act, whoever has rows by it.
+    /// A foreign key that is not in effect, whatever rows refer by it.
     static func idle(_ key: ForeignKey) -> Blocker {
         Blocker(
             table: key.table.description,

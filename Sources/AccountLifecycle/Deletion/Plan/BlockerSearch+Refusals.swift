@@ -1,8 +1,8 @@
 import Postgres
 
-/// What a refusal that a tried delete met says about the account.
+/// What the refusal of a tried delete says about the account.
 extension BlockerSearch {
-    /// The blocker of a delete that a trigger kept from happening without an error.
+    /// The blocker for a delete that a trigger prevented without an error.
     static func blocker(for kept: DeleteSwallowed, among plan: DeletionPlan) -> Blocker {
         Blocker(
             table: kept.table.description,
@@ -13,20 +13,19 @@ extension BlockerSearch {
         )
     }
 
-    /// The names of triggers one of which refused; nil where there is none.
+    /// The names of triggers, one of which refused; nil if there are none.
     private static func names(of triggers: [DeletionCatalog.Trigger]) -> String? {
         triggers.isEmpty ? nil : triggers.map(\.name).joined(separator: ", ")
     }
 
-    /// Whether the database refuses rows: neither a lost connection, nor a limit of time, nor what passes by itself.
+    /// Whether the database refuses the rows themselves: not a lost connection, a time limit or a transient error.
     static func isRefusal(_ error: PostgresError) -> Bool {
         error.sqlState != nil && !error.isTransient && error.connectionUsable && !error.tookTooLong
     }
 
-    /// A refusal of the database as a blocker.
+    /// The blocker for a refusal by the database.
     ///
-    /// - Throws: the error itself where it says nothing about the account, such as a lost connection or a limit of
-    ///   time.
+    /// - Throws: `error` itself if it says nothing about the account, such as a lost connection or a time limit.
     static func blocker(for error: PostgresError, among plan: DeletionPlan) throws -> Blocker {
         guard isRefusal(error), let state = error.sqlState else { throw error }
         let table = [error.diagnostics?.schema, error.diagnostics?.table].compactMap(\.self).joined(separator: ".")
@@ -47,11 +46,11 @@ extension BlockerSearch {
             return Blocker(table: table, name: nil, rows: nil, code: .missingRight)
         case .objectNotInPrerequisiteState where !plan.unidentified.isEmpty,
             .invalidColumnReference where !plan.unidentified.isEmpty:
-            // The server names the table in its message alone.
+            // The server names the table only in its message.
             let tables = plan.unidentified.map(\.description).joined(separator: ", ")
             return Blocker(table: tables, name: nil, rows: nil, code: .unpublishable)
         default:
-            // Which trigger it was, the server does not say.
+            // The server does not say which trigger it was.
             let triggers = plan.triggers.filter { table.isEmpty || $0.table.description == table }
             return Blocker(
                 table: table.isEmpty ? triggers.first?.table.description ?? TableName.users.description : table,

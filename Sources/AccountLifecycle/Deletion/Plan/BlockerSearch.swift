@@ -19,8 +19,8 @@ package struct BlockerSearch: Sendable {
         self.user = user
     }
 
-    /// What can be found without touching anything: missing rights, keys that do not act, rows behind keys that do not
-    /// cascade.
+    /// What can be found without changing anything: missing rights, keys that are not in effect, rows behind keys that
+    /// do not cascade.
     ///
     /// Each statement has `deadline`.
     func run(
@@ -28,26 +28,27 @@ package struct BlockerSearch: Sendable {
         deadline: Duration = AccountRows.deadline,
         on connection: isolated Connection
     ) throws -> [Blocker] {
-        // With rights missing, nothing that follows could be believed.
+        // With rights missing, the results of the other checks could not be trusted.
         guard plan.faults.isEmpty else { return plan.faults }
         return try plan.idle.map(Blocker.idle)
             + refusingRows(deadline, on: connection)
             + tooManyRows(maximumRows, deadline, on: connection)
     }
 
-    /// What came of a trial.
+    /// The result of a trial.
     enum Answer: Sendable, Hashable {
-        /// Nothing refuses, or nothing could.
+        /// Nothing refuses, or there was nothing to try.
         case pass
         case refusal(Blocker)
-        /// These were not asked, or did not answer in time: the delete itself will tell.
+        /// These were not tried, or took too long: only the delete itself will tell.
         case unknown([DeletionPlan.Question])
     }
 
-    /// Asks the triggers on the way whether they refuse, which only they know, and whatever else only a delete meets.
+    /// Tries whether triggers on the way refuse the delete, which only they know, and whatever else only a delete
+    /// reveals.
     ///
-    /// It is done and rolled back: for when nothing else stands in the way. Where a trigger may do what no rollback
-    /// takes back, nothing is asked. Each statement has `deadline`, or the usual one.
+    /// The delete is done and rolled back, so call this when nothing else is in the way. If a trigger may have effects
+    /// that no rollback undoes, nothing is tried. Each statement has `deadline`, or the usual one.
     func askTriggers(deadline: Duration? = nil, on connection: isolated Connection) async throws -> Answer {
         guard !plan.questions.isEmpty else { return .pass }
         guard plan.reachingOutside.isEmpty else { return .unknown(plan.questions) }
@@ -58,12 +59,12 @@ package struct BlockerSearch: Sendable {
         }
     }
 
-    /// Rows that refer to what goes by a key that does not let it go.
+    /// Rows that refer to deleted rows by a key that refuses their delete.
     private func refusingRows(_ deadline: Duration, on connection: isolated Connection) throws -> [Blocker] {
         guard !plan.refusing.isEmpty else { return [] }
         let counts = plan.refusing.indices.map { index -> Statement in
             let key = plan.refusing[index]
-            // What goes itself, by another way, has gone before.
+            // Rows that are themselves deleted in another way are gone by then.
             let others: Statement =
                 if plan.parts.contains(where: { $0.table == key.table }) {
                     " and not coalesce(\(plan.condition(forRowsGoingWith: key, user: user)), false)"
@@ -99,7 +100,7 @@ package struct BlockerSearch: Sendable {
         }
     }
 
-    /// Tables of which more rows would go than a run may delete; only large tables are counted.
+    /// Tables that would lose more rows than a run may delete; only large tables are counted.
     private func tooManyRows(
         _ maximum: Int,
         _ deadline: Duration,
@@ -127,7 +128,8 @@ package struct BlockerSearch: Sendable {
         do {
             try await connection.atomically { connection in
                 try connection.execute(AccountSessions.endingSessions(of: user), deadline: deadline)
-                // The lock-out has a commit of its own, at which deferred checks speak; here they wait again.
+                // The lock-out has a commit of its own, at which deferred constraints are checked; afterwards they are
+                // deferred again.
                 do {
                     try await connection.savepoint { connection in
                         try connection.execute("set constraints all immediate", deadline: deadline)
@@ -135,7 +137,7 @@ package struct BlockerSearch: Sendable {
                     }
                 } catch is RollBack {}
                 try AccountRows.delete(user, by: plan, deadline: deadline, on: connection)
-                // Deferred checks speak now, not at a commit that never comes.
+                // Check deferred constraints now, since the commit never comes.
                 try connection.execute("set constraints all immediate", deadline: deadline)
                 throw RollBack()
             }

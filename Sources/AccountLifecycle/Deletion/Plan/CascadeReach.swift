@@ -1,10 +1,10 @@
-/// Which tables lose rows with those of some roots, by the keys whose rows go along.
+/// Which tables lose rows along with those of some root tables, by the keys whose rows are deleted along.
 struct CascadeReach: Sendable, Hashable {
     /// Roots first, then by distance.
     private(set) var tables: [TableName]
     /// The distance from the nearest root.
     private(set) var depths: [TableName: Int]
-    /// The keys by which rows of a table are reached; none for a root that nothing leads to.
+    /// The keys by which rows of a table are reached; none for a root to which no key leads.
     private(set) var keys: [TableName: [ForeignKey]] = [:]
 
     init(from roots: Set<TableName>, by keys: [ForeignKey]) {
@@ -27,7 +27,7 @@ struct CascadeReach: Sendable, Hashable {
     /// Whether a table loses rows.
     func reaches(_ table: TableName) -> Bool { depths[table] != nil }
 
-    /// Whether keys lead back to a table that they come from.
+    /// Whether keys form a cycle.
     static func hasCycle(_ keys: [ForeignKey]) -> Bool {
         let tables = Set(keys.map(\.table))
         let within = keys.filter { tables.contains($0.target) }

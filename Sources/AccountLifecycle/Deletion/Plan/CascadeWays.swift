@@ -1,41 +1,42 @@
 import Postgres
 
-/// The rows that go with some, by the keys that cascade: as conditions of the rows of each table.
+/// The rows that are deleted along with some root rows, by the keys that cascade: as conditions on the rows of each
+/// table.
 ///
-/// Self-references, of the tables of which these are followed at all, and cycles are followed once around; what lies
-/// deeper goes by the cascade all the same.
+/// Cycles are followed once around, and so are self-references, if they are followed at all for their table; rows
+/// further along are deleted by the cascade all the same.
 struct CascadeWays {
-    /// Rows that go themselves.
+    /// Rows with which a deletion starts.
     struct Root {
         let condition: Statement
-        /// The one column by which they are told, and its value, where there is such.
+        /// The one column that identifies these rows, and its value, if there is one.
         var key: (column: String, value: Statement)?
     }
 
     /// The keys by which rows of each table are reached.
     let keys: [TableName: [ForeignKey]]
     let roots: [TableName: Root]
-    /// The tables of which rows take others of the same table along.
+    /// The tables whose self-references are followed.
     let followedWithin: Set<TableName>
 
-    /// The conditions of rows of a table that go: of those that do themselves, and one for each key by which they are
-    /// reached.
+    /// The conditions of rows of a table that are deleted: that of its root rows, and one for each key by which rows
+    /// are reached.
     func ways(to table: TableName, without visited: Set<TableName> = []) -> [Statement] {
         let own = roots[table].map { [$0.condition] } ?? []
         let passed = visited.union([table])
         return own + reaching(table, without: visited).map { rows(referringBy: $0, without: passed) }
     }
 
-    /// The keys by which rows are reached from tables that were not passed yet.
+    /// The keys by which rows are reached from tables that were not visited yet.
     private func reaching(_ table: TableName, without visited: Set<TableName>) -> [ForeignKey] {
         (keys[table] ?? []).filter {
             !visited.contains($0.target) && ($0.target != table || followedWithin.contains(table))
         }
     }
 
-    /// The condition of rows that refer by a key to rows which go.
+    /// The condition of rows that refer by a key to deleted rows.
     func rows(referringBy key: ForeignKey, without visited: Set<TableName> = []) -> Statement {
-        // To the row alone that goes itself.
+        // Only the root row itself can be referred to.
         if let own = roots[key.target]?.key, key.targetColumns == [own.column], let column = key.columns.first,
             reaching(key.target, without: visited).isEmpty
         {

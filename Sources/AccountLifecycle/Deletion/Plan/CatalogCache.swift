@@ -1,11 +1,11 @@
 import Postgres
 import Synchronization
 
-/// The deletion plan, read from the catalog again when it is older than some seconds or was wrong.
+/// Caches the deletion plan; the catalog is read again when the plan is some seconds old or was wrong.
 ///
-/// The catalog is the same for every account, and reading it costs more than deleting one. A plan that was overtaken by
-/// a migration does no harm: the database refuses, or the keys by which rows would be deleted are no longer there, and
-/// the plan is read again.
+/// The catalog is the same for every account, and reading it costs more than deleting one. A plan that a migration has
+/// made out of date does no harm: the database refuses, or the keys by which rows would be deleted are found to be
+/// missing, and the plan is read again.
 final class CatalogCache: Sendable {
     private static let lifetime = Duration.seconds(10)
 
@@ -16,7 +16,7 @@ final class CatalogCache: Sendable {
 
     private let entry = Mutex<Entry?>(nil)
 
-    /// The plan as of some seconds ago at most.
+    /// The plan, at most some seconds old.
     func plan(on connection: isolated Connection) throws -> DeletionPlan {
         let now = ContinuousClock.now
         let known = entry.withLock { $0.flatMap { now - $0.readAt < Self.lifetime ? $0.plan : nil } }
@@ -26,7 +26,7 @@ final class CatalogCache: Sendable {
         return plan
     }
 
-    /// Has the next caller read the catalog again.
+    /// Makes the next caller read the catalog again.
     func forget() {
         entry.withLock { $0 = nil }
     }

@@ -1,7 +1,7 @@
 import Postgres
 
 extension DeletionCatalog {
-    /// Reads the foreign keys alone; where names are given, those that have one of them.
+    /// Reads only the foreign keys; if names are given, only those with one of these names.
     static func readForeignKeys(
         named names: [String]? = nil,
         on connection: isolated Connection
@@ -10,7 +10,7 @@ extension DeletionCatalog {
         return try connection.query(foreignKeys(where: condition), into: ForeignKeyRow.init).compactMap(\.key)
     }
 
-    /// A row of ``foreignKeys``.
+    /// A row of ``foreignKeys(where:)``.
     private struct ForeignKeyRow {
         let name: String
         let schema: String
@@ -25,7 +25,7 @@ extension DeletionCatalog {
         let estimatedRows: Int
         let isPartitioned: Bool
         let isTargetPartitioned: Bool
-        /// nil where no trigger is there to act.
+        /// nil if the key has no trigger that could act.
         let acts: Bool?
 
         var key: ForeignKey? {
@@ -53,10 +53,11 @@ extension DeletionCatalog {
         }
     }
 
-    /// Constraints that partitions have of their parent are left out: the parent's stands for them.
+    /// A query for foreign keys; constraints that partitions inherit from their parent are left out, since the parent's
+    /// represents them.
     ///
-    /// The server acts by triggers on DELETE (`tgtype` bit 3) of the table that is referred to, and of each of its
-    /// partitions.
+    /// The server carries out delete rules by triggers on DELETE (`tgtype` bit 3) of the referenced table and of each
+    /// of its partitions.
     private static func foreignKeys(where condition: Statement) -> Statement {
         """
         with recursive parts as (

@@ -1,7 +1,7 @@
 import Postgres
 
 extension DeletionCatalog {
-    /// Reads the partitioned table of each partition.
+    /// Reads the partitioned table at the top level of each partition.
     static func readPartitionRoots(on connection: isolated Connection) throws -> [TableName: TableName] {
         let partitions = try connection.query(Self.partitions, as: (String, String, String, String).self)
             .map { (TableName($0, $1), TableName($2, $3)) }

@@ -1,7 +1,7 @@
 import Postgres
 
 extension DeletionCatalog {
-    /// Reads what there is of profiles alone.
+    /// Reads only the table of profiles.
     static func readProfiles(on connection: isolated Connection) throws -> Profiles? {
         try connection.first(Self.profiles, as: (String, Bool, [String], [String]).self)
             .map { key, hasAvatarURL, texts, documents in
@@ -15,7 +15,7 @@ extension DeletionCatalog {
             }
     }
 
-    /// An unrelated table of that name has no such key and is left alone.
+    /// An unrelated table named `profiles` has no such key and is left alone.
     private static let profiles: Statement = """
         select a.attname::text, exists (
             select

@@ -1,7 +1,7 @@
 import Postgres
 
 extension DeletionCatalog {
-    /// Reads what our role may do with each table.
+    /// Reads our role's rights on each table.
     static func readRights(on connection: isolated Connection) throws -> [TableName: Rights] {
         let rights = try connection.query(
             Self.rights,
@@ -28,7 +28,7 @@ extension DeletionCatalog {
             has_schema_privilege(n.oid, 'USAGE') and has_table_privilege(c.oid, 'DELETE'),
             row_security_active(c.oid),
             (i.is_lacking or p.is_in_part) and (p.deletes or p.updates),
-            -- Where each partition has its own identity, the whole needs none.
+            -- A partitioned table needs no replica identity if each of its partitions has one.
             i.is_lacking and p.deletes and c.relkind = 'r' and c.relpersistence = 'p',
             i.is_lacking and p.updates and c.relkind = 'r' and c.relpersistence = 'p'
         from pg_catalog.pg_class as c
@@ -43,7 +43,7 @@ extension DeletionCatalog {
                   and (x.indisreplident or (c.relreplident = 'd' and x.indisprimary))
             )
         ) as i (is_lacking)
-        -- A partition is published with the whole, which may be in another schema.
+        -- A partition is published with its partitioned table, which may be in another schema.
         cross join lateral (
             select case
                 when c.relispartition then array(select relid::oid from pg_catalog.pg_partition_ancestors(c.oid))
@@ -54,7 +54,7 @@ extension DeletionCatalog {
             select
                 coalesce(bool_or(u.pubdelete), false),
                 coalesce(bool_or(u.pubupdate), false),
-                -- Whole rows tell theirs apart, but a list of columns leaves some out.
+                -- REPLICA IDENTITY FULL identifies rows by all columns, but a column list omits some.
                 coalesce(bool_or(r.prqual is not null or r.prattrs is not null), false)
             from pg_catalog.pg_publication as u
             left join pg_catalog.pg_publication_rel as r on r.prpubid = u.oid and r.prrelid = any(w.tables)
@@ -75,7 +75,7 @@ extension DeletionCatalog {
 }
 
 extension DeletionCatalog.Published {
-    /// As the catalog tells it: whether anything may be refused, and what certainly is.
+    /// Creates the value from what the catalog says: whether anything may be refused, and what certainly is.
     fileprivate init(mayRefuse: Bool, deletes: Bool, updates: Bool) {
         if deletes || updates {
             self = .refusing(deletes: deletes, updates: updates)

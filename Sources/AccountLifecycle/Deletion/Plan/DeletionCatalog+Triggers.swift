@@ -1,7 +1,7 @@
 import Postgres
 
 extension DeletionCatalog {
-    /// Reads the triggers alone.
+    /// Reads only the triggers.
     static func readTriggers(on connection: isolated Connection) throws -> [Trigger] {
         try connection.query(Self.triggers, as: (String, String, String, Bool, Bool, Bool, Bool, Bool).self)
             .map {
@@ -17,12 +17,13 @@ extension DeletionCatalog {
             }
     }
 
-    /// Enabled triggers of people on DELETE and UPDATE (`tgtype` bits 3 and 4), per row or statement, and rules; those
-    /// that partitions have of their parent are left out.
+    /// Enabled user-defined triggers on DELETE and UPDATE (`tgtype` bits 3 and 4), per row or statement, and rules;
+    /// triggers that partitions inherit from their parent are left out.
     ///
-    /// One that runs before each row (bits 0 and 1) may keep it. To rules the server refuses that in a cascade.
+    /// A trigger that runs before each row (bits 0 and 1) may keep the row. A rule may not: the server refuses that in
+    /// a cascade.
     ///
-    /// pg_net is not among what reaches outside: it sends after the commit.
+    /// pg_net does not count as reaching outside, since it sends after the commit.
     private static let triggers: Statement = """
         with recursive written as materialized (
             select p.oid, p.proname as name, coalesce(pg_get_function_sqlbody(p.oid), p.prosrc) as body
@@ -100,7 +101,7 @@ extension DeletionCatalog {
         order by 1, 2, 3
         """
 
-    /// The name of what reaches outside, `o`, as a whole word.
+    /// A pattern for the name of what reaches outside, `o`, as a whole word.
     private static let outsideName: Statement = """
         ('\\m' || regexp_replace(o.name, '(\\W)', '\\\\\\1', 'g') || '\\M')
         """

@@ -8,13 +8,14 @@ package struct DeletionCatalog: Sendable, Hashable {
         package let name: String
         let runsOnDelete: Bool
         let runsOnUpdate: Bool
-        /// Whether it may keep a row as it is without an error, also from a cascade, since it runs before each.
+        /// Whether it may keep a row unchanged without an error, even in a cascade, since it runs before each row.
         let mayKeepRows: Bool
-        /// Whether its function may do what no rollback takes back: by its language, or since the text of it, or of a
-        /// function named in it, names one of an extension that calls other systems, a foreign table, or one with such
-        /// a trigger of its own.
+        /// Whether its function may have effects that no rollback undoes: because of its language, or because its text,
+        /// or that of a function named in it, names a function of an extension that calls other systems, a foreign
+        /// table, or a table with such a trigger.
         package let reachesOutside: Bool
-        /// Whether it is one of Storage itself, by the schema of its function; an app may have others on the same tables.
+        /// Whether it belongs to Storage itself, by the schema of its function; an app may have others on the same
+        /// tables.
         package let isOfStorage: Bool
     }
 
@@ -22,33 +23,33 @@ package struct DeletionCatalog: Sendable, Hashable {
     struct Rights: Sendable, Hashable {
         let mayRead: Bool
         let mayDelete: Bool
-        /// Whether row-level security applies to our role, so that rows may be there that it does not see.
+        /// Whether row-level security applies to our role, so that there may be rows that it does not see.
         let hidesRows: Bool
-        /// What publications have the server refuse.
+        /// What the server refuses because of publications.
         var published = Published.harmlessly
     }
 
-    /// What the server refuses of a table whose changes are published, where nothing tells its rows apart.
+    /// What the server refuses on a published table that has no replica identity to tell its rows apart.
     enum Published: Sendable, Hashable {
         /// Nothing.
         case harmlessly
-        /// Perhaps every delete and update: some of its rows or columns are published, which may be by others than those
-        /// that tell rows apart; or each of its partitions may have something of its own.
+        /// Perhaps every delete and update: only some rows or columns are published, perhaps by columns other than
+        /// those that identify rows; or each of its partitions may have an identity of its own.
         case perhapsRefusing
         /// Every delete, every update, or both.
         case refusing(deletes: Bool, updates: Bool)
 
-        /// Whether it certainly refuses every delete.
+        /// Whether the server certainly refuses every delete.
         var refusesDeletes: Bool { if case .refusing(deletes: true, updates: _) = self { true } else { false } }
 
-        /// Whether it certainly refuses every update.
+        /// Whether the server certainly refuses every update.
         var refusesUpdates: Bool { if case .refusing(deletes: _, updates: true) = self { true } else { false } }
     }
 
     var foreignKeys: [ForeignKey]
     package var triggers: [Trigger]
     var rights: [TableName: Rights]
-    /// The partitioned table of each partition, at any depth.
+    /// The partitioned table at the top level of each partition, at any depth.
     var partitionRoots: [TableName: TableName]
     /// The table of profiles, where `public.profiles` has a one-column primary key that refers to `auth.users`.
     var profiles: Profiles?
@@ -59,9 +60,9 @@ package struct DeletionCatalog: Sendable, Hashable {
         /// The primary key, which is the user id.
         let key: String
         let hasAvatarURL: Bool
-        /// Its columns of text, of any type that is written as one.
+        /// Its text columns, of any string type.
         let texts: [String]
-        /// Its columns with texts in them: JSON, and arrays of texts or of JSON.
+        /// Its columns that contain texts: JSON, and arrays of texts or of JSON.
         let documents: [String]
     }
 

@@ -1,12 +1,12 @@
 import Postgres
 
 extension DeletionPlan {
-    /// Sees to it that the account's own profile and the rows of some tables are found by the same keys as when the plan
-    /// was made, until the transaction ends.
+    /// Ensures, until the transaction ends, that the account's own profile and the rows of some tables are found by the
+    /// same keys as when the plan was made.
     ///
-    /// A migration of the app may have given a column's name to another: the rows of which a condition of the plan holds
-    /// would be other people's, and the server would let them be deleted. The tables are locked before the catalog is
-    /// read, so that none comes in between.
+    /// A migration of the app may have given a column's name to another column: the plan's conditions would then match
+    /// other people's rows, and the server would delete them. The tables are locked before the catalog is read, so that
+    /// no migration comes in between.
     ///
     /// - Throws: ``PlanOvertaken``; `PostgresError`.
     func requireKeys(to tables: [TableName], on connection: isolated Connection) throws {
@@ -19,7 +19,7 @@ extension DeletionPlan {
         } catch SQLState.undefinedTable {
             throw PlanOvertaken()
         }
-        // By name: to read all of many takes the server longer than a batch of rows.
+        // By name: if there are many keys, reading all of them takes the server longer than deleting a batch of rows.
         let named = try DeletionCatalog.readForeignKeys(named: Set(keys.map(\.name)).sorted(), on: connection)
         let present = Dictionary(grouping: named, by: \.table)
         guard keys.allSatisfy({ key in present[key.table]?.contains { key.leadsAs($0) } ?? false }) else {
@@ -27,7 +27,7 @@ extension DeletionPlan {
         }
     }
 
-    /// The keys over which rows of some tables are reached.
+    /// The keys by which rows of some tables are reached.
     private func keys(to tables: [TableName]) -> Set<ForeignKey> {
         let reachedBy = Dictionary(parts.map { ($0.table, $0.reachedBy) }) { first, _ in first }
         var found: Set<ForeignKey> = []
@@ -40,8 +40,8 @@ extension DeletionPlan {
 }
 
 extension ForeignKey {
-    /// Whether it leads from the same rows to the same by the same rule as one in the catalog, whatever has been counted
-    /// or indexed since.
+    /// Whether it leads from the same columns to the same by the same rule as a key in the catalog; row estimates and
+    /// indexes may have changed.
     fileprivate func leadsAs(_ other: ForeignKey) -> Bool {
         name == other.name && table == other.table && columns == other.columns && target == other.target
             && targetColumns == other.targetColumns
@@ -49,5 +49,5 @@ extension ForeignKey {
     }
 }
 
-/// The app's tables are others than those for which a plan was made.
+/// The app's tables have changed since the plan was made.
 struct PlanOvertaken: Error {}

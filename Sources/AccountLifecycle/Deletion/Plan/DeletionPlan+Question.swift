@@ -2,12 +2,13 @@ extension DeletionPlan {
     /// Something that may refuse a delete.
     package enum Question: Sendable, Hashable, CustomStringConvertible {
         case trigger(DeletionCatalog.Trigger)
-        /// A key onto rows that no condition here reaches: those further around a cycle, and those of one partition
-        /// alone. And one of rows that go along, which we may not delete ourselves, or which come too late for sessions.
+        /// A key to rows that no condition here reaches: those further around a cycle, and those of a single partition.
+        /// Also a key of rows that are deleted along, but that our role may not delete itself, or that are deleted too
+        /// late for sessions.
         case key(ForeignKey)
-        /// The checks of rows whose key is set to NULL or a default.
+        /// The check constraints on rows whose key is set to NULL or a default.
         case checks(TableName)
-        /// What tells rows apart where the table is published.
+        /// The replica identity of a published table.
         case identity(TableName)
 
         package var description: String {

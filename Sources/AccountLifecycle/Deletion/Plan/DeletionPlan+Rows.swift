@@ -6,26 +6,26 @@ import Postgres
     import Foundation
 #endif
 
-/// Which rows are an account's.
+/// The rows of an account.
 extension DeletionPlan {
-    /// The rows of a table which an account's deletion takes along.
+    /// The rows of a table that an account's deletion removes.
     ///
-    /// Of what lies further around a cycle, what refuses is told by a trial.
+    /// For rows further around a cycle, a trial shows what refuses.
     func goingRows(of part: Part, user: UUID) -> WaysToRows {
         WaysToRows(rows: part.rows, conditions: ways(of: user).ways(to: part.table))
     }
 
-    /// The rows of a table that an account's deletion takes along before the account and its own profile go.
+    /// The rows of a table that an account's deletion removes before the account and its own profile.
     func rowsGoingBeforehand(of part: Part, user: UUID) -> WaysToRows {
         let ways = ways(of: user).ways(to: part.table)
         guard let own = ownRow(in: part.table, of: user) else { return WaysToRows(rows: part.rows, conditions: ways) }
         return WaysToRows(rows: part.rows, conditions: ways.map { "\($0) and not (\(own))" })
     }
 
-    /// The rows that are there once the account has gone where a trigger kept them as they were, by table: those that are
-    /// or name the account or its own profile.
+    /// The rows that remain after the account is deleted if a trigger kept them unchanged, by table: those that are, or
+    /// directly refer to, the account or its own profile.
     ///
-    /// Of those that refer to it over others nothing tells when these have gone.
+    /// Rows that refer to the account through others cannot be told once these are gone.
     func rowsThatMayStay(of user: UUID) -> [(table: TableName, rows: WaysToRows)] {
         let own = ownRows(of: user)
         func naming(_ key: ForeignKey) -> Statement? {
@@ -45,8 +45,8 @@ extension DeletionPlan {
         return kept + unchanged
     }
 
-    /// The condition that holds of those rows of a key's table that have gone when the server checks the key: where we may
-    /// not delete them ourselves, what hangs off the account alone is still there when the profile goes.
+    /// The condition of those rows of a key's table that are gone when the server checks the key: if we may not delete
+    /// them ourselves, rows that depend only on the account are still there when the profile is deleted.
     func condition(forRowsGoingWith key: ForeignKey, user: UUID) -> Statement {
         let isDeleted = goingBeforehand.joined().contains { $0.table == key.table }
         let stays = key.target == profiles?.table && !isDeleted
@@ -55,13 +55,14 @@ extension DeletionPlan {
         return ways.dropFirst().reduce("(" + first) { $0 + " or " + $1 } + ")"
     }
 
-    /// The condition of rows that refer by a key to rows which go.
+    /// The condition of rows that refer by a key to deleted rows.
     func rows(referringBy key: ForeignKey, user: UUID) -> Statement { ways(of: user).rows(referringBy: key) }
 
-    /// The condition of the account's own row, which is the account or its profile.
+    /// The condition of the account's own row in a table, which is the account or its profile.
     private func ownRow(in table: TableName, of user: UUID) -> Statement? { ownRows(of: user)[table]?.condition }
 
-    /// A profile that goes may take others along; elsewhere rows that refer to their own table are mostly one account's.
+    /// Self-references are followed for profiles only: a profile may take others along, while elsewhere rows that refer
+    /// to their own table mostly belong to one account.
     private func ways(of user: UUID) -> CascadeWays {
         CascadeWays(
             keys: Dictionary(parts.map { ($0.table, $0.reachedBy) }) { first, _ in first },
@@ -70,7 +71,7 @@ extension DeletionPlan {
         )
     }
 
-    /// The account, and its own profile.
+    /// The root rows: the account, and its own profile.
     private func ownRows(of user: UUID) -> [TableName: CascadeWays.Root] {
         let id: Statement = "\(user)"
         func row(_ column: String) -> CascadeWays.Root {

@@ -7,16 +7,16 @@ import Postgres
 #endif
 
 extension DeletionPlan {
-    /// The statements that delete what goes before an account, in order: its own profile with all that cascades, and rows
-    /// that would refuse.
+    /// The statements that delete rows before the account, in order: its own profile with all rows that cascade, and
+    /// rows that would refuse the delete.
     ///
-    /// The profile goes before the account, so that it does not matter how its keys are declared. Rows that go along, and
-    /// refer to others which do by a key that does not let these go, go before them: the server checks such a key as soon
-    /// as what it refers to has gone, which may be before the cascade that takes the row itself, as a comment of the
-    /// account goes with its post.
+    /// The profile is deleted before the account, so that it does not matter how its keys are declared. Rows that are
+    /// deleted along may refer, by a key that does not cascade, to other rows that are, as a comment of the account
+    /// refers to its post. They are deleted first: the server checks such a key as soon as the referenced row is gone,
+    /// which may be before the cascade that deletes the referring row.
     ///
-    /// Only those that refer to each other go in one statement: a trigger of a row that a statement deletes must not
-    /// touch another row of the same, as one of a post does that deletes its comments.
+    /// Only tables that refer to each other share a statement: a trigger on a row that a statement deletes must not
+    /// touch another row that it deletes, as a trigger on posts does that deletes their comments.
     func deletingBeforehand(_ user: UUID) -> [Statement] {
         var statements = goingBeforehand.map { group in Self.inOne(group.flatMap { deletes(of: $0, user: user) }) }
         if let profile = deletingProfile(of: user), !goingBeforehand.joined().contains(where: isProfiles) {
@@ -37,14 +37,14 @@ extension DeletionPlan {
         }
     }
 
-    /// Deletes the rows of a table that go before others.
+    /// Deletes those rows of a table that are deleted before others.
     private func deletes(of part: Part, user: UUID) -> [Statement] {
         let rows = rowsGoingBeforehand(of: part, user: user).deletingAll()
         guard isProfiles(part), let profile = deletingProfile(of: user) else { return rows }
         return part.reachedBy.isEmpty ? [profile] : rows + [profile]
     }
 
-    /// One statement that does what some do that delete; keys are checked at its end, whatever the order of these.
+    /// Combines several deletes into one statement; keys are checked at its end, whatever their order.
     static func inOne(_ deletes: [Statement]) -> Statement {
         let last = deletes[deletes.count - 1]
         let before = deletes.dropLast().enumerated().map { index, delete -> Statement in
@@ -55,10 +55,10 @@ extension DeletionPlan {
         return "with \(rows) \(last)"
     }
 
-    /// Puts a table before those whose deletes take along what it refers to; tables of which none can go before the
-    /// others stay together.
+    /// Puts a table before those whose deletes cascade to rows to which it refers; tables that would all have to go
+    /// before each other stay together.
     static func ordered(_ parts: [Part], by keys: [ForeignKey], refusing: [ForeignKey]) -> [[Part]] {
-        // By place: the plan is made anew every few seconds, and an app may have a hundred such tables.
+        // By index, since the plan is made anew every few seconds, and an app may have a hundred such tables.
         let refusers = parts.map { part -> [Int] in
             let going = CascadeReach(from: [part.table], by: keys)
             let tables = Set(refusing.filter { going.reaches($0.target) }.map(\.table))

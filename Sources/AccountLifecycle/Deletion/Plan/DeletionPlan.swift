@@ -1,23 +1,24 @@
 import Postgres
 
-/// How one account's rows leave the database, and what would stop that; made from the catalog's foreign keys.
+/// How one account's rows are deleted from the database, and what would prevent that; made from the catalog's foreign
+/// keys.
 ///
-/// Nothing here knows the app's tables: whatever hangs off `auth.users` by a cascading key, directly or onward, is
-/// deleted with it; whatever refers to such rows in another way stands in the way when it has rows which do not go
-/// along. The account's own profile goes first, so that it does not matter how its keys are declared; by any other key a
-/// profile hangs off accounts as a row of any table does.
+/// Nothing here knows the app's tables: whatever depends on `auth.users` by a cascading key, directly or indirectly, is
+/// deleted with it; rows that refer to such rows in another way prevent the delete, unless they are deleted, too. The
+/// account's own profile is deleted first, so that it does not matter how its keys are declared; by any other key, a
+/// profile depends on accounts like a row of any table.
 package struct DeletionPlan: Sendable, Hashable {
-    /// A table that loses rows, and which.
+    /// A table that loses rows, and how these are reached.
     struct Part: Sendable, Hashable {
         let table: TableName
         /// The keys by which rows of it are reached; empty for the roots.
         let reachedBy: [ForeignKey]
-        /// The distance from the root; children are deleted before their parents when they are many.
+        /// The distance from the root; where there are many rows, children are deleted before their parents.
         let depth: Int
-        /// Whether our role may delete from it; the cascade may in any case.
+        /// Whether our role may delete from it; a cascade may in any case.
         let isDeletable: Bool
 
-        /// Whether the server would leave some of its rows, which a deletion takes along.
+        /// Whether a deletion removes rows that the server would leave.
         var isLeftByTheServer: Bool { reachedBy.contains { $0.rule != .cascade } }
 
         /// The rows that keys can reach.
@@ -26,43 +27,44 @@ package struct DeletionPlan: Sendable, Hashable {
 
     /// Every table that loses rows, roots first.
     let parts: [Part]
-    /// Every table that loses rows, or has a key set to NULL or a default.
+    /// Every table that loses rows, or in which a key is set to NULL or a default.
     package let touched: [TableName]
-    /// Keys onto the tables that lose rows which do not cascade.
+    /// Keys that refuse the delete, and refer to tables that lose rows.
     package let refusing: [ForeignKey]
-    /// Those onto sessions, and onto rows that go with them: the lock-out ends these before any other row goes, also one
-    /// that would go with the account.
+    /// Those of the refusing keys that refer to sessions, or to rows deleted with them: the lock-out deletes these
+    /// before any other row, even one that would be deleted with the account.
     package let keepingSessions: [ForeignKey]
-    /// Keys onto the tables that lose rows which do not act: the rows that refer by them would stay.
+    /// Keys that are not in effect, and refer to tables that lose rows: the referring rows would stay.
     package let idle: [ForeignKey]
-    /// Those of the tables whose rows go along, and refer to others that do by a key that does not let these go; and what
-    /// the server would leave.
+    /// The tables that are emptied before the account: those whose rows are deleted along, but refer by a key that
+    /// refuses to other rows that are; and those whose rows the server would leave.
     ///
-    /// In the order of ``deletingBeforehand(_:)``; together where they refer to each other.
+    /// In the order of ``deletingBeforehand(_:)``; grouped where they refer to each other.
     let goingBeforehand: [[Part]]
-    /// What goes with the account's files, and what keeps these.
+    /// What is deleted with the account's files, and what prevents that.
     package let files: FilePlan
     /// Keys that are followed without an index.
     package let unindexed: [ForeignKey]
-    /// Triggers and rules that run on the way: where rows go, and where a key is set to NULL or a default.
+    /// Triggers and rules that run on the way: where rows are deleted, and where a key is set to NULL or a default.
     package let triggers: [DeletionCatalog.Trigger]
-    /// The tables, less that of accounts, whose rows a trigger may keep without an error.
+    /// The tables, except that of accounts, whose rows a trigger may keep without an error.
     let keepable: [Part]
-    /// The keys that a trigger may keep so from being set to NULL or a default; of tables that we see.
+    /// The keys that a trigger may keep, without an error, from being set to NULL or a default; of tables that we can
+    /// read.
     let keepableKeys: [ForeignKey]
-    /// Tables that lose or change rows, and refuse that, being published.
+    /// Tables that lose or change rows, and may refuse that because they are published.
     let unidentified: [TableName]
-    /// Tables that certainly do, also where rows go with files.
+    /// Tables that certainly refuse, including those whose rows are deleted with files.
     package let unpublishable: [TableName]
-    /// What may refuse the delete, and tells only when it is tried.
+    /// What may refuse the delete, which only a trial can tell.
     let questions: [Question]
     /// Rights that are missing.
     package let faults: [Blocker]
     let profiles: DeletionCatalog.Profiles?
-    /// The key by which a profile is its account's own.
+    /// The key that makes a profile its account's own.
     let ownKey: ForeignKey?
 
-    /// The triggers and rules that may do what no rollback takes back.
+    /// The triggers and rules that may have effects that no rollback undoes.
     package var reachingOutside: [DeletionCatalog.Trigger] { triggers.filter(\.reachesOutside) }
 
     /// Makes the plan.
@@ -119,7 +121,7 @@ package struct DeletionPlan: Sendable, Hashable {
         questions =
             triggers.map(Question.trigger) + unidentified.map(Question.identity) + checked.map(Question.checks)
             + (unreached + untold + ontoPartitions).map(Question.key)
-        // What refuses is counted, too.
+        // Rows behind refusing keys are counted, so their tables must be readable, too.
         faults = (reach.tables + Set(refusing.map(\.table)).subtracting(lost).sorted())
             .flatMap { catalog.faults(of: $0, isRoot: roots.contains($0)) }
     }
@@ -128,8 +130,8 @@ package struct DeletionPlan: Sendable, Hashable {
 extension DeletionCatalog {
     /// A key as a deletion follows it.
     ///
-    /// What an identity provider wrote of a person, names and addresses among it, stays by its key, as nobody's: it goes
-    /// with the account.
+    /// What an identity provider wrote about a person, including names and addresses, would stay without an owner by
+    /// its own key: it is deleted with the account instead.
     fileprivate func followed(_ key: ForeignKey) -> ForeignKey {
         guard key.table == .provisioned, key.target == .users, rights[key.table]?.mayDelete == true else { return key }
         var key = key
@@ -139,7 +141,7 @@ extension DeletionCatalog {
 }
 
 extension DeletionCatalog.Profiles {
-    /// Whether a foreign key is the one by which a profile is its account's own.
+    /// Whether a foreign key is the one that makes a profile its account's own.
     fileprivate func isOwn(_ foreignKey: ForeignKey) -> Bool {
         foreignKey.table == table && foreignKey.columns == [key] && foreignKey.target == .users
     }

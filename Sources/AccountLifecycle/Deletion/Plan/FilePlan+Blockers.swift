@@ -1,12 +1,14 @@
 import Postgres
 
 extension FilePlan {
-    /// What would keep some files from being deleted: rows that refer to them, or to rows that go with them, by a key
-    /// that does not let these go; a key that does not act; rows that the server would not let go, or stay without their
-    /// file; more rows of one table than a run may take along; and that no call names them.
+    /// What would prevent some files from being deleted.
     ///
-    /// Files go before any row, also before rows that would go with the account or with another file: how many of them
-    /// Storage deletes in one statement is its own affair.
+    /// These are: rows that refer to the files, or to rows deleted with them, by a key that refuses; keys that are not
+    /// in effect; rows that the server would not delete, or would not keep without their file; more rows of one table
+    /// than a run may delete; and files that no call names.
+    ///
+    /// Files are deleted before any row, even before rows that would be deleted with the account or with another file,
+    /// since Storage alone decides how many files it deletes in one statement.
     func blockers(
         ofDeleting objects: [StoredObject],
         maximumRows: Int,

@@ -1,9 +1,9 @@
 import Postgres
 
-/// What would refuse Storage's delete of files in rows that these take along or leave, told without a trial: only
-/// Storage's role could make one.
+/// What would refuse Storage's delete of files because of rows that it deletes or changes; found without a trial, which
+/// only Storage's role could make.
 extension FilePlan {
-    /// Files that no call to Storage names, by bucket.
+    /// Blockers for files that no call to Storage names, by bucket.
     static func namedByNoCall(_ objects: [StoredObject]) -> [Blocker] {
         Dictionary(grouping: objects.filter { $0.version == .missing }, by: \.bucket).sorted { $0.key < $1.key }
             .map { bucket, objects in
@@ -17,8 +17,8 @@ extension FilePlan {
             }
     }
 
-    /// Published tables from which rows would go, or whose keys would be set to NULL or a default, and that have nothing
-    /// to tell their rows apart by.
+    /// Published tables from which rows would be deleted, or whose keys would be set to NULL or a default, and that
+    /// have nothing to tell their rows apart.
     func unpublishable(
         goingBy ways: CascadeWays,
         deadline: Duration,
@@ -46,7 +46,7 @@ extension FilePlan {
         return blockers
     }
 
-    /// Checks that rows would not pass once a key of theirs to a file is set to NULL, or two of them.
+    /// Checks that rows would violate once one or two of their keys to a file are set to NULL.
     func refusingChecks(
         goingBy ways: CascadeWays,
         deadline: Duration,
@@ -60,7 +60,7 @@ extension FilePlan {
             }
             for (name, row, check) in try connection.query(Self.checks(of: keys), as: (String, String, String).self) {
                 let table = key.table.description
-                // What a row does not pass without one of them is told.
+                // A check that fails for one of the keys alone is already reported.
                 guard !blockers.contains(where: { $0.table == table && $0.name == name }) else { continue }
                 let count = try connection.one(
                     """
@@ -94,7 +94,7 @@ extension FilePlan {
         return blockers
     }
 
-    /// Each of the keys that are checked, and each two of one table: the server sets one after the other to NULL.
+    /// Each of the keys to check, and each two of one table: the server sets one after the other to NULL.
     private var checkedTogether: [[ForeignKey]] {
         let pairs = checked.indices.flatMap { index -> [[ForeignKey]] in
             let key = checked[index]
@@ -103,8 +103,8 @@ extension FilePlan {
         return checked.map { [$0] } + pairs
     }
 
-    /// A query of the checks over what each of some keys of a table sets to NULL: the name, the columns of a row as it
-    /// would be, and the condition.
+    /// A query for the checks over columns that each of some keys of a table sets to NULL: the name, the columns of a
+    /// row as it would be, and the condition.
     private static func checks(of keys: [ForeignKey]) -> Statement {
         """
         with falling as (

@@ -1,27 +1,29 @@
 import Postgres
 
-/// What goes with files that Storage deletes, and what keeps them; made from the catalog's foreign keys.
+/// What is deleted with files that Storage deletes, and what prevents that; made from the catalog's foreign keys.
 ///
-/// It is about the files of any account, and apart from ``DeletionPlan``: Storage deletes them, by its own role and before
-/// any row goes, also before those that would go with the account.
+/// The plan covers the files of any account and is separate from ``DeletionPlan``: Storage deletes files under its own
+/// role and before any row, even before rows that would be deleted with the account.
 package struct FilePlan: Sendable, Hashable {
     /// The tables that lose rows with files, and by which keys.
     let going: CascadeReach
-    /// Keys onto files, and onto rows that go with them, which do not let these go.
+    /// Keys to files, and to rows deleted with them, that refuse the delete.
     package let refusing: [ForeignKey]
-    /// Keys onto files, and onto rows that go with them, which do not act: the rows that refer by them would stay.
+    /// Keys to files, and to rows deleted with them, that are not in effect: the referring rows would stay.
     package let idle: [ForeignKey]
-    /// Keys onto files, and onto rows that go with them, which are set to NULL or a default then; of tables that we see.
+    /// Keys to files, and to rows deleted with them, that are then set to NULL or a default; of tables that we can
+    /// read.
     let changed: [ForeignKey]
-    /// Those that are set to NULL, of tables where no trigger may make a row meet the checks all the same.
+    /// Those of the changed keys that are set to NULL, in tables without a trigger that could make a row meet the
+    /// checks.
     let checked: [ForeignKey]
-    /// Tables that lose rows with files, and refuse that, being published.
+    /// Tables that lose rows with files, and refuse that because they are published.
     let refusingDeletes: Set<TableName>
-    /// Those that change rows with files, and refuse that.
+    /// Tables in which rows change with files, and that refuse it.
     let refusingUpdates: Set<TableName>
-    /// Triggers and rules that run where Storage deletes files, as Storage's role: nothing of ours can ask them.
+    /// Triggers and rules that run when Storage deletes files; they run as Storage's role, so we cannot try them.
     package let triggers: [DeletionCatalog.Trigger]
-    /// Rights that are missing to see what refers by these, and what goes.
+    /// Rights that are missing to see which rows refer to files, and which are deleted with them.
     package let faults: [Blocker]
 
     /// Makes the plan.
@@ -45,13 +47,14 @@ package struct FilePlan: Sendable, Hashable {
             .flatMap { catalog.faults(of: $0, isRoot: false) }
     }
 
-    /// Whether anything may keep some files, or go with them: by a key of any table of the app, or themselves.
+    /// Whether deleting some files may be refused or delete rows, because of a key of any table of the app or of the
+    /// files themselves.
     func isAbout(_ objects: [StoredObject]) -> Bool {
         !refusing.isEmpty || !idle.isEmpty || !changed.isEmpty || going.tables.count > 1
             || objects.contains { $0.version == .missing }
     }
 
-    /// The rows that go with some files, by the keys that cascade.
+    /// The rows that are deleted along with some files, by the keys that cascade.
     func ways(of objects: [StoredObject]) -> CascadeWays {
         CascadeWays(
             keys: going.keys,
@@ -69,7 +72,7 @@ package struct FilePlan: Sendable, Hashable {
             """
         let versions = objects.filter { $0.version != .only }
         guard !versions.isEmpty else { return byKey }
-        // One join by key for both kinds of bucket: two joined by OR would have the server read all of Storage.
+        // One join by key for both kinds of buckets: two, combined by OR, would make the server read all of Storage.
         let buckets = Set(versions.map(\.bucket)).sorted()
         let ids = versions.map { $0.version.id ?? "" }
         return "(\(byKey) and (bucket_id <> all(\(buckets)) or coalesce(version, '') = any(\(ids))))"

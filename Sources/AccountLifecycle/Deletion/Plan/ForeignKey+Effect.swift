@@ -1,11 +1,11 @@
-/// What becomes of the rows that refer, when the row they refer to is deleted.
+/// What happens to the referring rows when the referenced row is deleted.
 extension ForeignKey {
-    /// Whether it changes a row when the one that it refers to is deleted.
+    /// Whether the key changes a referring row when the referenced row is deleted.
     var mayChange: Bool { !goesAlong && (rule == .setNull || rule == .setDefault) }
 
-    /// Whether it refuses the delete of a row that it refers to.
+    /// Whether the key refuses the delete of a referenced row.
     var mayRefuse: Bool {
-        // A hold is looked at by itself, before each step.
+        // Holds are checked separately, before each step.
         guard table != .holds, !goesAlong else { return false }
         return switch rule {
         case .cascade, .setDefault: false

@@ -8,7 +8,7 @@ package struct TableName: Sendable, Hashable, Comparable, CustomStringConvertibl
         self.name = name
     }
 
-    /// By bytes, as the server tells names apart: two spellings of one accent are the same to Swift.
+    /// Compares bytes, as the server does: Swift takes two spellings of one accented letter for equal.
     package static func == (left: TableName, right: TableName) -> Bool {
         left.name.utf8.elementsEqual(right.name.utf8) && left.schema.utf8.elementsEqual(right.schema.utf8)
     }
@@ -20,25 +20,25 @@ package struct TableName: Sendable, Hashable, Comparable, CustomStringConvertibl
         (left.schema, left.name) < (right.schema, right.name)
     }
 
-    /// Where accounts are.
+    /// The table of accounts.
     static let users = TableName("auth", "users")
 
-    /// Where sessions are, which the lock-out ends.
+    /// The table of sessions, which the lock-out ends.
     static let sessions = TableName("auth", "sessions")
 
-    /// Where newer auth servers have what identity providers write of people.
+    /// The table in newer auth servers for what identity providers write about people.
     static let provisioned = TableName("auth", "scim_users")
 
-    /// Where files are.
+    /// The table of files.
     static let files = TableName("storage", "objects")
 
-    /// Where legal holds are.
+    /// The table of legal holds.
     static let holds = TableName("accountctl", "holds")
 }
 
 /// A foreign key as the catalog has it.
 package struct ForeignKey: Sendable, Hashable {
-    /// What happens to a row when the one it refers to is deleted (`pg_constraint.confdeltype`).
+    /// What happens to a referring row when the referenced row is deleted (`pg_constraint.confdeltype`).
     enum DeleteRule: String, Sendable, Hashable, Codable {
         case noAction = "a"
         case restrict = "r"
@@ -47,24 +47,25 @@ package struct ForeignKey: Sendable, Hashable {
         case setDefault = "d"
     }
 
-    /// Whether the server follows the rule at all.
+    /// Whether the server applies the rule at all.
     package enum Action: Sendable, Hashable {
         case taken
-        /// It does nothing, and refuses nothing: the triggers by which it would are disabled, as for loading data.
+        /// The key does nothing and refuses nothing: its triggers are disabled, as for loading data.
         case disabled
-        /// Nor where there are no such triggers, since the key is not enforced.
+        /// The key is not enforced, so there are no such triggers.
         case unenforced
     }
 
     package let name: String
-    /// The table that refers.
+    /// The referring table.
     package let table: TableName
     package let columns: [String]
-    /// The table that is referred to.
+    /// The referenced table.
     package let target: TableName
     let targetColumns: [String]
     let rule: DeleteRule
-    /// Whether rows that refer go with the one they refer to: by the server's cascade, or since a deletion deletes them.
+    /// Whether referring rows are deleted with the referenced row: by the server's cascade, or because a deletion
+    /// deletes them.
     var goesAlong: Bool
     /// Whether a referring column refuses NULL, so that `set null` would fail.
     let hasRequiredColumn: Bool
@@ -72,11 +73,11 @@ package struct ForeignKey: Sendable, Hashable {
     let isIndexed: Bool
     /// The server's estimate of the rows of the referring table.
     package let estimatedRows: Int
-    /// Whether the table that refers has its rows in partitions.
+    /// Whether the referring table is partitioned.
     let isPartitioned: Bool
-    /// Whether the table that is referred to has.
+    /// Whether the referenced table is partitioned.
     let isTargetPartitioned: Bool
-    /// Whether the server follows the rule.
+    /// Whether the server applies the rule.
     package let action: Action
 
     init(

@@ -1,14 +1,14 @@
 import Postgres
 
-/// The rows of a table of which at least one of some conditions holds, looked for by one after another.
+/// The rows of a table that satisfy at least one of some conditions, with a query for each condition.
 ///
-/// Joined by OR they would have one plan, which reads the whole table although each has an index.
+/// Combined by OR, the conditions would get one plan, which reads the whole table although each has an index.
 struct WaysToRows: Sendable {
     /// What to select from.
     let rows: Statement
     let conditions: [Statement]
 
-    /// Selects columns of the rows; of a row once for each condition that holds.
+    /// Selects columns of the rows; a row is selected once for each condition that it satisfies.
     func selecting(_ columns: Statement) -> Statement {
         let ways = ways(selecting: columns)
         return ways.dropFirst().reduce(ways[0]) { $0 + " union all " + $1 }
@@ -16,7 +16,7 @@ struct WaysToRows: Sendable {
 
     /// Counts the rows, up to a limit.
     func counting(upTo limit: Int) -> Statement {
-        // Each way has the limit, too: a union takes in all there is before it gives anything out.
+        // Each query has the limit, too: a union reads all of its input before it returns anything.
         let ways = ways(selecting: "tableoid, ctid").map { way -> Statement in
             "select * from (\(way) limit \(limit)) as way"
         }
@@ -31,8 +31,8 @@ struct WaysToRows: Sendable {
 
     /// Deletes some of the rows.
     ///
-    /// One of which several conditions hold takes the places of as many: there may be more while a share of the limit
-    /// is gone, which is the limit by the number of conditions.
+    /// A row that satisfies several conditions counts several times towards the limit. So rows may remain although
+    /// fewer than `limit` were deleted; none remain if fewer than `limit` divided by the number of conditions were.
     func deleting(upTo limit: Int) -> Statement {
         """
         delete from \(rows)
@@ -42,17 +42,17 @@ struct WaysToRows: Sendable {
         """
     }
 
-    /// Deletes all of the rows: the deletes of some each, which may be parts of one statement.
+    /// Deletes all of the rows: one delete for each condition, which may be parts of one statement.
     ///
-    /// Not by their places, as the others: one that somebody changes while a delete waits for it has another then, and
-    /// would be passed over.
+    /// Not by `ctid`, as the other queries: a row that somebody updates while a delete waits for it gets another
+    /// `ctid`, and would be skipped.
     func deletingAll() -> [Statement] { waysOrNone.map { "delete from \(rows) where \($0)" } }
 
-    /// The rows of each condition.
+    /// The query for the rows of each condition.
     private func ways(selecting columns: Statement) -> [Statement] {
         waysOrNone.map { "select \(columns) from \(rows) where \($0)" }
     }
 
-    /// The conditions, or one that holds of no row.
+    /// The conditions, or one that no row satisfies.
     private var waysOrNone: [Statement] { conditions.isEmpty ? ["false"] : conditions }
 }

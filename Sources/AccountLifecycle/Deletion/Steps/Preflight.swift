@@ -37,7 +37,7 @@ extension DeletionRun {
         switch try await askTriggers() {
         case .pass: break
         case .refusal(let blocker): return refused(blocker)
-        // No longer trial here: the account still works, and would wait for its row for as long.
+        // Not tried for longer here: the account still works, and would have to wait for its row.
         case .unknown(let questions): untried = questions.map(\.description)
         }
         let facts = StepFacts(unindexed: database.unindexed, untried: untried)
