@@ -6,7 +6,7 @@ package import Postgres
     package import Foundation
 #endif
 
-/// A column that may keep identifiers of erased accounts, as an operator decided.
+/// A column in which identifiers of erased accounts may stay, as an operator decided.
 package struct AcceptedColumn: Sendable, Hashable {
     /// `schema.table.column`.
     package let name: String
@@ -14,7 +14,7 @@ package struct AcceptedColumn: Sendable, Hashable {
     package let acceptedBy: String
     package let acceptedAt: Date
 
-    /// The columns that are accepted now, by name; of the given ones, or all.
+    /// The columns that are accepted now, by name: those among the given names, or all.
     ///
     /// - Throws: `PostgresError`.
     package static func all(
@@ -32,22 +32,22 @@ package struct AcceptedColumn: Sendable, Hashable {
         ).map { AcceptedColumn(name: $0, reason: $1, acceptedBy: $2, acceptedAt: $3) }
     }
 
-    /// The names of what is accepted as searches report it.
+    /// The names of the accepted columns, as searches report them.
     static func namesInSearches(on connection: isolated Connection) throws -> Set<String> {
         try namesInSearches(ofColumns: "select column_name from accountctl.accepted_columns", on: connection)
     }
 
-    /// The names by which searches, and so ``reported(on:)``, know a column.
+    /// The names under which searches, and so ``reported(on:)``, report a column.
     ///
     /// - Throws: `PostgresError`.
     package static func namesInSearches(of name: String, on connection: isolated Connection) throws -> Set<String> {
         try namesInSearches(ofColumns: "select \(name)::text", on: connection)
     }
 
-    /// The names by which searches know the columns that a query names.
+    /// The names under which searches report the columns that a query names.
     ///
-    /// A search names the partition that a row lies in: what holds of a table holds of its partitions, those that were
-    /// made since as well.
+    /// A search reports the partition in which a row lies: what is accepted for a table is accepted for its partitions,
+    /// including those created since.
     private static func namesInSearches(
         ofColumns columns: Statement,
         on connection: isolated Connection
@@ -74,7 +74,7 @@ package struct AcceptedColumn: Sendable, Hashable {
         )
     }
 
-    /// Whether the database has such a column, by its parts as they are written, with a dot in between.
+    /// Whether the database has such a column; the name is its unquoted parts, joined by dots.
     ///
     /// - Throws: `PostgresError`.
     package static func exists(_ name: String, on connection: isolated Connection) throws -> Bool {
@@ -94,7 +94,7 @@ package struct AcceptedColumn: Sendable, Hashable {
         )
     }
 
-    /// The columns that open requests report as residue, by name: what there is to accept.
+    /// The columns that open requests report as residue, by name: those that an operator can accept.
     ///
     /// - Throws: `PostgresError`.
     package static func reported(on connection: isolated Connection) throws -> [String] {

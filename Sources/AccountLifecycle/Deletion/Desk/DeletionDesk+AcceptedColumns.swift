@@ -6,12 +6,11 @@ package import Postgres
     import Foundation
 #endif
 
-/// What erasures may leave.
+/// What deletions may leave behind.
 extension DeletionDesk {
     /// Declares that a column (`schema.table.column`) may keep identifiers of erased accounts.
     ///
-    /// - Returns: How many requests are looked at again because of it; nil where it is accepted for that reason
-    ///   already.
+    /// - Returns: How many requests are woken because of it; nil if the column was already accepted for that reason.
     package func accept(_ column: String, reason: String, on connection: isolated Connection) async throws -> Int? {
         try await connection.atomically { connection in
             let accepted = try connection.execute(
@@ -34,9 +33,9 @@ extension DeletionDesk {
         }
     }
 
-    /// Takes back that a column may keep identifiers: requests that have not ended find them again.
+    /// Revokes that a column may keep identifiers: requests that have not ended report them again.
     ///
-    /// - Returns: Whether it was accepted.
+    /// - Returns: Whether the column was accepted.
     package func withdraw(_ column: String, reason: String, on connection: isolated Connection) async throws -> Bool {
         try await connection.atomically { connection in
             let withdrawn = try connection.execute(

@@ -7,18 +7,18 @@ package import Postgres
 #endif
 
 extension DeletionDesk {
-    /// Stops every request before its next irreversible step, from now on; then waits for the deletes of rows that are
-    /// under way.
+    /// Stops every request before its next irreversible step, from now on; then waits for deletes of rows that are in
+    /// progress.
     ///
-    /// Needs no hash key: the line in the log names no account, and whoever stops erasures at night may have another
-    /// file of it, or none. Who paused everything before, and why, stays unless another reason is given: it may be that
-    /// this is a clone.
+    /// Needs no hash key: the log line names no account, and whoever stops deletions at night may have another key
+    /// file, or none. The operator and the reason of an earlier pause stay unless another reason is given: the reason
+    /// may be that this is a clone.
     ///
     /// - Parameters:
     ///   - signature: who pauses, and why.
-    ///   - patience: how long it waits for steps that are under way.
+    ///   - patience: how long to wait for steps in progress.
     ///   - connection: the database.
-    /// - Returns: Whether it was not so already, and the deletes that were still under way when the patience ended;
+    /// - Returns: Whether anything changed, and the deletes that were still in progress when the patience ended;
     ///   nothing stops these.
     /// - Throws: `PostgresError`.
     @discardableResult
@@ -39,7 +39,7 @@ extension DeletionDesk {
             if changed > 0 { try signature.log("deletion.pause_all", on: connection) }
             return changed > 0
         }
-        // Whoever rehearses it has not committed the word that the steps are to see.
+        // In a rehearsal the pause is not committed, so no step sees it.
         guard !connection.isInTransaction else { return (isChanged, []) }
         do {
             try await connection.transaction { connection in
@@ -52,11 +52,11 @@ extension DeletionDesk {
         }
     }
 
-    /// Lets everything go on, but for what is paused by itself.
+    /// Lets all requests continue, except those that are paused individually.
     ///
-    /// Requests that the pause held are woken afterwards, some at a time: none of it holds the brakes, where every
-    /// lock-out passes. They look again by themselves, too; ``wakePaused(on:)`` wakes those that one which was
-    /// interrupted left asleep.
+    /// Requests that the pause held are woken afterwards, in batches, so that this work does not hold the brakes, which
+    /// every lock-out needs. They look again by themselves, too; ``wakePaused(on:)`` wakes those that an interrupted
+    /// call left asleep.
     package func resumeAll(reason: String? = nil, on connection: isolated Connection) async throws {
         try await connection.atomically { connection in
             try connection.execute(
@@ -67,7 +67,7 @@ extension DeletionDesk {
         try await Self.wakePaused(on: connection)
     }
 
-    /// Wakes those whom the pause of everything held when they last looked, some at a time.
+    /// Wakes the requests that a pause held when they last looked, in batches.
     ///
     /// - Throws: `PostgresError`.
     package static func wakePaused(on connection: isolated Connection) async throws {
@@ -87,7 +87,7 @@ extension DeletionDesk {
         }
     }
 
-    /// Whether the time of grace of an open request is over, so that nothing but a brake may keep it from its account.
+    /// Whether the grace period of an open request is over, so that only a brake can still keep it from its account.
     ///
     /// - Throws: `PostgresError`.
     package static func isDue(_ request: UUID, on connection: isolated Connection) throws -> Bool {
@@ -101,7 +101,7 @@ extension DeletionDesk {
         ) ?? false
     }
 
-    /// How many open requests are paused by themselves, which no word for all lets go.
+    /// How many open requests are paused individually, which resuming all does not release.
     ///
     /// - Throws: `PostgresError`.
     package static func pausedAlone(on connection: isolated Connection) throws -> Int {

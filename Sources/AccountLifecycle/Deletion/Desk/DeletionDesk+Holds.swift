@@ -7,20 +7,21 @@ package import Postgres
 #endif
 
 extension DeletionDesk {
-    /// What came of placing a legal hold.
+    /// The result of placing a legal hold.
     package enum Holding: Sendable, Hashable {
-        /// It stands under this number, before anything of the account was erased.
+        /// Placed under this number, before anything of the account was deleted.
         case held(Int64)
-        /// It stands, and came late: the deletion in this state had begun these steps, which nothing takes back.
+        /// Placed under this number, but late: the deletion, in this state, had begun these steps, which cannot be
+        /// undone.
         case heldLate(Int64, state: DeletionState, done: [DeletionStep])
-        /// One for the same reason stands already.
+        /// The account is already on hold for the same reason.
         case unchanged
         case unknownUser
-        /// A step that cannot be interrupted is under way: too late, unless it fails.
+        /// A step that cannot be interrupted is in progress: too late, unless it fails.
         case notNow(DeletionRefusal)
     }
 
-    /// Puts a legal hold on an account; one for the same reason is put once.
+    /// Places a legal hold on an account; a second hold for the same reason is not placed.
     package func hold(_ user: UUID, reason: String, on connection: isolated Connection) async throws -> Holding {
         do {
             while true {
@@ -31,7 +32,7 @@ extension DeletionDesk {
         }
     }
 
-    /// Places it, unless a request was opened meanwhile whose job it has not locked: nil, and nothing was done then.
+    /// Places the hold; returns nil, with nothing done, if a request was opened meanwhile whose job is not locked.
     private func place(
         on user: UUID,
         reason: String,
@@ -52,17 +53,17 @@ extension DeletionDesk {
     ) async throws -> Holding {
         try await connection.atomically { connection in
             try limitLockWaits(on: connection)
-            // Before the account, as a worker takes them: what begins for good at this moment comes before and is told,
-            // or sees the hold.
+            // Before the account, in a worker's lock order: an irreversible step that begins at this moment comes
+            // before and is reported, or sees the hold.
             if let open { try DeletionJobs.lock([open], on: connection) }
-            // By one at a time: another hold that is being placed is seen below.
+            // The row lock lets one in at a time: another hold that is being placed is seen below.
             let exists = try connection.first(
                 "select true from auth.users where id = \(user) for no key update",
                 as: Bool.self
             )
             guard exists == true else { return .unknownUser }
-            // Its job would be locked in the wrong order now. One that is opened from here on locks nobody out before
-            // the hold is there.
+            // Its job would now be locked in the wrong order. A request that is opened from here on locks nobody out
+            // before the hold is placed.
             guard try Self.openRequest(of: user, on: connection) == open else { throw RequestOpened() }
             let hold = try connection.first(
                 """
@@ -93,7 +94,7 @@ extension DeletionDesk {
         }
     }
 
-    /// Whether a release of the account's holds lets a deletion go on.
+    /// Whether releasing the account's holds lets a deletion continue.
     ///
     /// - Throws: `PostgresError`.
     package static func waitsForRelease(of user: UUID, on connection: isolated Connection) throws -> Bool {
@@ -101,7 +102,7 @@ extension DeletionDesk {
         return try openRequest(of: user, on: connection) != nil
     }
 
-    /// The open request of an account; nil where it has none.
+    /// The open request of an account; nil if it has none.
     ///
     /// - Throws: `PostgresError`.
     package static func openRequest(of user: UUID, on connection: isolated Connection) throws -> UUID? {
@@ -111,7 +112,7 @@ extension DeletionDesk {
         )
     }
 
-    /// A hold that lies on an account.
+    /// A hold on an account.
     package struct Hold: Sendable, Hashable {
         package let id: Int64
         package let reason: String
@@ -134,7 +135,7 @@ extension DeletionDesk {
         ).map { Hold(id: $0, reason: $1, placedBy: $2, placedAt: $3) }
     }
 
-    /// Whether a hold was released; of which account it was, nobody knows by then.
+    /// Whether a hold was released; the released hold no longer names its account.
     ///
     /// - Throws: `PostgresError`.
     package static func isReleased(_ hold: Int64, on connection: isolated Connection) throws -> Bool {
@@ -144,7 +145,7 @@ extension DeletionDesk {
         )
     }
 
-    /// Releases the given holds of an account, nil for every one; returns how many there were.
+    /// Releases the given holds of an account, or all if nil; returns how many were released.
     package func release(
         _ user: UUID,
         holds: [Int64]? = nil,
@@ -180,5 +181,5 @@ extension DeletionDesk {
     }
 }
 
-/// While a hold waited for the account its deletion was asked for, or the request that was open has ended.
+/// While a hold waited for the account's row, a request for the account was opened, or the open one ended.
 private struct RequestOpened: Error {}

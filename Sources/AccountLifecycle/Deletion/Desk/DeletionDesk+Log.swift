@@ -19,9 +19,9 @@ extension DeletionDesk {
         try actor.log(action, on: user, reason: reason, facts: facts, connection)
     }
 
-    /// Logs requests that were opened together, a line for each account, by one statement.
+    /// Logs requests that were opened together, a line for each account, in one statement.
     ///
-    /// `replayed` is the request of a list of erasures that one stands for.
+    /// `replayed` is the request in a list of erasures that the new one stands for.
     func logRequests(
         _ opened: [(user: UUID, request: UUID, replayed: UUID?)],
         reason: String?,

@@ -8,7 +8,7 @@ import Sealing
 #endif
 
 extension DeletionDesk {
-    /// How many of some ids are accounts, how many of those are special, and what is known of the others.
+    /// How many of some ids are accounts, how many of those need attention, and what is known of the other ids.
     package struct Survey: Sendable, Equatable {
         /// Ids that name an account.
         package var accounts = 0
@@ -16,9 +16,9 @@ extension DeletionDesk {
         package var open = 0
         /// Accounts under a legal hold: their requests wait for its release.
         package var held = 0
-        /// Accounts that are gone, with an open deletion request.
+        /// Accounts that are gone while their deletion request is open.
         package var leaving = 0
-        /// Accounts that are gone, and whose erasure has ended.
+        /// Accounts that are gone and whose erasure has ended.
         package var erased = 0
 
         package init() {}
@@ -34,7 +34,7 @@ extension DeletionDesk {
         }
     }
 
-    /// Looks at accounts before their deletion is asked for; some thousands at a time.
+    /// Looks at accounts before their deletion is requested; pass some thousands at a time.
     ///
     /// - Throws: `PostgresError`.
     package func survey(_ users: some Sequence<UUID>, on connection: isolated Connection) throws -> Survey {
@@ -61,7 +61,7 @@ extension DeletionDesk {
         return survey
     }
 
-    /// What is known of those ids that are no account any more; nothing of one that never was.
+    /// What is known of those ids that are no longer accounts; nothing for an id that never was one.
     private func gone(_ users: [UUID], on connection: isolated Connection) throws -> [UUID: Opening] {
         let hashes = users.map { SubjectHash($0, key: actor.hashKey).hexadecimal }
         let rows = try connection.query(
@@ -89,7 +89,7 @@ extension DeletionDesk {
         return Dictionary(rows.map { ($0, $2 ? .erased : .found($1)) }) { first, _ in first }
     }
 
-    /// Where those of some requests stand that are in this database; some thousands at a time.
+    /// The states of those requests that are in this database; pass some thousands at a time.
     ///
     /// - Throws: `PostgresError`.
     package static func known(
@@ -107,7 +107,7 @@ extension DeletionDesk {
         return Dictionary(rows.map { ($0, $1) }) { first, _ in first }
     }
 
-    /// The accounts of those of some requests that have not ended; some thousands at a time.
+    /// The accounts of those requests that have not ended; pass some thousands at a time.
     ///
     /// - Throws: `PostgresError`.
     package static func accounts(of requests: some Sequence<UUID>, on connection: isolated Connection) throws -> [UUID]
@@ -124,9 +124,10 @@ extension DeletionDesk {
         )
     }
 
-    /// Refuses the operator's words where they name one of some accounts; some thousands at a time.
+    /// Rejects the operator's reason if it names one of some accounts; pass some thousands at a time.
     ///
-    /// For all of them before the first is asked for: its line would hold what is another's.
+    /// Call it for all accounts before the first deletion is requested: a log line would otherwise contain what
+    /// identifies another account.
     ///
     /// - Throws: `NamedSubject`; `PostgresError`.
     package func refuseWords(
@@ -137,16 +138,15 @@ extension DeletionDesk {
         try NamedSubject.refuse(Array(users), reason: reason, by: actor, on: connection)
     }
 
-    /// Opens a request for each account, or finds the open one; all in one transaction, with a line of the log for
-    /// each.
+    /// Opens a request for each account, or finds the open one; all in one transaction, with a log line for each.
     ///
     /// - Parameters:
     ///   - users: some hundreds at a time: the transaction holds the locks of all.
-    ///   - reason: why, for each request and line.
+    ///   - reason: why, for each request and log line.
     ///   - grace: the grace period; nil for that of the settings.
-    ///   - connection: the one to work on.
-    /// - Returns: What came of each, by user id.
-    /// - Throws: `NamedSubject`; `PostgresError`; nothing was done then, unless the commit is in doubt. Repeating is
+    ///   - connection: the connection to use.
+    /// - Returns: The result for each account, by user id.
+    /// - Throws: `NamedSubject`; `PostgresError`. Nothing was done then, unless the commit is in doubt. Repeating is
     ///   safe.
     package func requestMany(
         _ users: [UUID],

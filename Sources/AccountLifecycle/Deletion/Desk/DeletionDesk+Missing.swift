@@ -7,12 +7,12 @@ package import Sealing
     package import Foundation
 #endif
 
-/// What a request may lack for good.
+/// Requests that lack something for good.
 extension DeletionDesk {
-    /// Has a request go on although something is missing for good: Apple, or the key of its identifiers.
+    /// Lets a request continue although something is missing for good: Apple, or the key of its identifiers.
     ///
-    /// Refused where it is not missing: what is given up here no later look at Apple brings back. Identifiers are wiped:
-    /// what is sealed with the request from then on is in use, and its key counted.
+    /// Refused if it is not missing, since a later success at Apple does not restore what is given up here. Identifiers
+    /// are erased: whatever is sealed with the request afterwards is in use, and its key is counted as used.
     package func proceed(
         _ request: UUID,
         withoutApple: Bool,
@@ -40,7 +40,7 @@ extension DeletionDesk {
         }
     }
 
-    /// The name of the key that sealed the identifiers of an open request, where it is among `keys` and opens them.
+    /// The name of the key that sealed the identifiers of an open request, if it is among `keys` and opens them.
     ///
     /// - Throws: `PostgresError`.
     package static func keyOfIdentifiers(
@@ -63,11 +63,11 @@ extension DeletionDesk {
         return IdentifierVault.opens(sealed, with: keys, request: request, user: user) ? key : nil
     }
 
-    /// Takes back that a request goes on without Apple, until its account is locked out: whatever reads it for the step
-    /// at Apple does so after that.
+    /// Makes a request wait for Apple again; possible until its account is locked out, since the Apple step reads the
+    /// setting only after that.
     ///
-    /// The preflight is done again, since it may have passed without a look at Apple. A lock-out that is decided already
-    /// still follows one that did; the step at Apple then waits as it does for every request.
+    /// The preflight is repeated, since it may have passed without checking Apple. A lock-out that was already decided
+    /// still follows such a preflight; the Apple step then waits as it does for every request.
     package func waitForApple(
         _ request: UUID,
         reason: String?,
@@ -97,7 +97,7 @@ extension DeletionDesk {
         }
     }
 
-    /// Whether identifiers of a request are sealed, which is what a key can be lost of.
+    /// Whether a request has sealed identifiers, without which no key can be lost.
     static func holdsIdentifiers(_ request: UUID, on connection: isolated Connection) throws -> Bool {
         try connection.one(
             "select sealed_identifiers is not null from accountctl.deletion_requests where id = \(request)",
@@ -105,8 +105,7 @@ extension DeletionDesk {
         )
     }
 
-    /// Whether Apple, or a sealing key, is what holds a request up now; or an operator had it go on without Apple
-    /// before.
+    /// Whether Apple or a sealing key holds up a request now, or an operator let it continue without Apple before.
     static func isHeldUpByApple(_ request: UUID, on connection: isolated Connection) throws -> Bool {
         let codes: [Situation.Code] = [.appleMisconfigured, .appleUnreachable, .sealingKeyMissing]
         return try connection.one(

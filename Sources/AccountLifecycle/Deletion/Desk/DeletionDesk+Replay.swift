@@ -8,18 +8,18 @@ import Sealing
 #endif
 
 extension DeletionDesk {
-    /// Opens requests again that a restored backup has lost; all in one transaction, with a line of the log for each.
+    /// Reopens requests that a restored backup has lost; all in one transaction, with a log line for each.
     ///
-    /// What was erased before is asked for without grace. What was open keeps its times, though its grace begins anew
-    /// where it is over, and waits for an operator where somebody had stopped it: a legal hold of the lost time is
-    /// lost, too.
+    /// An account that had been erased gets a request without grace. A request that was open keeps its times, except
+    /// that its grace starts over if it has ended; if somebody had stopped it, it waits for an operator, since a legal
+    /// hold of the lost time is lost, too.
     ///
     /// - Parameters:
     ///   - steps: those that erase or reopen, some hundreds at a time: the transaction holds the locks of all.
-    ///   - reason: why, for each request and line.
-    ///   - connection: the one to work on.
-    /// - Returns: How many were opened; the others have an open request by now, or are gone.
-    /// - Throws: `NamedSubject`; `PostgresError`; nothing was done then, unless the commit is in doubt. Repeating is
+    ///   - reason: why, for each request and log line.
+    ///   - connection: the connection to use.
+    /// - Returns: How many were opened; the other accounts have an open request by now, or are gone.
+    /// - Throws: `NamedSubject`; `PostgresError`. Nothing was done then, unless the commit is in doubt. Repeating is
     ///   safe.
     package func reopen(
         _ steps: [ErasureReplay.Step],
@@ -40,7 +40,8 @@ extension DeletionDesk {
                     w.user_id,
                     'operator',
                     left(\(reason), 1000),
-                    -- None where it was erased. Who had asked, and may have cancelled since, has the usual one at least.
+                    -- None if it was erased. An open request keeps the rest of its grace, or gets the usual one if that is over:
+                    -- the person may have cancelled since.
                     case when w.starts_at is null then interval '0' when w.starts_at > now() then w.starts_at - now() end
                 ) as r
                 where r.opened
@@ -59,12 +60,12 @@ extension DeletionDesk {
         }
     }
 
-    /// When a request was to run; nil for at once.
+    /// When a request is to run; nil for at once.
     private static func start(of step: ErasureReplay.Step) -> Date? {
         step.act == .erase ? nil : step.listed.runAfter
     }
 
-    /// The month that the law gives began when the person asked.
+    /// Restores the times of reopened requests: the month that the law gives began when the person asked.
     private func keepTimes(
         _ opened: [(step: ErasureReplay.Step, request: UUID)],
         on connection: isolated Connection

@@ -6,20 +6,19 @@ package import Postgres
     package import Foundation
 #endif
 
-/// Asking for a deletion.
+/// Requesting a deletion.
 extension DeletionDesk {
-    /// What came of asking for a deletion.
+    /// The result of requesting a deletion.
     package enum Opening: Sendable, Hashable {
         case opened(UUID)
-        /// There was an open request already.
+        /// There was already an open request.
         case found(UUID)
-        /// There is no account of that id any more: it was erased.
+        /// No account has this id any more: it was erased.
         case erased
         case unknownUser
     }
 
-    /// Opens a request for an account, or finds the open one; without a grace period of its own, with that of the
-    /// settings.
+    /// Opens a request for an account, or finds the open one; without `grace`, with the grace period of the settings.
     package func request(
         _ user: UUID,
         reason: String?,
@@ -31,7 +30,7 @@ extension DeletionDesk {
         }
     }
 
-    /// Opens a request in a transaction that is open already.
+    /// Opens a request in a transaction that is already open.
     func open(_ user: UUID, reason: String?, grace: Duration?, on connection: isolated Connection) throws -> Opening {
         let exists = try connection.one(
             "select exists (select from auth.users where id = \(user))",

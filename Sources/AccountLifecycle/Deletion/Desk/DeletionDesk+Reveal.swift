@@ -8,11 +8,11 @@ package import Sealing
 #endif
 
 extension DeletionDesk {
-    /// Opens what is searched for of a request's account, for whoever has to remove what is left of it.
+    /// Opens the sealed identifiers of a request, for an operator who has to remove what is left of its account.
     ///
-    /// That somebody looked is logged before anything is told.
+    /// The access is logged before anything is shown.
     ///
-    /// - Returns: None where none is sealed: before a worker has begun, and once the request has ended.
+    /// - Returns: The identifiers; none if none are sealed: before a worker has begun, and once the request has ended.
     /// - Throws: `SealingError`; `NamedSubject`; `PostgresError`.
     package func revealIdentifiers(
         of request: UUID,

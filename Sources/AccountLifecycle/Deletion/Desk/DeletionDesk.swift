@@ -6,12 +6,12 @@ package import Postgres
     package import Foundation
 #endif
 
-/// What operators do with deletion requests, each act with its line in the operators' log.
+/// What operators do with deletion requests; each act is recorded in the operators' log.
 package struct DeletionDesk: Sendable {
     let actor: Operator
-    /// How long an act waits for steps that are under way.
+    /// How long an act waits for steps in progress.
     let patience: Duration
-    /// Whether Supabase's tables are written; otherwise an act only tells what would come of it.
+    /// Whether Supabase's tables are written; otherwise an act only shows what it would do.
     let writes: Bool
     var operatorName: String { actor.name }
 
@@ -21,12 +21,12 @@ package struct DeletionDesk: Sendable {
         self.writes = writes
     }
 
-    /// What came of an act on a request.
+    /// The result of an act on a request.
     package enum Act: Sendable, Hashable {
         case done
-        /// It was so already.
+        /// The request was already in that state.
         case unchanged
-        /// It has had no fault: it waits for this moment.
+        /// The request has had no fault; it waits for this moment.
         case waiting(DeletionState, until: Date)
         case unknownRequest
         /// The request has ended.
@@ -35,13 +35,13 @@ package struct DeletionDesk: Sendable {
         case refused(DeletionRefusal)
     }
 
-    /// Cancels a request; once the account is locked out only while nothing irreversible was begun, and the lock-out is
+    /// Cancels a request; once the account is locked out, only if nothing irreversible has begun, and the lock-out is
     /// undone.
     package func cancel(_ request: UUID, reason: String?, on connection: isolated Connection) async throws -> Act {
         try await act(on: request, "deletion.cancel", reason: reason, connection) { connection, user in
             let isLockedOut = try Self.isLockedOut(request, on: connection)
-            // The function locks the request for more than we do: it is not to be asked where the account's row
-            // follows.
+            // The function takes a stronger lock on the request than we do, so it must not be called where the
+            // account's row is locked next.
             guard isLockedOut else {
                 try connection.execute("select accountctl.cancel_deletion_request(\(request))")
                 return .done
@@ -57,15 +57,15 @@ package struct DeletionDesk: Sendable {
                 """,
                 as: DeletionStep.self
             )
-            // Nothing more can be done for an account that is gone while another bears its id: cancelling is the only
-            // end.
+            // Nothing more can be done for an account that is gone while another has its id: cancelling is the only way
+            // to end this.
             let isOther = try connection.one(
                 "select \(DeletionBrakes.isOtherAccount) from accountctl.deletion_requests as r where r.id = \(request)",
                 as: Bool.self
             )
             if let begun, !isOther { return .refused(.begun(step: begun)) }
             if !isOther, writes { try LockOutBan.takeBack(of: request, on: connection) }
-            // A call in line at Apple finds the request ended at its turn.
+            // A call queued for Apple finds the request ended when its turn comes.
             try DeletionJournal(request: request, fence: nil).withdraw(.revokeApple, on: connection)
             try connection.execute(
                 """
@@ -75,13 +75,13 @@ package struct DeletionDesk: Sendable {
                 where id = \(request)
                 """
             )
-            // What Apple told meanwhile has waited for this.
+            // Events from Apple that arrived meanwhile have waited for this.
             try CredentialEventRows.wake(user, on: connection)
             return .done
         }
     }
 
-    /// Whether the account of a request was locked out, which a cancelling undoes.
+    /// Whether the account of a request was locked out, which cancelling undoes.
     ///
     /// - Throws: `PostgresError`.
     package static func isLockedOut(_ request: UUID, on connection: isolated Connection) throws -> Bool {
@@ -91,7 +91,7 @@ package struct DeletionDesk: Sendable {
         ) ?? false
     }
 
-    /// Has a request looked at again now, unless it only waits for its time.
+    /// Makes a request run again now, unless it only waits for its time.
     package func retry(_ request: UUID, reason: String? = nil, on connection: isolated Connection) async throws -> Act {
         try await act(on: request, "deletion.retry", reason: reason, connection) { connection, _ in
             if let (state, until) = try Self.wait(of: request, on: connection) { return .waiting(state, until: until) }
@@ -107,7 +107,7 @@ package struct DeletionDesk: Sendable {
         }
     }
 
-    /// What a request without a fault waits for; nil for one that has had a fault, or that is due.
+    /// What a request without a fault waits for; nil if it has had a fault, or is due.
     private static func wait(of request: UUID, on connection: isolated Connection) throws -> (DeletionState, Date)? {
         try connection.first(
             """
@@ -127,7 +127,7 @@ package struct DeletionDesk: Sendable {
         )
     }
 
-    /// Stops one request before its next irreversible step; another reason for one that is paused is logged as well.
+    /// Stops one request before its next irreversible step; if it is already paused, another reason is logged as well.
     package func pause(_ request: UUID, reason: String?, on connection: isolated Connection) async throws -> Act {
         try await act(on: request, "deletion.pause", reason: reason, connection) { connection, _ in
             let paused = try connection.execute(
@@ -143,7 +143,7 @@ package struct DeletionDesk: Sendable {
         }
     }
 
-    /// Lets a paused request go on.
+    /// Lets a paused request continue.
     package func resume(_ request: UUID, reason: String? = nil, on connection: isolated Connection) async throws -> Act
     {
         try await act(on: request, "deletion.resume", reason: reason, connection) { connection, _ in
@@ -159,7 +159,7 @@ package struct DeletionDesk: Sendable {
         }
     }
 
-    /// Acts on an open request under its lock, and logs it when it was done.
+    /// Performs an act on an open request under its lock, and logs it if it was done.
     func act(
         on request: UUID,
         _ action: String,
@@ -206,7 +206,7 @@ package struct DeletionDesk: Sendable {
         try Self.limitLockWaits(to: patience, on: connection)
     }
 
-    /// Keeps whoever has no desk from waiting for a delete that may take half an hour.
+    /// Keeps a caller without a desk from waiting for a delete that may take half an hour.
     static func limitLockWaits(to patience: Duration, on connection: isolated Connection) throws {
         try connection.execute("select set_config('lock_timeout', \("\(patience.wholeMilliseconds)"), true)")
     }

@@ -7,7 +7,7 @@ package import Postgres
     package import Foundation
 #endif
 
-/// All that is recorded about one deletion request.
+/// Everything that is recorded about one deletion request.
 package struct DeletionDetails: Sendable {
     /// A step as recorded.
     package struct Step: Sendable, Hashable {
@@ -25,25 +25,25 @@ package struct DeletionDetails: Sendable {
         package let state: JobState
         package let runAt: Date
         package let attempt: Int
-        /// Why an attempt failed last, its time limit included; nil where none has.
+        /// Why an attempt last failed, including by its time limit; nil if none has.
         package let lastError: String?
         package let lastErrorAt: Date?
     }
 
     package let summary: DeletionSummary
     package let steps: [Step]
-    /// nil when the request has ended, or until the upkeep gives it one again.
+    /// nil if the request has ended, or until the upkeep gives it a job again.
     package internal(set) var job: Job?
     /// The number of its receipt.
     package let receipt: Int64?
-    /// Whether an operator had it go on without Apple, which stays so.
+    /// Whether an operator let it continue without Apple.
     package let withoutApple: Bool
-    /// What it found that may stay, as operators decided: counted by now, or with its next look.
+    /// Its findings that may stay, as operators decided: already counted as accepted, or by its next search.
     package let accepted: [AcceptedColumn]
-    /// What operators stopped, the request or more than it.
+    /// The operators' brakes on the request, or on more than it.
     package let brakes: StandingBrakes
 
-    /// Reads a request; nil when there is none.
+    /// Reads a request; nil if there is none.
     package static func read(_ request: UUID, on connection: isolated Connection) throws -> DeletionDetails? {
         guard let summary = try DeletionSummary.find(request, on: connection) else { return nil }
         let steps = try connection.query(
@@ -56,7 +56,7 @@ package struct DeletionDetails: Sendable {
         ).map {
             Step(step: $0, runs: Int($1), startedAt: $2, finishedAt: $3, outcome: $4, facts: $5?.value)
         }
-        // A worker only takes the job of one that has ended to be rid of it.
+        // Once a request has ended, a worker takes its job only to discard it.
         let key = DeletionJobs.key(of: request)
         let job = summary.finishedAt == nil ? try JobQueue().find(keys: [key], on: connection).first : nil
         let found =

@@ -7,7 +7,7 @@ import Postgres
 #endif
 
 extension DeletionPreview {
-    /// The tables that lose rows, and how many: with the account, and with its files.
+    /// The tables that lose rows with the account and with its files, and how many.
     static func tables(
         of plan: DeletionPlan,
         _ user: UUID,

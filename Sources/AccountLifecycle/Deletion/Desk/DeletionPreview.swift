@@ -6,33 +6,33 @@ package import Postgres
     package import Foundation
 #endif
 
-/// What a deletion of one account would do, and what would stop it; nothing is changed to find out.
+/// What a deletion of one account would do, and what would prevent it; nothing is changed to find out.
 package struct DeletionPreview: Sendable {
     /// A table that would lose rows.
     package struct Table: Sendable, Hashable {
         package let table: TableName
         /// Counted up to ``BlockerSearch/countLimit``.
         package let rows: Int
-        /// The keys by which they are reached.
+        /// The keys by which the rows are reached.
         package let reachedBy: [String]
     }
 
-    /// What becomes of the account's objects in a bucket.
+    /// What happens to the account's objects in a bucket.
     package enum BucketFate: String, Sendable, Hashable {
         case deleted
         case kept
-        /// Nobody decided: the deletion waits for that.
+        /// Nobody decided; the deletion waits for that.
         case undecided
     }
 
-    /// What there is of the account in a bucket.
+    /// What a bucket holds of the account.
     package struct Bucket: Sendable, Hashable {
         package let name: String
-        /// How many objects are the account's.
+        /// How many objects belong to the account.
         package let objects: Int
         package let fate: BucketFate
-        /// How many objects of nobody its profile names that stay, since another account names them, too; nil in a
-        /// bucket of which profiles name none.
+        /// How many objects without an owner its profile names that stay, since another account names them, too, or
+        /// they are older than the account; nil in a bucket from which profiles name none.
         package let shared: Int?
     }
 
@@ -41,14 +41,14 @@ package struct DeletionPreview: Sendable {
     package private(set) var blockers: [Blocker]
     package let unindexed: [ForeignKey]
     package let triggers: [DeletionCatalog.Trigger]
-    /// What was to be asked and was not: see ``BlockerSearch/Answer/unknown(_:)``, or all, where something else stands
-    /// in the way.
+    /// What should have been tried and was not: see ``BlockerSearch/Answer/unknown(_:)``; everything, if something else
+    /// is in the way.
     package private(set) var untried: [DeletionPlan.Question] = []
-    /// The buckets with objects, of the account's or shared, sorted.
+    /// The buckets with objects of the account or with shared ones, sorted.
     package let buckets: [Bucket]
-    /// How many objects of nobody its profile alone names of which nobody decided whose they are.
+    /// How many objects without an owner only its profile names, for which nobody decided whose they are.
     package let undecidedFiles: Int
-    /// The Apple client ids of which a credential is held.
+    /// The Apple client ids for which a credential is held.
     package let clientIDs: [String]
     package let hasAppleIdentity: Bool
     /// How many identifiers of each kind would be searched for.
@@ -58,7 +58,7 @@ package struct DeletionPreview: Sendable {
     /// Buckets with objects of the account about which nobody decided, sorted.
     var undecidedBuckets: [String] { buckets.filter { $0.fate == .undecided }.map(\.name) }
 
-    /// All that stands in the way: what the database refuses, a legal hold, and buckets and files about which nobody
+    /// Everything in the way: what the database refuses, a legal hold, and buckets and files about which nobody
     /// decided.
     package var obstacles: [Blocker] {
         let hold = isHeld ? [Blocker.hold] : []
@@ -72,15 +72,15 @@ package struct DeletionPreview: Sendable {
         return blockers + hold + undecided + named
     }
 
-    /// What a run would find in its way before it touches anything; nil where nothing is.
+    /// What a run would find in its way before it touches anything; nil if there is nothing.
     var obstacle: Situation? {
         Situation.blocked(by: blockers) ?? Situation.undecided(undecidedBuckets)
             ?? Situation.undecided(files: undecidedFiles)
     }
 
-    /// Looks at everything; nil when there is no such account.
+    /// Looks at everything; nil if there is no such account.
     ///
-    /// Where `asksTriggers` and nothing else stands in the way, triggers are asked by a delete that is rolled back.
+    /// With `asksTriggers`, and if nothing else is in the way, triggers are tried by a delete that is rolled back.
     package static func read(
         _ user: UUID,
         policy: DeletionPolicy,
@@ -88,7 +88,7 @@ package struct DeletionPreview: Sendable {
         on connection: isolated Connection
     ) async throws -> DeletionPreview? {
         let found: (preview: DeletionPreview, plan: DeletionPlan)?
-        // Whoever has a transaction open rolls it back.
+        // Whoever opened a transaction rolls it back.
         if connection.isInTransaction {
             found = try look(at: user, policy: policy, on: connection)
         } else {
@@ -108,7 +108,7 @@ package struct DeletionPreview: Sendable {
         } else {
             preview.untried = found.plan.questions
         }
-        // Those that run with files alone, as Storage's role: nothing of ours can ask them.
+        // Triggers that run only with files run as Storage's role, so we cannot try them.
         preview.untried += preview.triggers.filter { !found.plan.triggers.contains($0) }.map(
             DeletionPlan.Question.trigger
         )
@@ -159,7 +159,7 @@ package struct DeletionPreview: Sendable {
 
     private static func buckets(of found: AccountObjects.Found, _ policy: DeletionPolicy) -> [Bucket] {
         var counts = Dictionary(found.objects.map { ($0.bucket, 1) }, uniquingKeysWith: +)
-        // Also where nothing of it goes: what stays there is told.
+        // Listed even if nothing in it is deleted, to show what stays.
         if found.shared > 0 { counts.merge([AccountObjects.bucketOfProfiles: 0]) { own, _ in own } }
         return counts.sorted { $0.key < $1.key }.map { name, count in
             Bucket(

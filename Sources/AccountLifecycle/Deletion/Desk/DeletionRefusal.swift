@@ -8,14 +8,14 @@
 package enum DeletionRefusal: Sendable, Hashable {
     /// This step has begun, and cannot be undone.
     case begun(step: DeletionStep)
-    /// This step of the request is being taken, and nothing interrupts it.
+    /// This step of the request is in progress, and cannot be interrupted.
     case underWay(step: DeletionStep, request: UUID)
     /// Another act, or a worker, has the request or its account locked.
     case busy
-    /// No identifiers are sealed: none of them can be given up.
+    /// No identifiers are sealed, so none can be given up.
     case nothingLost
-    /// Neither Apple nor a sealing key holds it up: nothing of it waits for Apple.
+    /// Neither Apple nor a sealing key holds up the request: nothing in it waits for Apple.
     case notHeldUpByApple
-    /// The account is locked out: the step at Apple may have begun, and keeps to what it read then.
+    /// The account is locked out: the Apple step may have begun, and keeps to what it read then.
     case lockedOut
 }

@@ -8,25 +8,25 @@ package import Postgres
 #endif
 
 extension DeletionRehearsal {
-    /// How far a rehearsal would come.
+    /// How far a rehearsal would get.
     package struct Foresight: Sendable {
-        /// The request as it would be left, or as it is when its next step begins; without its job, which is nobody's
+        /// The request as it would be left, or as it is when its next step begins; without its job, which nobody holds
         /// then.
         package let details: DeletionDetails
-        /// The step that it would begin with; nil where none is taken now.
+        /// The step with which it would begin; nil if none is taken now.
         package let nextStep: DeletionStep?
     }
 
-    /// Finds out how far ``drive(with:control:)`` would come, and records that as a run does, in the transaction in
-    /// which the rehearsal was begun: whoever calls this undoes it.
+    /// Finds out how far ``drive(with:control:)`` would get, and records that as a run does, in the transaction in
+    /// which the rehearsal was begun; the caller rolls it back.
     ///
-    /// Apple and Storage are not asked. Triggers are, where a rollback takes back whatever they do.
+    /// Apple and Storage are not asked. Triggers are tried if a rollback undoes whatever they do.
     ///
     /// - Parameters:
     ///   - user: the account.
-    ///   - policy: what the run goes by.
-    ///   - connection: where.
-    /// - Returns: nil where the request has gone.
+    ///   - policy: the policy of the run.
+    ///   - connection: the connection to use.
+    /// - Returns: nil if the request is gone.
     /// - Throws: `PostgresError`.
     package func foresee(
         of user: UUID,
@@ -52,7 +52,7 @@ extension DeletionRehearsal {
         return Foresight(details: details, nextStep: nextStep)
     }
 
-    /// What the preflight would find in the way; nil where nothing is, or where it is past.
+    /// What the preflight would find in the way; nil if there is nothing, or if the request is past it.
     private func stop(
         before step: DeletionStep,
         _ record: DeletionRecord,

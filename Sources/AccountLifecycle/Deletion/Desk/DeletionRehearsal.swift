@@ -7,16 +7,16 @@ package import Postgres
     package import Foundation
 #endif
 
-/// A deletion that somebody drives by hand, step by step, while workers leave it alone.
+/// A deletion that an operator drives by hand, step by step, while workers leave it alone.
 package struct DeletionRehearsal: Sendable {
-    /// What came of beginning one.
+    /// The result of beginning a rehearsal.
     package enum Beginning: Sendable {
         case begun(DeletionRehearsal)
-        /// A worker drives the request just now, or somebody else by hand: their name, where it is known.
+        /// A worker is driving the request, or somebody else by hand: their name, if it is known.
         case driven(UUID, by: String?)
         /// The job of the request is set aside.
         case setAside(UUID, job: Int64)
-        /// The job of the request is to be cancelled, which a worker does.
+        /// The job of the request is about to be cancelled, which a worker does.
         case cancelled(UUID, job: Int64)
         /// Deletions are not driven: their queue is paused.
         case queuePaused(reason: String?)
@@ -37,8 +37,8 @@ package struct DeletionRehearsal: Sendable {
     ///   - desk: who asks for it.
     ///   - reason: why, for the request and the operators' log.
     ///   - holder: who holds the job.
-    ///   - connection: where.
-    /// - Returns: What came of it; unless it is begun the transaction must not commit, since a request may have been
+    ///   - connection: the connection to use.
+    /// - Returns: The result; unless it is `begun`, the transaction must not commit, since a request may have been
     ///   opened.
     /// - Throws: `PostgresError`.
     package static func begin(
@@ -54,7 +54,7 @@ package struct DeletionRehearsal: Sendable {
         case .found(let open): (request, isNew) = (open, false)
         case .unknownUser, .erased: return .unknownUser
         }
-        // An open request may be without a job for a moment.
+        // An open request may have no job for a moment.
         try JobQueue().enqueueAndForget([try DeletionJobs.job(of: request)], on: connection)
         return switch try JobQueue().hold(DeletionJobs.key(of: request), as: holder, on: connection) {
         case .held(let hold): .begun(DeletionRehearsal(request: request, isNew: isNew, hold: hold))
@@ -66,7 +66,7 @@ package struct DeletionRehearsal: Sendable {
         }
     }
 
-    /// Drives the request as far as it goes now, and leaves the rest to the workers.
+    /// Drives the request as far as it can go now, and leaves the rest to the workers.
     ///
     /// - Parameters:
     ///   - services: what the steps use.

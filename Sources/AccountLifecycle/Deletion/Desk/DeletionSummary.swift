@@ -10,11 +10,11 @@ package import Sealing
 /// A deletion request in a list.
 package struct DeletionSummary: Sendable {
     package let id: UUID
-    /// The account; nil once it is forgotten.
+    /// The account; nil once its id is erased.
     package let user: UUID?
     package let state: DeletionState
     private let storedSituation: JSON<Situation>?
-    /// Since when the situation lasts.
+    /// Since when the situation has lasted.
     package let situationSince: Date?
     /// The last step that was begun.
     package let step: DeletionStep?
@@ -26,26 +26,26 @@ package struct DeletionSummary: Sendable {
     package let legalDeadline: Date
     package let finishedAt: Date?
     package let failures: Int
-    /// How the last search ended of one that is verified, and whether it left something in accepted columns.
+    /// The outcome of the last search of a verified request, and whether it left something in accepted columns.
     private let searchOutcome: String?
     private let isLeft: Bool
     /// Apple's outcome, once there is one.
     package let apple: StepOutcome?
-    /// Whether it is paused by itself.
+    /// Whether it is paused individually.
     package let isPaused: Bool
-    /// Whether the account is under a legal hold.
+    /// Whether the account is on legal hold.
     package let isHeld: Bool
-    /// Whether what it waits for in its state, the end of grace or of the last access token, has passed.
+    /// Whether the time for which it waits in its state, the end of grace or of the last access token, has passed.
     package let isDue: Bool
 
     /// Why it stands still.
     package var situation: Situation? { storedSituation?.value }
 
-    /// What "verified" rests on; nil before.
+    /// What "verified" is based on; nil before.
     package var proof: ErasureProof? { ErasureProof(searchOutcome, leaving: isLeft) }
 
-    /// The requests in some states, the nearest legal deadline first; where `pausedOnly`, those that are paused one by
-    /// one, and where any are given, those of these outcomes at Apple.
+    /// The requests in some states, the nearest legal deadline first; with `pausedOnly`, only those paused
+    /// individually, and with `apple`, only those with one of these outcomes at Apple.
     package static func list(
         _ states: Set<DeletionState>,
         pausedOnly: Bool = false,
@@ -53,7 +53,7 @@ package struct DeletionSummary: Sendable {
         limit: Int,
         on connection: isolated Connection
     ) throws -> [DeletionSummary] {
-        // Open ones have an index.
+        // There is an index for open requests.
         let open: Statement = states.contains(where: \.isFinal) ? "" : "and r.finished_at is null"
         return try read(
             """
@@ -75,7 +75,7 @@ package struct DeletionSummary: Sendable {
 
     /// The request that a text names: by its own id, by the user id of its account, or by a receipt's number.
     ///
-    /// Of several requests of one account the open one counts, then the newest.
+    /// Of several requests of one account, the open one is chosen, otherwise the newest.
     package static func resolve(
         _ text: String,
         hashKey: HashKey?,
@@ -101,7 +101,7 @@ package struct DeletionSummary: Sendable {
         )
     }
 
-    /// The account of a request; nil once it is forgotten.
+    /// The account of a request; nil once its id is erased.
     package static func account(of request: UUID, on connection: isolated Connection) throws -> UUID? {
         try connection.first("select user_id from accountctl.deletion_requests where id = \(request)", as: UUID?.self)
             .flatMap(\.self)
@@ -109,7 +109,7 @@ package struct DeletionSummary: Sendable {
 
     private static let order: Statement = "order by (r.finished_at is not null), r.legal_deadline, r.id"
 
-    /// The requests that a filter chooses, which may limit them: what else there is to say is read of those alone.
+    /// Reads the requests that a filter selects, which may include a limit: all other tables are read for those alone.
     private static func read(_ filter: Statement, on connection: isolated Connection) throws -> [DeletionSummary] {
         try connection.query(
             """

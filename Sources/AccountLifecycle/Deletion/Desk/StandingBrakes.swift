@@ -7,8 +7,8 @@ package import Postgres
     package import Foundation
 #endif
 
-/// What operators stopped, so that a deletion does not go on whatever else is done for it, and goes on once they let
-/// go.
+/// The brakes that operators have put on a deletion: it does not continue whatever else is done for it, and continues
+/// once they are released.
 package struct StandingBrakes: Sendable, Hashable {
     /// A pause of one request or of more.
     package struct Pause: Sendable, Hashable {
@@ -27,14 +27,14 @@ package struct StandingBrakes: Sendable, Hashable {
     package private(set) var everything: Pause?
     /// The pause of the queue of deletions.
     package let queue: Pause?
-    /// Since when the request is paused by itself; nil where it is not.
+    /// Since when the request is paused individually; nil if it is not.
     package let pausedSince: Date?
-    /// Who paused it by itself, and why, as of the last word; nil where it is not.
+    /// Who paused it individually, and why, by the latest log line; nil if it is not.
     package let own: Pause?
-    /// Whether a legal hold lies on its account.
+    /// Whether its account is on legal hold.
     package let isHeld: Bool
 
-    /// Whether the request is paused by itself.
+    /// Whether the request is paused individually.
     package var isPaused: Bool { pausedSince != nil }
 
     /// These brakes without the pause of every deletion.
@@ -44,7 +44,7 @@ package struct StandingBrakes: Sendable, Hashable {
         return rest
     }
 
-    /// Reads what stops a request, or, where none is given, all of them.
+    /// Reads the brakes on a request, or, without one, those on all requests.
     ///
     /// - Throws: `PostgresError`.
     package static func read(of request: UUID? = nil, on connection: isolated Connection) throws -> StandingBrakes {

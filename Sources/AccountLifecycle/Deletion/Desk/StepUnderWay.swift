@@ -6,14 +6,14 @@ import Postgres
     package import Foundation
 #endif
 
-/// A step that cannot be interrupted, and that is being taken at this moment.
+/// A step that cannot be interrupted and is in progress.
 package struct StepUnderWay: Sendable, Hashable {
     package let request: UUID
     package let step: DeletionStep
 
-    /// All of them.
+    /// All such steps.
     ///
-    /// Such a step has the request's row locked: of a worker that died only the record says that one was begun.
+    /// A step in progress has the request's row locked; if its worker died, only the record says that it was begun.
     static func all(on connection: isolated Connection) throws -> [StepUnderWay] {
         try connection.query(
             """
