@@ -1,14 +1,15 @@
-/// Tells an e-mail address in a text from a part of somebody else's longer one.
+/// Distinguishes a whole e-mail address in a text from a part of somebody else's longer one.
 enum AddressBoundary {
-    /// Whether an address at a place of a text is a whole one.
+    /// Whether the address at a place in a text is a whole one.
     static func holds(of address: Range<Int>, in text: UnsafeRawBufferPointer) -> Bool {
         !isWithinLocalPart(address, in: text) && !isHostContinued(at: address.upperBound, in: text)
     }
 
-    /// What joins the words of a local part, less what hardly anybody's has, and text has around addresses.
+    /// The characters that join words in a local part, except those that hardly any address has, but text has around
+    /// addresses.
     private static let joiners: Set<Unicode.Scalar> = [".", "+", "-", "_"]
 
-    /// Whether a longer local part ends with that of the address.
+    /// Whether the address is the end of one with a longer local part.
     private static func isWithinLocalPart(_ address: Range<Int>, in text: UnsafeRawBufferPointer) -> Bool {
         var start = address.lowerBound
         // "_anna@x.de_" is emphasis.
@@ -18,17 +19,17 @@ enum AddressBoundary {
         return Neighbour.of(start, in: text) { $0.isWord || joiners.contains($0) }
     }
 
-    /// Whether a longer host name begins with that of the address.
+    /// Whether the address is the beginning of one with a longer host name.
     ///
     /// "anna@x.de." ends a sentence, "anna@x.de.example" is another address. No host name ends with a label that begins
-    /// with a digit, or with the ending of a file's name: "anna@x.de-2026-01-01.log" and "anna@x.de.pdf" are files
-    /// about the address.
+    /// with a digit, or that is a file extension: "anna@x.de-2026-01-01.log" and "anna@x.de.pdf" are files about the
+    /// address.
     private static func isHostContinued(at end: Int, in text: UnsafeRawBufferPointer) -> Bool {
         var index = end
         if Neighbour.makesLonger(at: index, in: text) { return true }
         while index < text.count, text[index] == UInt8(ascii: ".") || text[index] == UInt8(ascii: "-") {
             let label = text[(index + 1)...].prefix(while: \.isASCIIAlphanumeric)
-            // A letter of any script, since host names have them.
+            // A letter of any script, since host names may contain them.
             let next = Neighbour.character(at: label.endIndex, in: text)
             if next?.properties.isAlphabetic ?? false { return true }
             guard let first = label.first else { return false }
@@ -41,7 +42,7 @@ enum AddressBoundary {
         return false
     }
 
-    /// Endings of files that are no top-level domains.
+    /// File extensions that are not top-level domains.
     private static let fileEndings = Set(
         """
         avi bak bmp bz2 csv doc docx eml gif gz heic htm html ics jpeg jpg json jsonl log m4a mbox mp3 mp4 msg ndjson odt pdf png \

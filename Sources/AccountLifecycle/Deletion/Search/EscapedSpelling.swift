@@ -1,6 +1,6 @@
-/// How URLs and JSON spell what may not stand in them as it is.
+/// How URLs and JSON escape what may not appear in them as it is.
 enum EscapedSpelling {
-    /// Bytes as `encodeURIComponent` and forms write them: all but letters, digits and `-._~` by their numbers (RFC
+    /// Bytes as `encodeURIComponent` and forms write them: all but letters, digits and `-._~` percent-encoded (RFC
     /// 3986, 2.1), in lower case.
     static func url(_ bytes: [UInt8]) -> [UInt8] {
         bytes.flatMap { byte in
@@ -8,7 +8,7 @@ enum EscapedSpelling {
         }
     }
 
-    /// UTF-8 as writers of JSON spell it that keep to ASCII, and to what HTML gives no meaning, in lower case.
+    /// UTF-8 as JSON writers escape it that emit ASCII only, and nothing that has a meaning in HTML; in lower case.
     static func json(_ bytes: [UInt8]) -> [UInt8] {
         String(decoding: bytes, as: UTF8.self).utf16.flatMap { unit in
             unit < 0x80 && !"+&'<>`".utf16.contains(unit)
@@ -20,10 +20,10 @@ enum EscapedSpelling {
         [byte >> 4, byte & 0xF].map { $0 < 10 ? UInt8(ascii: "0") + $0 : UInt8(ascii: "a") + $0 - 10 }
     }
 
-    /// The character before `end`, or what the escape there stands for, and where it begins; nil at the beginning of
-    /// the text.
+    /// The character before `end`, or the one for which an escape there stands, and where it begins; nil at the
+    /// beginning of the text.
     ///
-    /// What is no UTF-8, as where a text was cut, reads as U+FFFD.
+    /// Invalid UTF-8, such as where a text was cut, is read as U+FFFD.
     static func character(before end: Int, in text: UnsafeRawBufferPointer) -> (scalar: Unicode.Scalar, start: Int)? {
         guard end > 0 else { return nil }
         if let escape = jsonEscape(before: end, in: text) { return escape }
@@ -37,12 +37,12 @@ enum EscapedSpelling {
         return (String(decoding: bytes, as: UTF8.self).unicodeScalars.last ?? "\u{FFFD}", start)
     }
 
-    /// The byte for which the escape of a URL before `end` stands, or that of a URL within another; nil where there is
-    /// none.
+    /// The byte for which the percent-escape before `end` stands, including one in a URL within another; nil if there
+    /// is none.
     private static func urlEscape(before end: Int, in text: UnsafeRawBufferPointer) -> (byte: UInt8, start: Int)? {
         guard end >= 3, let high = text[end - 2].hexValue, let low = text[end - 1].hexValue else { return nil }
         var sign = end - 3
-        // "%25" is the sign itself.
+        // "%25" is the percent sign itself.
         while sign >= 2, text[sign] == UInt8(ascii: "5"), text[sign - 1] == UInt8(ascii: "2"),
             text[sign - 2] == UInt8(ascii: "%") || text[sign - 2] == UInt8(ascii: "5")
         {
@@ -51,8 +51,8 @@ enum EscapedSpelling {
         return text[sign] == UInt8(ascii: "%") ? (high << 4 | low, sign) : nil
     }
 
-    /// What the JSON escape before `end` stands for, a blank for one that is half of a character; nil where there is
-    /// none.
+    /// The character for which the JSON escape before `end` stands, a blank for `\b`, `\f`, `\n`, `\r`, `\t` and for
+    /// half of a surrogate pair; nil if there is none.
     private static func jsonEscape(
         before end: Int,
         in text: UnsafeRawBufferPointer
@@ -66,7 +66,7 @@ enum EscapedSpelling {
         return (Unicode.Scalar(digits.reduce(UInt16(0)) { $0 << 4 | UInt16($1) }) ?? " ", end - 6)
     }
 
-    /// Whether a backslash stands at `index` that no backslash before it escapes.
+    /// Whether there is a backslash at `index` that no backslash before it escapes.
     private static func startsJSONEscape(at index: Int, in text: UnsafeRawBufferPointer) -> Bool {
         var first = index
         while first >= 0, text[first] == UInt8(ascii: "\\") { first -= 1 }

@@ -1,7 +1,8 @@
 import Postgres
 
-/// A table that the database did not let be searched to its end, which keeps the erasure of every account from its own:
-/// the server's error rarely says which it is.
+/// A table that the database did not let us search to the end, which keeps the erasure of every account from ending.
+///
+/// The server's own error rarely names the table.
 struct FailedSearch: Error {
     /// `schema.table`.
     let table: String

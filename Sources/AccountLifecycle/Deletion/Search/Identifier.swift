@@ -8,17 +8,17 @@ import Postgres
 
 /// Something by which an account can be recognised in data.
 ///
-/// - Important: The value is personal data. Nothing here describes it; ``Kind`` is what may be told.
+/// - Important: The value is personal data. Nothing here describes it; only ``Kind`` may be shown.
 package struct Identifier: Sendable, Hashable, Codable {
-    /// What sort of identifier it is.
+    /// The kind of an identifier.
     package enum Kind: String, Sendable, Hashable, Codable, CaseIterable, Comparable {
         /// The user id, with dashes, underscores or neither, in any case.
         case userID = "user_id"
-        /// An e-mail address, relay addresses among them.
+        /// An e-mail address, including relay addresses.
         case email
         /// A telephone number.
         case phone
-        /// The id of the person at a sign-in provider; Apple's `sub`.
+        /// The person's id at a sign-in provider; Apple's `sub`.
         case providerID = "provider_id"
 
         package static func < (left: Kind, right: Kind) -> Bool { left.rawValue < right.rawValue }
@@ -34,10 +34,10 @@ package struct Identifier: Sendable, Hashable, Codable {
         value = userID.text
     }
 
-    /// An e-mail address, or nil for text that is none.
+    /// An e-mail address; nil for text that is not one.
     package init?(email: String) {
         let address = email.lowercased().filter { !$0.isWhitespace }
-        // By scalars: an accent behind the sign would make another character of it.
+        // By scalars, since a combining accent after the at sign would form another `Character` with it.
         let scalars = address.unicodeScalars
         guard let at = scalars.lastIndex(of: "@"), at > scalars.startIndex, scalars.index(after: at) < scalars.endIndex
         else { return nil }
@@ -45,7 +45,7 @@ package struct Identifier: Sendable, Hashable, Codable {
         value = address
     }
 
-    /// A telephone number, or nil for text without digits.
+    /// A telephone number; nil for text without digits.
     package init?(phone: String) {
         let digits = phone.filter { $0.isASCII && $0.isNumber }
         guard !digits.isEmpty else { return nil }
@@ -53,17 +53,18 @@ package struct Identifier: Sendable, Hashable, Codable {
         value = digits
     }
 
-    /// An id at a sign-in provider, or nil for no text.
+    /// An id at a sign-in provider; nil for an empty text.
     package init?(providerID: String) {
         guard !providerID.isEmpty else { return nil }
         kind = .providerID
         value = providerID.lowercased()
     }
 
-    /// Whether it is long enough to be told from other words and numbers: what is shorter is not searched for.
+    /// Whether it is long enough to be distinguished from other words and numbers; shorter ones are not searched for.
     package var isSearchable: Bool { kind == .userID || kind == .email || value.utf8.count >= 8 }
 
-    /// Its digits, where nothing but an identifier has so many in a column of whole numbers; nil where a counter may.
+    /// Its digits, if they are so many that only an identifier has them in a column of whole numbers; nil if a counter
+    /// may.
     var number: String? {
         guard kind != .userID, (10...40).contains(value.utf8.count), !value.hasPrefix("0"),
             value.utf8.allSatisfy(\.isASCIIDigit)

@@ -7,33 +7,31 @@ import Sealing
     import Foundation
 #endif
 
-/// Collects by what an account can be recognised, while it is still there.
+/// Collects the identifiers of an account while it still exists.
 ///
-/// Nothing that people may say of themselves unchecked: an address or number that waits to be confirmed, or stands in
-/// the meta data of the user, may be anybody's, and every row with it would be taken for the account's. The auth server
-/// copies these meta data into `identity_data` of whoever signs up by address or number; a provider says of an address
-/// whether it has checked it.
+/// Unverified claims are left out: an address or number that waits for confirmation, or that is in the user's metadata,
+/// may be anybody's, and every row with it would be taken for the account's. The auth server copies this metadata into
+/// `identity_data` of users who sign up by address or number; a provider reports whether it has verified an address.
 ///
-/// What we hold ourselves of Apple is an account's own while no other has that identity.
+/// What we store ourselves about Apple identifies an account as long as no other account has that Apple identity.
 enum IdentifierCollection {
-    /// Whether some are lost of a request whose identifiers are stored: of an account that was soft-deleted before any
-    /// were, the auth server keeps hashes in place of what it was recognised by.
+    /// Whether a request whose identifiers are being stored has lost some: if the account was soft-deleted before any
+    /// were stored, the auth server keeps hashes in their place.
     private static let areLost: Statement = """
         exists (
             select
             from auth.users as u
             where u.id = user_id
               and u.deleted_at is not null
-              -- The auth server has a clock of its own.
+              -- Not by time alone: the auth server has a clock of its own.
               and (sealed_identifiers is null or u.deleted_at <= requested_at)
         )
         """
 
     /// Stores sealed identifiers with their request, unless it has ended; more conditions may follow.
     ///
-    /// Those that were given up with their key stay given up: what the account shows by now need not be all that it was
-    /// recognised by, and the receipt says so. A later look opens what this one stored, and does not see what it is in
-    /// place of.
+    /// Identifiers that were given up with their key stay given up: those that the account has now need not be all that
+    /// it had, and the receipt says so. Later steps open what is stored here, and cannot see what it replaced.
     static func storing(_ sealed: SealedText, with request: UUID) -> Statement {
         """
         update accountctl.deletion_requests
@@ -44,23 +42,23 @@ enum IdentifierCollection {
         """
     }
 
-    /// Every identifier of an account; nil when there is no such account.
+    /// Every identifier of an account; nil if there is no such account.
     static func read(of user: UUID, on connection: isolated Connection) throws -> [Identifier]? {
         try read(of: [user], on: connection)[user]
     }
 
-    /// Whether what an identity `i` says comes from a provider: that of who signs up by address or number may say what
-    /// the person likes.
+    /// Whether the data of an identity `i` comes from a provider: users who sign up by address or number can write
+    /// there what they like.
     static let isOfProvider: Statement = "i.provider not in ('email', 'phone')"
 
-    /// Identities of old do not say whether their address was checked.
+    /// Old identities do not say whether their address was verified.
     private static let isAddressChecked: Statement =
         "\(isOfProvider) and coalesce(i.identity_data ->> 'email_verified', 'true') = 'true'"
 
     private static let isNumberChecked: Statement =
         "\(isOfProvider) and i.identity_data ->> 'phone_verified' = 'true'"
 
-    /// Every identifier of each of the accounts that there are.
+    /// Every identifier of each of the accounts that exist.
     static func read(of users: [UUID], on connection: isolated Connection) throws -> [UUID: [Identifier]] {
         let rows = try connection.query(
             """
@@ -83,7 +81,7 @@ enum IdentifierCollection {
             ) as v (kind, value)
             where i.user_id = any(\(users))
             union
-            -- Auth servers of old know no factors with numbers.
+            -- Old auth servers have no factors with numbers.
             select f.user_id, 'phone', to_jsonb(f) ->> 'phone'
             from auth.mfa_factors as f
             where f.user_id = any(\(users)) and f.factor_type::text = 'phone' and f.status = 'verified'
@@ -111,12 +109,12 @@ enum IdentifierCollection {
             }
     }
 
-    /// What a value of a kind recognises an account by; nil for nothing more than its own id.
+    /// The identifier for a value of a kind; nil if it is only the account's own id.
     private static func identifier(kind: String, _ value: String, of user: UUID) -> Identifier? {
         switch kind {
         case "email": Identifier(email: value)
         case "phone": Identifier(phone: value)
-        // The provider `email` has the user id here; some providers have the address.
+        // For the provider `email` this is the user id; for some providers it is the address.
         case "provider_id":
             value.lowercased() == Identifier(userID: user).value
                 ? nil : Identifier(email: value) ?? Identifier(providerID: value)

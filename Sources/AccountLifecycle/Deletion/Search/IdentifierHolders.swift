@@ -6,7 +6,7 @@ import Postgres
     import Foundation
 #endif
 
-/// Finds other accounts that hold the same e-mail address, telephone number or provider id: a person who signed up
+/// Finds other accounts that have the same e-mail address, telephone number or provider id: a person who signed up
 /// again, or one whose second account shares an address.
 enum IdentifierHolders {
     static func find(_ targets: [SearchTarget], in pool: Pool) async throws -> [Identifier: Set<UUID>] {
@@ -22,8 +22,8 @@ enum IdentifierHolders {
     ) throws -> [Identifier: Set<UUID>] {
         let identifiers = Set(targets.flatMap(\.identifiers).filter(\.canBeUsedAgain))
         guard !identifiers.isEmpty else { return [:] }
-        // Joined below, so that the server hashes them: the tables are read as a whole. What takes a varchar is
-        // qualified: `public.lower(varchar)` would fit better than the server's own.
+        // Joined below, so that the server hashes them, since the tables are read as a whole. Functions on a varchar
+        // are qualified: `public.lower(varchar)` would be a better match than the server's own.
         let values = identifiers.map(\.value)
         let rows = try connection.query(
             """
@@ -42,7 +42,7 @@ enum IdentifierHolders {
             cross join lateral (values ('email', lower(i.email)), ('provider_id', lower(i.provider_id))) as v (kind, value)
             join unnest(\(values)) as sought (value) on sought.value = v.value
             union
-            -- Whoever enrols a number has it, verified or not.
+            -- An enrolled number counts, verified or not.
             select f.user_id, 'phone', sought.value
             from auth.mfa_factors as f
             join unnest(\(values)) as sought (value)
@@ -56,7 +56,7 @@ enum IdentifierHolders {
             from accountctl.relay_addresses as r
             join unnest(\(values)) as sought (value) on sought.value = lower(r.address)
             union
-            -- What a team's transfer gives an account, also before it is applied.
+            -- What a team transfer gives an account counts even before it is applied.
             select t.user_id, v.kind, v.value
             from accountctl.apple_transfers as t
             cross join lateral (values

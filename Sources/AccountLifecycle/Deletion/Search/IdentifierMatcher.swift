@@ -1,14 +1,14 @@
-/// Finds many identifiers at once in text, in any case, without taking one for a part of a longer word.
+/// Finds many identifiers at once in a text, in any case, without mistaking a part of a longer word for one.
 ///
 /// Wu and Manber's algorithm: a window as long as the shortest pattern slides over the text, and a table of all pairs
-/// of bytes tells how far it can jump. Most bytes are never looked at, and the cost hardly grows with the number of
+/// of bytes says how far it can jump. Most bytes are never looked at, and the cost hardly grows with the number of
 /// patterns.
 package struct IdentifierMatcher: Sendable {
     /// Where an identifier was found.
     package struct Match: Sendable, Hashable {
-        /// The index of the identifier among those the matcher was made of.
+        /// The index of the identifier among those with which the matcher was created.
         package let identifier: Int
-        /// Where it begins, in bytes.
+        /// Where the match begins, in bytes.
         let offset: Int
     }
 
@@ -17,12 +17,12 @@ package struct IdentifierMatcher: Sendable {
     private let patterns: [(pattern: IdentifierPattern, identifier: Int)]
     /// How many bytes at the start of each pattern take part in the search.
     private let window: Int
-    /// By the last two bytes under the window: how far it may move; 0 means that a pattern may stand here.
+    /// How far the window may move, by its last two bytes; 0 means that a pattern may match here.
     private let shifts: [UInt8]
-    /// By the same two bytes: which patterns may stand here.
+    /// Which patterns may match here, by the same two bytes.
     private let candidates: [UInt16: [Int]]
 
-    /// Makes a matcher; without identifiers it finds nothing.
+    /// Creates a matcher; without identifiers it finds nothing.
     package init(_ identifiers: [Identifier]) {
         self.identifiers = identifiers
         patterns = identifiers.indices.flatMap { index in
@@ -80,7 +80,7 @@ package struct IdentifierMatcher: Sendable {
         return matches
     }
 
-    /// A pair of bytes in every mixture of upper and lower case, as the key of the tables.
+    /// A pair of bytes in every combination of upper and lower case, as keys of the tables.
     private static func cases(_ first: UInt8, _ second: UInt8) -> Set<UInt16> {
         func both(_ byte: UInt8) -> [UInt8] {
             byte &- 97 < 26 ? [byte, byte & ~0x20] : [byte]

@@ -1,22 +1,23 @@
-/// One way an identifier can be written, as bytes to search for, with the rule that tells it from a longer word.
+/// One way in which an identifier can be written: bytes to search for, and the rule that distinguishes it from a longer
+/// word.
 struct IdentifierPattern: Sendable, Hashable {
-    /// ASCII letters in lower case, found in any; other bytes as they are.
+    /// ASCII letters in lower case, which match either case; other bytes match exactly.
     let bytes: [UInt8]
-    /// Which neighbours make it a part of something else.
+    /// Which neighbouring characters make a match a part of something else.
     let boundary: Boundary
 
     enum Boundary: Sendable, Hashable {
-        /// Long and random enough to be nobody else's, wherever it stands.
+        /// Long and random enough to be nobody else's, wherever it appears.
         case none
         /// No longer local part before, no longer host name after; see ``AddressBoundary``.
         case email
         /// No digit on either side.
         case digits
-        /// Nothing on either side that makes a word longer; see ``Neighbour``.
+        /// Nothing on either side that continues a word; see ``Neighbour``.
         case word
     }
 
-    /// The ways in which an identifier is searched for; none where it is too short for that.
+    /// The patterns by which an identifier is searched for; none if it is too short.
     static func patterns(of identifier: Identifier) -> [IdentifierPattern] {
         guard identifier.isSearchable else { return [] }
         let value = Array(identifier.value.utf8)
@@ -32,7 +33,7 @@ struct IdentifierPattern: Sendable, Hashable {
         case .email:
             return spellings(of: identifier.value).map { IdentifierPattern(bytes: $0, boundary: .email) }
         case .phone:
-            // As it is dialled from abroad: in most countries, and in North America.
+            // With the prefixes for calls from abroad: in most countries, and in North America.
             return ["", "00", "011"].map { prefix in
                 IdentifierPattern(bytes: Array(prefix.utf8) + value, boundary: .digits)
             }
@@ -41,12 +42,12 @@ struct IdentifierPattern: Sendable, Hashable {
         }
     }
 
-    /// A value as it is and as programs write it into URLs, URLs within URLs and JSON, in either case.
+    /// A value as it is, and as programs write it in URLs, in URLs within URLs and in JSON, in either case.
     private static func spellings(of value: String) -> [[UInt8]] {
         var all: [[UInt8]] = []
         for value in cases(of: value).map({ Array($0.utf8) }) {
             let once = EscapedSpelling.url(value)
-            // By hand, and by programs that leave what a query may hold.
+            // As people write it, and programs that leave unescaped what a query may contain.
             let sign = value.flatMap { $0 == UInt8(ascii: "@") ? Array("%40".utf8) : [$0] }
             for spelling in [value, sign, once, EscapedSpelling.url(once), EscapedSpelling.json(value)]
             where !all.contains(spelling) {
@@ -56,7 +57,8 @@ struct IdentifierPattern: Sendable, Hashable {
         return all
     }
 
-    /// A value in lower case, with its letters beyond ASCII in capitals, and with capitals where words begin.
+    /// A value in lower case, with its non-ASCII letters in upper case, and with these in upper case only where words
+    /// begin.
     private static func cases(of value: String) -> [String] {
         guard value.utf8.contains(where: { $0 >= 0x80 }) else { return [value] }
         var capitals = ""
@@ -74,7 +76,7 @@ struct IdentifierPattern: Sendable, Hashable {
         return [value, capitals, title]
     }
 
-    /// Whether the bytes at `start` are this pattern, and no part of a longer word.
+    /// Whether the text at `start` is this pattern, and not a part of a longer word.
     func matches(_ text: UnsafeRawBufferPointer, at start: Int) -> Bool {
         let end = start + bytes.count
         guard end <= text.count else { return false }
@@ -96,7 +98,7 @@ struct IdentifierPattern: Sendable, Hashable {
 }
 
 extension UInt8 {
-    /// The lower-case form of an ASCII letter, and every other byte as it is.
+    /// The lower-case form of an ASCII letter; any other byte as it is.
     var asciiLowercased: UInt8 {
         self &- 65 < 26 ? self | 0x20 : self
     }
@@ -107,7 +109,7 @@ extension UInt8 {
     /// An ASCII letter or digit.
     var isASCIIAlphanumeric: Bool { isASCIIDigit || (self | 0x20) &- 97 < 26 }
 
-    /// What a hexadecimal digit stands for.
+    /// The value of a hexadecimal digit; nil for any other byte.
     var hexValue: UInt8? {
         if isASCIIDigit { return self - 48 }
         let letter = (self | 0x20) &- 97

@@ -8,9 +8,9 @@ import Postgres
 
 /// Searches every readable column of a database for the identifiers of some accounts, in one pass over each table.
 ///
-/// Few accounts: the server looks for the beginning of each identifier and sends only the rows that may hold one. Many
-/// accounts: the server sends everything, and it is looked through here. Either way what comes is judged here, by one
-/// rule.
+/// For few accounts, the server looks for the beginning of each identifier and sends only the rows that may contain
+/// one. For many accounts, the server sends everything and the rows are examined here. Either way, what counts is
+/// decided here, by one rule.
 struct IdentifierSearch: Sendable {
     private let targets: [SearchTarget]
     private let sought: SoughtIdentifiers
@@ -20,8 +20,8 @@ struct IdentifierSearch: Sendable {
     ///
     /// - Parameters:
     ///   - targets: The accounts.
-    ///   - holders: For identifiers that can be used again, the other accounts that hold them now: rows that name such
-    ///     an account are that account's, and do not count. A person who signed up again is found so, too.
+    ///   - holders: For identifiers that can be reused, the other accounts that have them now: rows that name such an
+    ///     account are that account's, and do not count. A person who signed up again is recognised in this way, too.
     ///   - keptBuckets: Buckets that may keep objects; their rows are not searched.
     init(
         _ targets: [SearchTarget],
@@ -38,9 +38,10 @@ struct IdentifierSearch: Sendable {
         )
     }
 
-    /// Searches tables, each in a transaction of its own: what is held is held for one table.
+    /// Searches tables, each in a transaction of its own, so that whatever a transaction holds is held for one table
+    /// only.
     ///
-    /// - Throws: ``FailedSearch``; ``PostgresError`` where the connection is lost; `CancellationError`.
+    /// - Throws: ``FailedSearch``; ``PostgresError`` if the connection is lost; `CancellationError`.
     func run(_ tables: [SearchCatalog.Table], on connection: isolated Connection) async throws -> SearchReport {
         var report = SearchReport()
         var tallies = SearchTallies()
@@ -62,8 +63,8 @@ struct IdentifierSearch: Sendable {
         return report
     }
 
-    /// Searches a table, also one that was renamed or altered since the catalog was read; nil where there is nothing to
-    /// search by now.
+    /// Searches a table, even if it was renamed or altered since the catalog was read; nil if it has nothing to search
+    /// any more.
     private func searchAsItIsNow(
         _ table: SearchCatalog.Table,
         on connection: isolated Connection
@@ -80,7 +81,7 @@ struct IdentifierSearch: Sendable {
 
     /// A table that was renamed or altered since the catalog was read; nil for one that was dropped.
     ///
-    /// - Throws: `error` where it says something else; ``PostgresError``.
+    /// - Throws: `error` if it has another cause; ``PostgresError``.
     private func asItIsNow(
         _ table: SearchCatalog.Table,
         _ error: PostgresError,
@@ -99,7 +100,7 @@ struct IdentifierSearch: Sendable {
     /// How long one table may take.
     static let deadline = Duration.seconds(1800)
 
-    /// What one table holds.
+    /// What was found in one table.
     private struct Found: Sendable {
         var tallies = SearchTallies()
         /// As in ``SearchReport/othersFiles``.
@@ -107,12 +108,12 @@ struct IdentifierSearch: Sendable {
         let columns: Int
     }
 
-    /// Searches a table; nil where it has nothing to search.
+    /// Searches a table; nil if it has nothing to search.
     private func search(_ table: SearchCatalog.Table, on connection: isolated Connection) async throws -> Found? {
         guard let table = sought.numbers.isEmpty ? table.withoutNumbers : table else { return nil }
-        // By the path of the session: functions of the app's indexes are parsed by it when the table is planned, and often
-        // name what they call without a schema. What our own statements call fits the server's own exactly, or is
-        // qualified.
+        // With the session's search path: functions in the app's indexes are parsed with it when the table is planned,
+        // and often name what they call without a schema. Calls in our own statements match the server's own functions
+        // exactly, or are qualified.
         return try await connection.reading { connection -> Found in
             guard let files = table.files else { return try searchRows(of: table, on: connection) }
             return try search(files, in: table, on: connection)
@@ -130,10 +131,11 @@ struct IdentifierSearch: Sendable {
         return found
     }
 
-    /// Searches the files of Storage, finished or not, whose names are their uploaders' to choose.
+    /// Searches the files of Storage, finished or not, whose names their uploaders choose.
     ///
-    /// One that somebody else owns is somebody else's, whomever it names, and only counted: otherwise anybody who is
-    /// signed in could keep another's erasure from its end. So is the mark that hides one.
+    /// A file that another account owns is that account's, whomever its name mentions, and is only counted: otherwise
+    /// any signed-in user could keep another's erasure from ending. The same holds for a delete marker that hides such
+    /// a file.
     private func search(
         _ files: SearchCatalog.Files,
         in table: SearchCatalog.Table,
@@ -177,7 +179,7 @@ struct IdentifierSearch: Sendable {
         var found = Found(columns: table.columns.count)
         for match in matches {
             if let owner = match.owner, others.contains(owner) {
-                // A part is told with its upload.
+                // A part is counted with its upload.
                 if files != .parts { found.othersFiles[targets[match.place.target].request, default: 0] += 1 }
             } else {
                 found.tallies.add(match.kind, at: match.place)
@@ -186,7 +188,7 @@ struct IdentifierSearch: Sendable {
         return found
     }
 
-    /// Calls `found` for each long row with what is in it, and with something else of the row.
+    /// Calls `found` for each long row with the hits in it, and with the value of `other` for the row.
     private func searchLongRows(
         of table: SearchCatalog.Table,
         besides other: Statement = "''",
@@ -204,7 +206,7 @@ struct IdentifierSearch: Sendable {
                 if let row { found(row.hits, row.other) }
                 row = (place, [], other)
             }
-            // What begins in a margin begins in another piece.
+            // What begins in a margin is counted in the piece in which it begins.
             let own = Int(margin)..<Int(margin) + SearchStatements.piece
             bytes.withUnsafeBytes { bytes in
                 sought.matcher.forEachMatch(in: bytes) { match in

@@ -7,7 +7,7 @@ package import Sealing
     package import Foundation
 #endif
 
-/// Keeps the identifiers of a request sealed between its steps, and hashes its user for good.
+/// Keeps the identifiers of a request sealed between its steps, and hashes its user id for good.
 package struct IdentifierVault: Sendable {
     package let keys: KeyRing
     package let hashKey: HashKey
@@ -22,7 +22,7 @@ package struct IdentifierVault: Sendable {
         let plain = try JSONEncoder().encode(identifiers)
         let context = Self.context(request: request, user: user)
         let sealed = keys.seal(Secret(Array(plain)), for: context)
-        // What does not open again now would be missed after the account is gone.
+        // Text that cannot be opened again would otherwise be noticed only after the account is gone.
         _ = try keys.open(sealed, for: context)
         return sealed
     }
@@ -40,7 +40,7 @@ package struct IdentifierVault: Sendable {
         (try? keys.openText(stored, for: context(request: request, user: user))) != nil
     }
 
-    /// The hash that stands for a user from the receipt on.
+    /// The hash that represents a user from the receipt on.
     package func subject(_ user: UUID) -> SubjectHash {
         SubjectHash(user, key: hashKey)
     }

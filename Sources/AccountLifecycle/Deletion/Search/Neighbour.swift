@@ -1,10 +1,11 @@
-/// What stands beside a place in a text, and whether it makes a word there longer.
+/// The characters beside a place in a text, and whether they continue a word there.
 ///
-/// Only a letter of a script with upper and lower case and a decimal digit do, and a mark does what the character does
-/// on which it stands. Quotes, blanks, dashes, symbols and emoji end a word, and so do letters of scripts without
-/// cases, which are written without blanks.
+/// Only a letter of a script with upper and lower case or a decimal digit does; a combining mark counts as the
+/// character that carries it. Quotes, blanks, dashes, symbols and emoji end a word, and so do letters of scripts
+/// without case, which are written without blanks.
 enum Neighbour {
-    /// Whether the character before `start` is of a set; an escape of a URL or of JSON counts as what it stands for.
+    /// Whether the character before `start` is in a set; an escape of a URL or of JSON counts as the character it
+    /// stands for.
     static func of(
         _ start: Int,
         in text: UnsafeRawBufferPointer,
@@ -18,7 +19,8 @@ enum Neighbour {
         return false
     }
 
-    /// Whether the character at `end` makes a word that ends there longer; a mark stands on its last letter.
+    /// Whether the character at `end` continues a word that ends there; a combining mark belongs to the word's last
+    /// letter.
     static func makesLonger(at end: Int, in text: UnsafeRawBufferPointer) -> Bool {
         character(at: end, in: text).map { $0.isWord || $0.isMark } ?? false
     }
@@ -39,7 +41,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// What stands on the character before it.
+    /// A combining mark, which belongs to the character before it.
     var isMark: Bool {
         switch properties.generalCategory {
         case .nonspacingMark, .spacingMark, .enclosingMark: true

@@ -1,7 +1,7 @@
 import Postgres
 
 extension SearchCatalog {
-    /// Reads the catalog as it is now, with names looked up among the server's own alone.
+    /// Reads the catalog as it is now, with names looked up among the server's own only.
     static func readApart(on connection: isolated Connection) async throws -> SearchCatalog {
         try await connection.reading { connection -> SearchCatalog in
             try connection.lookUpInCatalogAlone()
@@ -11,7 +11,7 @@ extension SearchCatalog {
 
     /// Reads the catalog as it is now.
     ///
-    /// `accountctl.deletion_requests` is left out: it is where the user id stands until the receipt is written.
+    /// `accountctl.deletion_requests` is left out: it holds the user id until the receipt is written.
     static func read(on connection: isolated Connection) throws -> SearchCatalog {
         let rows = try connection.query(catalog, as: (String, String, String?, String, Int64, Int64, Bool, Bool).self)
         var tables: [Table] = []
@@ -44,11 +44,10 @@ extension SearchCatalog {
         return SearchCatalog(tables: tables, unreadable: unreadable)
     }
 
-    /// One row per column that matters, or per table that cannot be read at all.
+    /// A query with one row per column to search, or per table that cannot be read at all.
     ///
-    /// Domains and arrays are unwrapped to what they are made of. Left out are types that cannot hold text (other
-    /// numbers, times, booleans, enums, addresses, geometry, bits, ranges) and those of well-known extensions that hold
-    /// numbers.
+    /// Domains and arrays are reduced to their base types. Left out are types that cannot hold text (other numbers,
+    /// times, booleans, enums, addresses, geometry, bits, ranges) and those of well-known extensions that hold numbers.
     private static let catalog: Statement = """
         with recursive
         unwrapped as (
@@ -71,8 +70,8 @@ extension SearchCatalog {
                 u.declared,
                 case
                     when t.oid = 'bytea'::regtype then 'bytes'
-                    -- Arrays of a domain over arrays cast to no others, and for those of any domain its owner can define
-                    -- a cast, whose function would run with our rights.
+                    -- Arrays of a domain over arrays cannot be cast to other arrays, and for arrays of any domain its
+                    -- owner can define a cast, whose function would run with our rights.
                     when u.arrays > 1 or u.is_of_domains then 'text'
                     when t.oid = 'uuid'::regtype and u.arrays = 1 then 'uuid_array'
                     when t.oid = 'uuid'::regtype then 'uuid'

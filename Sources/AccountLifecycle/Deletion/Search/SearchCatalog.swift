@@ -1,18 +1,18 @@
-/// Every column that can hold an identifier, and every one that cannot be read.
+/// Every column that can hold an identifier, and everything that cannot be read.
 package struct SearchCatalog: Sendable, Hashable {
     /// A table, leaf partition or materialised view to search.
     struct Table: Sendable, Hashable {
-        /// By which it is known whatever its name.
+        /// Identifies the table even if it is renamed.
         let oid: Int64
         let schema: String
         let name: String
         let columns: [Column]
-        /// An estimate by the server's statistics.
+        /// An estimate from the server's statistics.
         let bytes: Int64
-        /// Whether any value lies outside of its row: otherwise no row is long.
+        /// Whether any value is stored outside its row (TOAST): otherwise no row is long.
         let hasLongValues: Bool
 
-        /// What is known of a table of Storage whose rows somebody owns; nil for all other tables.
+        /// Which of Storage's file tables this is; nil for all other tables.
         var files: Files? { schema == "storage" ? Files(rawValue: name) : nil }
 
         /// Whether it has the same names as this table in another reading, and its columns have.
@@ -35,7 +35,7 @@ package struct SearchCatalog: Sendable, Hashable {
         }
     }
 
-    /// The tables of Storage's files: whoever uploads chooses a name, and owns the row.
+    /// The tables of Storage's files: whoever uploads chooses the name, and owns the row.
     enum Files: String, Sendable, Hashable {
         case objects
         case unfinished = "s3_multipart_uploads"
@@ -44,7 +44,7 @@ package struct SearchCatalog: Sendable, Hashable {
 
     /// A column to search.
     struct Column: Sendable, Hashable {
-        /// How a column is compared.
+        /// How the values of a column are compared.
         enum Form: String, Sendable, Hashable {
             /// `uuid`: compared as such.
             case uuid
@@ -57,25 +57,25 @@ package struct SearchCatalog: Sendable, Hashable {
             /// Everything else that can hold text, by its text.
             case text
 
-            /// Whether only long numbers are looked for: a counter reaches shorter ones.
+            /// Whether only long numbers are searched for in it: a counter can reach shorter ones.
             var isOfNumbers: Bool { self == .number || self == .numberArray }
         }
 
         let name: String
         let form: Form
-        /// Whether it is text to the server, also by a domain's name: that is read as it is, without any cast.
+        /// Whether its type is text or varchar, or a domain over one: it is read as it is, without any cast.
         let isText: Bool
     }
 
     let tables: [Table]
-    /// `schema.table` or `schema.table.column`, with the reason: no result may claim that these are clean.
+    /// What cannot be searched, `schema.table` or `schema.table.column`, and why: no result may claim that it is clean.
     let unreadable: [Unreadable]
 
     /// Something that was not searched.
     package struct Unreadable: Sendable, Hashable, Codable, Comparable {
         /// Why it was not searched.
         enum Reason: String, Sendable, Hashable, Codable {
-            /// The data lies on another server.
+            /// The data is on another server.
             case foreignTable = "foreign_table"
             /// Bytes of unknown meaning.
             case bytes

@@ -2,10 +2,10 @@ package import Postgres
 
 /// One search for many requests.
 package enum SearchPass {
-    /// What one request gets out of a pass.
+    /// The result of a pass for one request.
     package typealias Answer = (findings: [Situation.Finding], report: SearchReport)
 
-    /// From how many bytes on the tables are read over two connections: the server uses one core for each.
+    /// From how many bytes on the tables are read over two connections, since the server uses one core for each.
     private static let parallelFrom: Int64 = 64 << 20
 
     /// Searches for all targets at once, over one or two connections; rows of objects in buckets that may keep them are
@@ -22,7 +22,7 @@ package enum SearchPass {
             over: connections,
             in: pool
         )
-        // The tables may have taken an hour, and whoever signed up again meanwhile is nobody's residue.
+        // The search may have taken an hour; the rows of a person who signed up again meanwhile are not residue.
         if report.findings.values.joined().contains(where: { $0.identifiers != [.userID] }) {
             let present = try await IdentifierHolders.find(targets, in: pool)
             if present != holders {
@@ -36,10 +36,10 @@ package enum SearchPass {
         return targets.map { (report.findings[$0.request] ?? [], report) }
     }
 
-    /// Searches until each table was searched by the names that it still has.
+    /// Searches until every table has been searched under its current names.
     ///
-    /// A migration of the app may make a table meanwhile, or give the name of one, or of a column, to another: what was
-    /// searched by that name is not what stood in the catalog.
+    /// A migration of the app may create tables during the search, or give a table's or column's name to another one:
+    /// what was searched under that name is then not what the catalog had listed.
     private static func searchAll(
         _ search: IdentifierSearch,
         over connections: Int,

@@ -2,17 +2,18 @@ import Postgres
 
 /// Rows that are sent in pieces.
 ///
-/// On its way a row is in libpq's buffer, in its result and in a text of ours, each of its whole length: a document of
-/// a hundred megabytes, which anybody may have written, would take the memory that the worker has.
+/// On its way, a row is in libpq's buffer, in its result and in a string of ours, each time in full: a document of a
+/// hundred megabytes, which anybody may have written, would use up the worker's memory.
 extension SearchStatements {
-    /// From how many bytes on a row is long; a piece has as many.
+    /// From how many bytes on a row is long; also the size of a piece.
     static let piece = 1 << 20
 
-    /// How many bytes come with a piece on either side: an identifier that begins in it, and what it is judged by.
+    /// How many bytes are sent with a piece on either side: for an identifier that begins in it, and for the text
+    /// around it by which it is judged.
     private static let margin = 4096
 
-    /// The condition of long rows: the sizes as they are stored are known for nothing, and text is packed to less than
-    /// a 250th by neither method.
+    /// The condition of long rows: stored sizes cost nothing to read and rule most rows out, since neither compression
+    /// method packs text to less than a 250th.
     static func isLong(_ table: SearchCatalog.Table) -> Statement {
         let columns = table.columns.filter { ![.uuid, .number].contains($0.form) }
         guard !columns.isEmpty else { return "false" }
@@ -28,8 +29,8 @@ extension SearchStatements {
         )
     }
 
-    /// The values of long rows in pieces, one row after another: its place in the table, the index of the column, and
-    /// how much of the piece is margin before it.
+    /// Selects the values of long rows in pieces, one row after another: the row's place in the table, the index of the
+    /// column, and how much of the piece is margin before it.
     func pieces(of table: SearchCatalog.Table, besides other: Statement) -> Statement {
         let values = table.columns.map(Self.value)
         let numbered = Statement(

@@ -6,30 +6,30 @@ import Postgres
     import Foundation
 #endif
 
-/// Writes the statements that send what may hold an identifier, in rows whose columns are joined to one text.
+/// Builds the statements that send the rows which may contain an identifier, with their columns joined to one text.
 struct SearchStatements: Sendable {
-    /// Up to how many identifiers the server itself compares each row with.
+    /// Up to how many identifiers the server itself compares with each row.
     private static let serverSideLimit = 24
 
-    /// Stands between the columns of a row; a control character that text hardly ever holds.
+    /// Separates the columns of a row; a control character that text hardly ever contains.
     static let separator: UInt8 = 0x1F
 
     /// The user ids of the accounts.
     let accounts: [UUID]
     /// The accounts' identifiers.
     let identifiers: [Identifier]
-    /// The identifiers that stand in columns of numbers.
+    /// The identifiers to search for in columns of numbers.
     let numbers: [String]
     /// Buckets whose objects are not searched.
     let keptBuckets: Set<String>
 
-    /// Rows of a table as text, and something else of them: all rows, or those in which the server sees the beginning
-    /// of an identifier, without long rows.
+    /// Selects rows of a table as text, and another expression for each: all rows, or those in which the server finds
+    /// the beginning of an identifier; without long rows.
     func rows(of table: SearchCatalog.Table, besides other: Statement? = nil) -> Statement {
         let joined = Self.joining(table.columns) + (other.map { ", " + $0 } ?? "")
         let from = Self.rows(of: table)
         let kept = isSearched(table) + (table.hasLongValues ? " and not " + Self.isLong(table) : "")
-        // What is compared as a number need not be sent to be looked through.
+        // The server compares numbers itself, however many identifiers there are.
         guard isLookedThroughByServer || table.columns.allSatisfy(\.form.isOfNumbers) else {
             return "select \(joined) from \(from) where \(kept)"
         }
@@ -49,9 +49,9 @@ struct SearchStatements: Sendable {
         }
         let texts = table.columns.filter { $0.form == .text }
         guard !texts.isEmpty else { return "select \(joined) from \(from) where \(kept) and (\(Self.any(conditions)))" }
-        // Measured: joining a row's columns and lowering them once (offset 0 keeps the planner from copying the
-        // expression into each comparison) beats comparing each column, and the C collation lowers bytes instead of
-        // characters.
+        // Measured: joining a row's columns and lower-casing them once (offset 0 keeps the planner from copying the
+        // expression into each comparison) beats comparing each column, and the C collation lower-cases bytes instead
+        // of characters.
         let text = Self.concatenation(of: texts.map(Self.reference), by: "' '")
         return """
             select \(joined) from \(from)
@@ -60,31 +60,31 @@ struct SearchStatements: Sendable {
             """
     }
 
-    /// A table's rows, as `searched`.
+    /// The FROM item for a table's rows, as `searched`.
     static func rows(of table: SearchCatalog.Table) -> Statement {
         "only \(identifier: table.schema).\(identifier: table.name) as searched"
     }
 
-    /// The condition of rows that are searched at all: objects of buckets that may keep them are no residue.
+    /// The condition of rows that are searched at all: objects in buckets that may keep them are not residue.
     func isSearched(_ table: SearchCatalog.Table) -> Statement {
         table.files != nil && !keptBuckets.isEmpty
             ? "coalesce(searched.bucket_id, '') <> all(\(keptBuckets.sorted()))" : "true"
     }
 
-    /// Whether they are few enough for the server to compare each row with.
+    /// Whether there are few enough identifiers for the server to compare each row with them.
     var isLookedThroughByServer: Bool { identifiers.count <= Self.serverSideLimit }
 
-    /// The condition that the text `joined.lowered` has the beginning of an identifier in it.
+    /// The condition that the text `joined.lowered` contains the beginning of an identifier.
     var holdsABeginning: Statement {
         Self.any(identifiers.flatMap(Self.starts).map { "strpos(joined.lowered, \($0) collate \"C\") > 0" })
     }
 
-    /// The columns of a row as one text, told apart by ``separator``: one in the text itself is replaced by a blank, or
-    /// a person could hide in which column it stands.
+    /// The columns of a row as one text, separated by ``separator``: a separator in the text itself is replaced by a
+    /// blank, since a person could otherwise disguise in which column something is.
     private static func joining(_ columns: [SearchCatalog.Column]) -> Statement {
         let separator = "chr(\(Self.separator))"
         let values = columns.map { column in
-            // Not every collation lets search in its texts.
+            // Not every collation supports searching in its texts.
             column.form == .text ? "replace(\(value(column)) collate \"C\", \(separator), ' ')" : value(column)
         }
         return concatenation(of: values, by: separator)
@@ -92,9 +92,9 @@ struct SearchStatements: Sendable {
 
     /// The value of a column as text; a NULL counts as empty, so that every row has as many separators.
     ///
-    /// As the type's own output function writes it, which only a superuser can set. Never by a cast: the owner of a type,
-    /// also of a composite one, can define one, and its function would run with our rights. Qualified, since a
-    /// `public.concat` for the type itself would fit better. What is text already stays as it is: its length is told
+    /// As the type's own output function writes it, which only a superuser can define. Never by a cast: the owner of a
+    /// type, even of a composite one, can define a cast, and its function would run with our rights. Qualified, since a
+    /// `public.concat` for the type itself would be a better match. Text stays as it is, so that its length is known
     /// without unpacking it.
     static func value(_ column: SearchCatalog.Column) -> String {
         let reference = reference(column)
@@ -105,7 +105,8 @@ struct SearchStatements: Sendable {
         "searched.\(quoteIdentifier(column.name))"
     }
 
-    /// In groups, since a function takes at most a hundred arguments; there are as many separators either way.
+    /// Joins in groups, since a function takes at most a hundred arguments; the number of separators is the same either
+    /// way.
     private static func concatenation(of values: [String], by separator: String) -> Statement {
         let groups = stride(from: 0, to: values.count, by: 50).map { start in
             joined(values[start..<min(start + 50, values.count)], by: separator)
@@ -121,24 +122,27 @@ struct SearchStatements: Sendable {
         conditions.dropFirst().reduce(conditions.first ?? "false") { $0 + " or " + $1 }
     }
 
-    /// What the forms of an identifier begin with, or hold: the server looks for that, and may send a few rows too many.
+    /// What the forms of an identifier begin with, or contain: the server looks for that, and may send a few rows too
+    /// many.
     private static func starts(of identifier: Identifier) -> [String] {
         switch identifier.kind {
         case .userID: [String(identifier.value.prefix(8))]
-        // Stands in each of its forms.
+        // Contained in each of its forms.
         case .phone: [identifier.value]
         case .email, .providerID:
             starts(of: IdentifierPattern.patterns(of: identifier).map(\.bytes))
         }
     }
 
-    /// How much spellings must have in common to be looked for by that: less is found in too many rows.
+    /// How long the common beginning of spellings must be to search for it alone: a shorter one is found in too many
+    /// rows.
     private static let longEnough = 8
 
-    /// What the spellings have in common, or each: every one more costs the server a look at all there is.
+    /// The common beginning of the spellings, or each of them: every further one costs the server another look at all
+    /// the data.
     private static func starts(of spellings: [[UInt8]]) -> [String] {
         let common = spellings.dropFirst().reduce(spellings.first ?? []) { common, spelling in
-            // Not into the middle of a character, where the cases of one differ.
+            // Not into the middle of a character, where upper and lower case differ.
             Array(zip(common, spelling).prefix { $0 == $1 && $0 < 0x80 }.map(\.0))
         }
         return (common.count >= longEnough ? [common] : spellings).map { String(decoding: $0, as: UTF8.self) }

@@ -4,9 +4,9 @@
     import Foundation
 #endif
 
-/// What a search finds, counted by account and column.
+/// The findings of a search, counted by account and column.
 struct SearchTallies: Sendable {
-    /// Where something is found: an account, as its index among the targets, and a column.
+    /// Where something was found: an account, as its index among the targets, and a column.
     struct Place: Sendable, Hashable {
         let target: Int
         let column: String
@@ -38,7 +38,7 @@ struct SearchTallies: Sendable {
         for (place, tally) in other.tallies { tallies[place, default: Tally()].add(tally) }
     }
 
-    /// What is told of each account's request, in order.
+    /// The findings for each account's request, in order.
     func findings(of targets: [SearchTarget]) -> [UUID: [Situation.Finding]] {
         var findings: [UUID: [Situation.Finding]] = [:]
         for (place, tally) in tallies {

@@ -24,7 +24,8 @@ package struct SearchTarget: Sendable, Hashable {
 package struct SearchReport: Sendable, Hashable {
     /// Findings by request; a request without any is missing.
     var findings: [UUID: [Situation.Finding]]
-    /// How many times files of other accounts name the account, by request; they are theirs, and no findings.
+    /// How many times files of other accounts name the account, by request; they belong to those accounts, and are no
+    /// findings.
     var othersFiles: [UUID: Int]
     /// How many tables and columns were searched; what changed meanwhile counts each time.
     var tables: Int

@@ -4,20 +4,20 @@
     import Foundation
 #endif
 
-/// What is searched for, and whose that is which is found.
+/// The identifiers to search for, and whose a match is.
 struct SoughtIdentifiers: Sendable {
     /// What is searched for in columns of numbers.
     let numbers: [String]
     let matcher: IdentifierMatcher
     /// For each identifier of the matcher: the target it belongs to, or nil for another account's user id.
     private let owners: [Int?]
-    /// For each identifier of the matcher: other accounts that hold it too, as indices of their user ids in the
+    /// For each identifier of the matcher: other accounts that have it, too, as indices of their user ids in the
     /// matcher.
     private let sharers: [[Int]]
 
     /// - Parameters:
     ///   - targets: The accounts.
-    ///   - holders: For identifiers that can be used again, the other accounts that hold them now.
+    ///   - holders: For identifiers that can be reused, the other accounts that have them now.
     init(_ targets: [SearchTarget], holders: [Identifier: Set<UUID>]) {
         var identifiers: [Identifier] = []
         var owners: [Int?] = []
@@ -55,7 +55,7 @@ struct SoughtIdentifiers: Sendable {
         let column: Int
     }
 
-    /// What is in a row whose columns are joined by ``SearchStatements/separator``.
+    /// The identifiers in a row whose columns are joined by ``SearchStatements/separator``.
     func hits(in row: String) -> [Hit] {
         var hits: [Hit] = []
         var text = row
@@ -69,7 +69,7 @@ struct SoughtIdentifiers: Sendable {
         return hits
     }
 
-    /// Judges what is in one row.
+    /// Decides which of the identifiers in one row are findings.
     func judge(_ hits: [Hit], of table: SearchCatalog.Table, _ found: (SearchTallies.Place, Identifier.Kind) -> Void) {
         let present = Set(hits.map(\.identifier))
         for hit in hits {
@@ -77,7 +77,7 @@ struct SoughtIdentifiers: Sendable {
                 continue
             }
             let (identifier, column) = (matcher.identifiers[hit.identifier], table.columns[hit.column])
-            // The row was sent for something else.
+            // The row was sent because of another column.
             if column.form.isOfNumbers, identifier.number == nil { continue }
             found(
                 SearchTallies.Place(target: target, column: "\(table.schema).\(table.name).\(column.name)"),
