@@ -6,19 +6,20 @@ import Postgres
     import Foundation
 #endif
 
-/// The objects of nobody that profiles name.
+/// Objects without an owner that profiles name.
 extension AccountObjects {
-    /// What becomes of an object of nobody that a profile names.
+    /// What happens to an object without an owner that a profile names.
     enum NamedFate: Sendable, Hashable {
-        /// It is the account's.
+        /// It belongs to the account.
         case own
-        /// It stays: another account names it, too, or it was there before the account.
+        /// It stays: another account names it, too, or it is older than the account.
         case shared
-        /// Nobody said whose the files in its folder are.
+        /// Nobody decided whose the files in its folder are.
         case undecided
     }
 
-    /// The objects of nobody that the profiles of these accounts name, less the app's own, and what becomes of them.
+    /// The objects without an owner that the profiles of these accounts name, except the app's own, and what happens to
+    /// each.
     static func findNamed(
         by users: [UUID],
         profiles: DeletionCatalog.Profiles,
@@ -34,7 +35,7 @@ extension AccountObjects {
         }
     }
 
-    /// The objects of nobody that the profiles of these accounts name.
+    /// The objects without an owner that the profiles of these accounts name.
     static func named(
         by users: [UUID],
         profiles: DeletionCatalog.Profiles,
@@ -58,7 +59,7 @@ extension AccountObjects {
         }
     }
 
-    /// A path as it is, and with its escapes resolved where it has some: URLs of the Storage API are escaped.
+    /// A path as it is, and with its escapes resolved if it has some: URLs of the Storage API are escaped.
     private static func spellings(of path: String) -> [String] {
         let bytes = Array(path.utf8)
         let unescaped = AvatarNames.Texts.unescaped(bytes)
@@ -69,7 +70,7 @@ extension AccountObjects {
         return [path, other]
     }
 
-    /// The keys that profiles name under which an object of nobody is.
+    /// A query for the keys that profiles name and under which there is an object without an owner.
     private static func ownerless(_ paths: [(account: UUID, path: String)]) -> Statement {
         """
         select n.account, coalesce(o.created_at < u.created_at, false), \(columns(for: "n.account::text"))
@@ -78,9 +79,9 @@ extension AccountObjects {
         join storage.buckets as b on b.id = o.bucket_id
         left join auth.users as u on u.id = n.account
         where \(isNobodys)
-          -- In the account's own folder it is the account's, whoever names it.
+          -- An object in the account's own folder is the account's, whoever names it.
           and not starts_with(lower(o.name), n.account || '/')
-          -- A profile can be made to name anything: the folder of somebody else is stronger.
+          -- A profile can be made to name anything: a folder named by another user id takes precedence.
           and (
               split_part(o.name, '/', 1) !~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
               or lower(split_part(o.name, '/', 1)) = n.account::text
@@ -88,10 +89,10 @@ extension AccountObjects {
         """
     }
 
-    /// The key that a column holds, as such or at the end of a URL of the Storage API.
+    /// The key that a column contains, as such or at the end of a URL of the Storage API.
     ///
-    /// Its person may write as much there as they like, and all of it would be in the worker's memory: the start has the
-    /// path even of a URL with a very long query.
+    /// People may write as much there as they like, and all of it would be in the worker's memory. So only the start is
+    /// read, which has the path even of a URL with a very long query.
     static func key(in column: String) -> Statement {
         let start = "pg_catalog.left(\(column), 4096)"
         return Statement(

@@ -6,12 +6,12 @@ import Postgres
     import Foundation
 #endif
 
-/// What has become of objects that were found before.
+/// What has become of objects that were found earlier.
 extension AccountObjects {
-    /// Which of the account's objects are its own still: somebody may have uploaded another in their place, or
-    /// been given them.
+    /// Which of the objects still belong to the account: somebody may have uploaded others in their place, or been
+    /// given them.
     ///
-    /// Whether another profile names them, too, which reads all profiles, is not told again.
+    /// Whether another profile names them, too, is not checked again, since that reads all profiles.
     static func stillOwned(
         _ objects: [StoredObject],
         by user: UUID,
@@ -21,7 +21,7 @@ extension AccountObjects {
     ) throws -> [StoredObject] {
         let named = try profiles.map { try Self.named(by: [user], profiles: $0, on: connection) } ?? []
         let ownByName = named.map(\.object.key).filter { folders.fate(of: $0) == .accounts }
-        // Of one that was found without a version any: its bucket may have begun to keep them since.
+        // An object found without a version matches any, since its bucket may have begun to keep versions.
         return try connection.query(
             """
             select \(columns(for: "\(user.text)"))
@@ -45,7 +45,7 @@ extension AccountObjects {
         ).compactMap { bucket, key, version, place in Self.stored(bucket, key, version, place) }
     }
 
-    /// Which of these objects have a row still.
+    /// Which of these objects still have a row.
     static func remaining(_ objects: [StoredObject], on connection: isolated Connection) throws -> [StoredObject] {
         try connection.query(
             """
@@ -63,7 +63,7 @@ extension AccountObjects {
         ).map { objects[$0 - 1] }
     }
 
-    /// Objects as a table `k`; the version is empty of one that has no id, and `place` counts from 1.
+    /// Objects as a table `k`; `version` is empty for an object without an id, and `place` counts from 1.
     private static func listed(_ objects: [StoredObject]) -> Statement {
         """
         unnest(\(objects.map(\.bucket)), \(objects.map(\.key)), \(objects.map { $0.version.id ?? "" }))

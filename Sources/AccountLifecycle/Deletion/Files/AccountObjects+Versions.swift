@@ -6,13 +6,13 @@ import Postgres
     import Foundation
 #endif
 
-/// What a row of `storage.objects` is where its bucket keeps versions.
+/// What a row of `storage.objects` is in a bucket that keeps versions.
 extension AccountObjects {
-    /// The columns that make an object, of `o` in its bucket `b`, in regard to an account: bucket, key, version and
-    /// ``StoredObject/Place``, which is null for a mark that may hide what is not the account's.
+    /// The columns that describe an object `o` of the bucket `b` to an account: bucket, key, version and
+    /// ``StoredObject/Place``, which is null for a delete marker that may hide what is not the account's.
     ///
-    /// Older servers have none of those that tell of versions. The version is null in a bucket that keeps none, and empty
-    /// of what has none in one that does.
+    /// Older servers lack the columns for versions. The version is null in a bucket that keeps none, and empty for an
+    /// object without one in a bucket that does.
     static func columns(for user: Statement) -> Statement {
         """
         o.bucket_id,
@@ -36,7 +36,7 @@ extension AccountObjects {
         """
     }
 
-    /// An object of the database; nil for a mark that may hide what is not the account's.
+    /// Creates an object from a row; nil for a delete marker that may hide what is not the account's.
     static func stored(
         _ bucket: String,
         _ key: String,
@@ -47,21 +47,21 @@ extension AccountObjects {
         return place.map { StoredObject(bucket: bucket, key: key, version: version, place: $0) }
     }
 
-    /// That a key names this object `o` now, and not one of the earlier versions that its bucket keeps, or nothing.
+    /// Whether a key names this object `o` now, and not an earlier version that its bucket keeps, or nothing.
     ///
-    /// In one look at the row, which a sweep has at all there is.
+    /// In one look at the row, since a sweep looks at every row there is.
     static let isCurrent: Statement =
         "not (pg_catalog.to_jsonb(o) @@ '$.archived_at != null || $.is_delete_marker == true')"
 
-    /// That a row of `storage.objects` is the mark that a delete by key leaves.
+    /// Whether a row of `storage.objects` is the delete marker that a delete by key leaves.
     ///
-    /// Qualified, since a function of the app's for a row would fit better.
+    /// Qualified, since a function of the app's for such a row would be a better match.
     static func isMark(_ object: Statement) -> Statement {
         "(coalesce(pg_catalog.to_jsonb(\(object)) ->> 'is_delete_marker', 'false') = 'true')"
     }
 
-    /// The marks at the keys of the accounts' own versions: they have no owner, and nothing else tells whose they were
-    /// once the versions are gone.
+    /// The delete markers at the keys of the accounts' own versions: they have no owner, and once the versions are gone
+    /// nothing shows whose they were.
     static func marks(
         amid owned: [(account: UUID, object: StoredObject)],
         on connection: isolated Connection

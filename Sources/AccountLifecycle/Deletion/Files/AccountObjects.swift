@@ -8,27 +8,28 @@ import Postgres
 
 /// Finds the objects that belong to accounts, by one rule, in one pass for many accounts.
 ///
-/// The rule: an object is an account's when `owner_id` is this account, or `owner`, which Storage has deprecated, where
-/// that is empty; or when both are empty and either the first segment of its key is the user id, in any case, or this
-/// account's profile and no other names it in a folder that ``AvatarFolders`` tells to be accounts'. What somebody else
-/// owns, what lies in a folder named by another user id, and what was there before the account is never an account's,
-/// whatever its profile says: people write their profiles themselves.
+/// The rule: an object belongs to an account if `owner_id` is the account, or, where that is empty, `owner`, which
+/// Storage has deprecated. If both are empty, it belongs to the account if the first segment of its key is the user id,
+/// in any case, or if this account's profile and no other names it in a folder that ``AvatarFolders`` declares to be
+/// accounts'. An object that somebody else owns, that is in a folder named by another user id, or that is older than
+/// the account never belongs to the account, whatever its profile says: people write their profiles themselves.
 ///
-/// A bucket may keep versions. Each has an owner of its own, and is an object here; so is the mark that a user's delete
-/// leaves at a key of theirs, unless anybody else has a version there: without it, somebody else's deleted file might be
-/// there again.
+/// A bucket may keep versions. Each version has an owner of its own and is an object here; so is the delete marker that
+/// a user's delete leaves at a key of theirs, unless somebody else has a version there: without the marker, somebody
+/// else's deleted file might reappear.
 ///
-/// A profile names an object by its `avatar_url`; what another one names, in whatever text, is told by ``AvatarTexts``
-/// and ``AvatarNames``, as it is for sweeps: in doubt an object is shared, and stays.
+/// A profile names an object by its `avatar_url`; ``AvatarTexts`` and ``AvatarNames`` find what another profile names,
+/// in any text, as they do for sweeps: in doubt an object is shared, and stays.
 enum AccountObjects {
-    /// What was found of one account.
+    /// What was found for one account.
     struct Found: Sendable {
         /// The account's objects, in order.
         var objects: [StoredObject] = []
-        /// How many objects of nobody its profile names that stay, since another account names them, too, or they are
-        /// older than it.
+        /// How many objects without an owner its profile names that stay, since another account names them, too, or
+        /// they are older than the account.
         var shared = 0
-        /// How many objects of nobody its profile alone names in folders of which nobody said whose files are there.
+        /// How many objects without an owner only its profile names, in folders about which nobody decided whose files
+        /// they hold.
         var undecided = 0
     }
 
@@ -64,10 +65,10 @@ enum AccountObjects {
         ) { first, _ in first }
     }
 
-    /// The objects that say that they are one of the accounts'.
+    /// The objects whose owner columns name one of the accounts.
     ///
-    /// Owner columns have no index: this reads the table once, for all accounts. Joined, since the server hashes what it
-    /// joins, and compares each row with every account of an array it was given as a parameter.
+    /// Owner columns have no index: this reads the table once, for all accounts. A join, since the server hashes what
+    /// it joins, but compares each row with every element of an array parameter.
     private static func owned(
         by users: [UUID],
         on connection: isolated Connection
@@ -85,7 +86,7 @@ enum AccountObjects {
         )
     }
 
-    /// The objects of nobody in the accounts' folders: one index range per bucket and account.
+    /// The objects without an owner in the accounts' folders: one index range per bucket and account.
     private static func inFolders(
         of users: [UUID],
         on connection: isolated Connection
@@ -120,18 +121,18 @@ enum AccountObjects {
         }
     }
 
-    /// The account that an object `o` belongs to, as text; null for an object of nobody.
+    /// The account to which an object `o` belongs, as text; null if it has no owner.
     static let owner: Statement = ownerText(of: "o")
 
-    /// As ``owner``, of an object that is called otherwise.
+    /// As ``owner``, for an object under another alias.
     static func ownerText(of object: Statement) -> Statement {
         "coalesce(lower(nullif(\(object).owner_id, '')), \(object).owner::text)"
     }
 
-    /// That an object `o` belongs to nobody: what ``owner`` is null of, spelled so that the planner can estimate it.
+    /// Whether an object `o` has no owner, so that ``owner`` is null; written so that the planner can estimate it.
     static let isNobodys: Statement = "(o.owner is null and coalesce(o.owner_id, '') = '')"
 
-    /// That an object `o` lies in the folder named by a user id, in any case, as a range of Storage's own index.
+    /// Whether an object `o` is in the folder named by a user id, in any case, as a range of Storage's own index.
     static func isInFolder(of user: Statement) -> Statement {
         """
         lower(o.name) collate "C" >= \(user) || '/'
@@ -139,6 +140,6 @@ enum AccountObjects {
         """
     }
 
-    /// The bucket that `avatar_url` names objects of.
+    /// The bucket whose objects `avatar_url` names.
     static let bucketOfProfiles = "avatars"
 }

@@ -6,28 +6,27 @@ import Postgres
     import Foundation
 #endif
 
-/// An object of nobody that the profile of an account names.
+/// An object without an owner that the profile of an account names.
 struct NamedObject: Sendable, Hashable {
     let account: UUID
     let object: StoredObject
-    /// Whether it was there before the account, which then cannot have brought it.
+    /// Whether it is older than the account, which then cannot have uploaded it.
     var isOlder = false
 }
 
-/// Tells which of some objects another account names, too, in a text of ``AvatarTexts`` and by the rule of
+/// Finds out which of some objects another account names, too, in a text of ``AvatarTexts`` and by the rule of
 /// ``AvatarNames``.
 ///
-/// However many accounts and objects there are, texts are read once: the server sends those that end as one of the keys
-/// does, by the last characters alone, and those that may mean something else than they spell. What they name is told
-/// here.
+/// However many accounts and objects there are, texts are read once: the server sends those whose last characters are
+/// those of one of the keys, and those that may mean something other than they spell. What they name is decided here.
 struct SharedObjects {
     private let objects: [NamedObject]
     private let accounts: Set<UUID>
 
-    /// Texts that are told together.
+    /// How many texts are examined together.
     private static let page = 500
-    /// How many characters at the end of a long key the server compares, the most that the key has; of a shorter one
-    /// all.
+    /// How many characters at the end of a key the server compares: the most of these that the key has, or all of a
+    /// shorter key.
     private static let lengths = [64, 48, 32]
     /// What may have another spelling: an escape, what a browser changes in a path, a blank at the end or what stands
     /// for one.
@@ -40,7 +39,7 @@ struct SharedObjects {
 
     /// The objects that another account names.
     ///
-    /// - Throws: `PostgresError`; `deadlineExceeded` where it takes longer than `limit`.
+    /// - Throws: `PostgresError`; `deadlineExceeded` if it takes longer than `limit`.
     func find(
         in profiles: DeletionCatalog.Profiles,
         within limit: Duration = .seconds(1800),
@@ -75,9 +74,9 @@ struct SharedObjects {
         return shared
     }
 
-    /// Texts that may name one of the objects, some of them several times.
+    /// Selects texts that may name one of the objects, some of them several times.
     func statement(for profiles: DeletionCatalog.Profiles) -> Statement {
-        // Told apart by the server: to Swift some are equal that are not the same bytes.
+        // Made distinct by the server: Swift takes some texts for equal that differ in their bytes.
         let endings = objects.map { Self.ending(of: $0.object.key) }
         // One comparison for each length, each by a hash table.
         let mayName = Set(endings.map(\.unicodeScalars.count)).sorted().reduce("p.piece is null" as Statement) {
@@ -107,7 +106,7 @@ struct SharedObjects {
             """
     }
 
-    /// The last characters of a key, after the last that may end a text and with blanks for plus signs.
+    /// The last characters of a key, after the last one that may end a text, with blanks for plus signs.
     private static func ending(of key: String) -> String {
         let scalars = key.unicodeScalars.reversed().prefix { !"?#&".unicodeScalars.contains($0) }
         let length = lengths.first { $0 <= scalars.count } ?? scalars.count

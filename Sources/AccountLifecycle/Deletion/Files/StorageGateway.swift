@@ -1,30 +1,30 @@
 package import ObjectStorage
 
-/// What the lifecycle asks of Storage, with answers that say what they mean for a request.
+/// What the lifecycle asks of Storage, with answers in terms of what they mean for a request.
 package struct StorageGateway: Sendable {
-    /// What Storage lists.
+    /// The result of listing keys.
     enum Listing: Sendable, Hashable {
         case keys([String])
         case trouble(Situation)
     }
 
-    /// What became of reading a part of an object.
+    /// The result of reading a part of an object.
     enum Reading: Sendable {
         case part(StoragePart)
-        /// The row is there and the bytes are not, or both have just gone.
+        /// The row exists but the bytes do not, or both have just gone.
         case gone
         /// No request can name it: nothing was asked.
         case unaddressable
         case trouble(Situation)
     }
 
-    /// What is asked about: all buckets have one server.
+    /// What is checked: all buckets have one server.
     private enum Subject { case server }
 
     private let client: StorageClient?
     private let check: RecentlyGood<Subject>
 
-    /// - Parameter client: nil where Storage is not configured; accounts that own objects wait for it.
+    /// - Parameter client: nil if Storage is not configured; accounts that own objects then wait.
     package init(_ client: StorageClient?) {
         self.client = client
         check = RecentlyGood { _ in
@@ -38,33 +38,34 @@ package struct StorageGateway: Sendable {
         }
     }
 
-    /// The longest that one call may take, its repeats included.
+    /// The longest that one call may take, including its repeats.
     var longestCall: Duration { client?.deadline ?? .zero }
 
     /// Whether there is a Storage to ask.
     var isConfigured: Bool { client != nil }
 
-    /// What keeps objects from being deleted now.
+    /// What prevents objects from being deleted now; nil if nothing does.
     func trouble() async throws -> Situation? {
         try await check.trouble(with: .server)
     }
 
-    /// Waits until a call could be sent at once, and has `body` make it: a call's time does not pass while others have
-    /// theirs.
+    /// Waits until a call could be sent at once, and has `body` make it, so that the call's time limit does not run
+    /// while it queues.
     ///
-    /// What has to hold when the call is sent is to be looked at in `body`.
+    /// Conditions that have to hold when the call is sent are to be checked in `body`.
     func inTurn<Result>(_ body: () async throws -> Result) async throws -> Result {
         guard let client else { return try await body() }
         return try await client.inTurn(body)
     }
 
-    /// Asks for objects to be deleted, a few times where Storage turns the call away; the answer's success is not to be
-    /// believed, see ``AccountObjects``.
+    /// Asks Storage to delete objects, a few times if it turns the call away; a reported success proves nothing, see
+    /// ``AccountObjects``.
     ///
     /// - Parameters:
     ///   - bucket: The bucket.
-    ///   - judge: Which objects may go, looked up in turn, right before each call; no call is made for none.
-    /// - Returns: What was asked for, and what kept the last call's objects from being deleted.
+    ///   - judge: Which objects may be deleted, determined right before each call, in its turn; no call is made for
+    ///     none.
+    /// - Returns: What was asked for, and what prevented the last call's objects from being deleted.
     /// - Throws: what `judge` throws; `CancellationError`.
     func delete(
         in bucket: String,
@@ -78,7 +79,8 @@ package struct StorageGateway: Sendable {
     private static func trouble(_ outcome: StorageOutcome<StorageDeletion>, _ bucket: String) -> Situation? {
         switch outcome {
         case .done(let deletion):
-            // Never seen. What else it deleted nobody can tell: somebody is to look before more is asked of it.
+            // Never observed. Nobody can tell what else Storage deleted: a person has to look before more is asked of
+            // it.
             guard !deletion.unrequested.isEmpty else { return nil }
             return situation(
                 "Storage says that it deleted \(deletion.unrequested.count) objects that nobody asked for",

@@ -1,19 +1,19 @@
 import ObjectStorage
 import Postgres
 
-/// An object in Storage, by bucket and key; in a bucket that keeps versions one version of it.
+/// An object in Storage, by bucket and key; in a bucket that keeps versions, one version of it.
 struct StoredObject: Sendable, Hashable, Comparable {
-    /// What an object is to its key.
+    /// The role of an object under its key.
     enum Place: String, Sendable, Hashable, PostgresDecodable {
-        /// It was replaced, or deleted by whoever uploads: only who names the version finds it.
+        /// Replaced, or deleted by a user: only a call that names the version finds it.
         case archived
-        /// It is what the key names.
+        /// What the key names.
         case current
-        /// It says that the key names nothing: what it named was deleted by whoever uploads.
+        /// A delete marker: the key names nothing, since a user deleted what it named.
         case mark
 
-        /// The turn in which what a key has goes: what is archived first, since Storage shows the newest version that is
-        /// left in the place of one that went.
+        /// The order in which the objects of a key are deleted: archived ones first, since Storage replaces a deleted
+        /// version by the newest that is left.
         fileprivate var turn: Int {
             switch self {
             case .archived: 0
@@ -23,17 +23,17 @@ struct StoredObject: Sendable, Hashable, Comparable {
         }
     }
 
-    /// What tells an object from others of the same key.
+    /// What distinguishes an object from others with the same key.
     enum Version: Sendable, Hashable {
-        /// Its bucket keeps no versions: there are no others.
+        /// Its bucket keeps no versions, so there are no others.
         case only
         /// Its bucket keeps versions, each with an id.
         case kept(String)
-        /// Its bucket keeps versions, and it has none, as what was uploaded in Storage's first years: no call names it, and
-        /// one that names its key would hide what is there.
+        /// Its bucket keeps versions, but it has none, as uploads of Storage's first years: no call names it, and one
+        /// that names its key would hide it.
         case missing
 
-        /// The id, where it has one.
+        /// The id, if it has one.
         var id: String? {
             if case .kept(let id) = self { id } else { nil }
         }
@@ -57,10 +57,10 @@ struct StoredObject: Sendable, Hashable, Comparable {
         self.init(bucket: bucket, key: target.key, version: target.version.map(Version.kept) ?? .only)
     }
 
-    /// What a call to Storage names that deletes it; nil where none does.
+    /// What a call to Storage has to name to delete it; nil if no call can.
     var target: StorageTarget? { version == .missing ? nil : StorageTarget(key, version: version.id) }
 
-    /// What a key has stays together, in one call for most.
+    /// The objects of a key stay together, for most keys in one call.
     static func < (left: StoredObject, right: StoredObject) -> Bool {
         (left.bucket, left.key, left.place.turn, left.version.id ?? "")
             < (right.bucket, right.key, right.place.turn, right.version.id ?? "")

@@ -9,8 +9,8 @@ import Postgres
 /// Uploads in parts that nobody has finished: they never became objects, and the API that could name them needs keys of
 /// another kind.
 enum UnfinishedUploads {
-    /// The account that an upload `u` belongs to, as text: one of nobody is that of the account in whose folder it lies, as
-    /// an object is.
+    /// The account to which an upload `u` belongs, as text: without an owner, the account in whose folder it lies, as
+    /// for an object.
     private static let owner: Statement = """
         coalesce(
             lower(nullif(u.owner_id, '')),
@@ -18,7 +18,7 @@ enum UnfinishedUploads {
         )
         """
 
-    /// Deletes those of accounts, less those in buckets that may keep them, and returns whose each was.
+    /// Deletes the uploads of accounts, except those in buckets that may keep them, and returns the account of each.
     static func deleting(of users: [UUID], keptBuckets: Set<String>) -> Statement {
         """
         delete from storage.s3_multipart_uploads as u
@@ -29,7 +29,7 @@ enum UnfinishedUploads {
         """
     }
 
-    /// How many there are of an account in each of some buckets.
+    /// The number of an account's unfinished uploads in each of some buckets.
     static func count(
         of user: UUID,
         in buckets: Set<String>,
