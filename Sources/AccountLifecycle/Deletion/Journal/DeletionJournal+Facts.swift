@@ -29,7 +29,7 @@ extension DeletionJournal {
         )
     }
 
-    /// Whether the preflight left something unasked.
+    /// Whether the preflight left something untried.
     func isUntried(on connection: isolated Connection) throws -> Bool {
         try connection.one(
             """
@@ -45,7 +45,7 @@ extension DeletionJournal {
         )
     }
 
-    /// Records that what the preflight left unasked was asked since.
+    /// Records that what the preflight left untried has been tried since.
     func recordTrial(on connection: isolated Connection) throws {
         try write(
             """

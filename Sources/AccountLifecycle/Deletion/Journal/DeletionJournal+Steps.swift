@@ -1,22 +1,21 @@
 import JobQueue
 import Postgres
 
-/// Steps that begin, end, and are done again.
+/// Records of steps that begin, end, and are repeated.
 extension DeletionJournal {
-    /// What a request stood still for that it cannot stand still for where a step begins; whether anything else has
-    /// ended, the step finds out.
+    /// The situations that cannot apply any more where a step begins; whether any other is resolved, the step finds
+    /// out.
     private static let brakes: [Situation.Code] = [.paused, .legalHold, .otherAccount]
 
-    /// Records that a step begins, and the state meanwhile, unless the request has ended or a brake lies on it; and
+    /// Records that a step begins, and the state while it runs, unless the request has ended or a brake stops it; and
     /// reads the request, as it was before.
     ///
-    /// A brake that lay on it is told no longer.
+    /// The situation of a brake that was released is cleared.
     ///
-    /// The request's row is locked for it: whoever cancels or pauses at this moment comes before and is seen, or comes
-    /// after and sees that the step has begun. What the step counted when it was done before stays until it is done
-    /// again.
+    /// The request's row is locked: a concurrent cancel or pause comes before and is seen, or comes after and sees that
+    /// the step has begun. What the step counted when it was done before stays until it is done again.
     ///
-    /// - Returns: The request, and whether the step has begun; nil where there is no such request.
+    /// - Returns: The request, and whether the step has begun; nil if there is no such request.
     func begin(_ step: DeletionStep, _ state: DeletionState, on connection: isolated Connection) throws
         -> (record: DeletionRecord, isBegun: Bool)?
     {
@@ -32,7 +31,7 @@ extension DeletionJournal {
                   and not \(DeletionBrakes.isPaused)
                   and not \(DeletionBrakes.isHeld)
                   and not \(DeletionBrakes.isOtherAccount)
-                  -- A server that died may have forgotten the lock-out that the step rests on.
+                  -- A server that crashed may have lost the lock-out on which the step depends.
                   and (\(step <= .lockOut) or r.locked_out_at is not null)
                   and exists (select from held)
                 for no key update of r
@@ -66,14 +65,14 @@ extension DeletionJournal {
         return nil
     }
 
-    /// Records that a step ended whose effect is recorded by nothing else.
+    /// Records the end of a step whose effect is recorded by nothing else.
     func finish(_ step: DeletionStep, _ outcome: StepOutcome, _ facts: StepFacts, on connection: isolated Connection)
         throws
     {
         try write(ending(step, outcome, facts), on: connection)
     }
 
-    /// Records that a step ended, or corrects how it did, in the transaction of its effect.
+    /// Records the end of a step, or corrects its outcome, in the transaction of its effect.
     func record(_ step: DeletionStep, _ outcome: StepOutcome, _ facts: StepFacts, on connection: isolated Connection)
         throws
     {
@@ -81,9 +80,9 @@ extension DeletionJournal {
     }
 
     private func ending(_ step: DeletionStep, _ outcome: StepOutcome, _ facts: StepFacts) -> Statement {
-        // Apple's step says how it went for the request as a whole.
+        // The Apple step sets the outcome of the request as a whole.
         let isApple = step == .revokeApple
-        // For whoever concludes later, when nothing else tells of it any more.
+        // For a later conclusion, when nothing else records it any more.
         let key = StepOutcome.grantUnknown.rawValue
         let unknown = isApple ? facts.counts?.filter { $0.key == key } ?? [:] : [:]
         return """
@@ -98,7 +97,7 @@ extension DeletionJournal {
                         || \(JSON(unknown))
                 where id = \(request)
                   and (\(isApple) or situation is not null or failures > 0 or apple_failures > 0)
-                  -- Cancelled while nothing was held that it could have revoked: it has not ended, then.
+                  -- If the request was cancelled while no credential was held, the step has not ended.
                   and (not \(isApple) or finished_at is null)
                   and exists (select from held)
                 returning id
@@ -115,7 +114,7 @@ extension DeletionJournal {
             """
     }
 
-    /// Marks a step as finished again that another process began again after it was done.
+    /// Marks a step as finished again that another process had begun again after it was done.
     func restore(_ step: DeletionStep, on connection: isolated Connection) throws {
         try connection.execute(
             """
@@ -126,7 +125,7 @@ extension DeletionJournal {
         )
     }
 
-    /// Takes back steps that have to be done again.
+    /// Marks steps as not done that have to be repeated.
     func takeBack(_ steps: [DeletionStep], on connection: isolated Connection) throws {
         try write(
             """
@@ -136,7 +135,7 @@ extension DeletionJournal {
                 where request_id = \(request) and step = any(\(steps.map(\.rawValue))) and exists (select from held)
             ),
             request as (
-                -- Those of another step: they say nothing about the earlier one.
+                -- The failures of another step say nothing about the earlier one.
                 update accountctl.deletion_requests
                 set failures = 0
                 where id = \(request) and failures > 0 and exists (select from held)

@@ -1,8 +1,8 @@
 import Postgres
 
-/// Steps that may be taken back as long as they have done nothing that cannot be undone.
+/// Steps whose beginning can be withdrawn as long as they have done nothing that cannot be undone.
 extension DeletionJournal {
-    /// Takes back that a step began, unless it was done before or may have done what cannot be undone.
+    /// Withdraws the beginning of a step, unless the step was done before or may have done what cannot be undone.
     func withdraw(_ step: DeletionStep, on connection: isolated Connection) throws {
         try connection.execute(
             """
@@ -20,7 +20,7 @@ extension DeletionJournal {
         )
     }
 
-    /// Takes back that the step at Apple began, unless a try came as far as Apple, or gave a credential up.
+    /// Withdraws the beginning of the Apple step, unless an attempt reached Apple, or gave a credential up.
     func withdrawUnasked(in pool: Pool) async throws {
         try await pool.withTransaction { connection in
             try fence(connection)
@@ -29,11 +29,11 @@ extension DeletionJournal {
     }
 
     /// Records, in a transaction that holds the fence, that what a step does next cannot be undone: from here on it has
-    /// begun, whatever becomes of it.
+    /// begun, whatever happens.
     func commit(to step: DeletionStep, on connection: isolated Connection) throws {
         try connection.execute(
             """
-            -- The row may have been lost with the end of the server's log, and what it told then with it.
+            -- A server crash may have lost the step's row, whose commit did not wait for the disk.
             insert into accountctl.deletion_steps as s (request_id, step, runs, started_at, facts)
             values (\(request), \(step.rawValue), 1, clock_timestamp(), '{}')
             on conflict (request_id, step) do update

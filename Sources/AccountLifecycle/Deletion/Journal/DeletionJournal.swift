@@ -7,22 +7,22 @@ import Postgres
     import Foundation
 #endif
 
-/// Writes down what happens to one request: each step before it begins and after it ends, and why it stands still.
+/// Records what happens to one request: each step before it begins and after it ends, and why the request stands still.
 ///
-/// What is written in one statement does not wait for the disk: a server that dies within the next moment may lose it,
-/// and nothing that was written before it alone, since the log is one. The step is then taken again, as after the death
-/// of the worker, which every step bears. Some of its writes wait: the lock-out, before anybody outside is asked to
-/// forget the account, see ``DeletionServices/flushes``, that Apple is asked, and the receipt, which is the promise that
-/// all is done; each takes along what was written before.
+/// A write in a single statement does not wait for the disk: a server that crashes within the next moment may lose it,
+/// but never an earlier write without it, since the write-ahead log is sequential. The step is then repeated, as after
+/// the death of the worker, which every step tolerates. Some writes wait for the disk: the lock-out, before another
+/// system is asked to delete anything of the account, see ``DeletionServices/flushes``; that Apple is asked; and the
+/// receipt, which promises that all is done. Each of them flushes what was written before.
 struct DeletionJournal: Sendable {
     let request: UUID
-    /// Refuses to write when the job that drives the request was taken away from this process.
+    /// Rejects writes once the job that drives the request was taken away from this process.
     let fence: JobFence?
 
-    /// Holds the fence for the rest of a transaction that has written nothing yet, whose commit does not wait for the
-    /// disk.
+    /// Holds the fence for the rest of a transaction that has written nothing yet, and whose commit does not wait for
+    /// the disk.
     ///
-    /// Waits for locks end after `lockTimeout`, also those of statements whose deadline is as long as `deadline`.
+    /// Waits for locks end after `lockTimeout`, even in statements whose deadline is `deadline`.
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`.
     func fence(_ connection: isolated Connection, lockTimeout: Duration? = nil, deadline: Duration? = nil) throws {
@@ -33,7 +33,7 @@ struct DeletionJournal: Sendable {
             set = unflushed
         }
         if let deadline { set = "\(set) || \(AccountRows.allowing(deadline))" }
-        // The server's limits are raised with the first statement of that deadline, and that of locks is set after it.
+        // The first statement with that deadline raises the server's limits; the lock timeout is set after that.
         let isHeld =
             try connection.first("\(set) from (\(held)) as lease", as: String.self, deadline: deadline) != nil
         if !isHeld, let fence { throw fence.lost }
@@ -44,13 +44,13 @@ struct DeletionJournal: Sendable {
         try fence?.hold(on: connection)
     }
 
-    /// A query that has a row while the fence holds.
+    /// A query that returns a row while the fence holds.
     var held: Statement { fence?.held ?? "select true" }
 
-    /// Keeps the commit of a transaction from waiting for the disk.
+    /// A query that makes the commit of a transaction not wait for the disk.
     var unflushed: Statement { "select set_config('synchronous_commit', 'off', true)" }
 
-    /// Records why the request stands still; the time since when is that of the first time in a row.
+    /// Records why the request stands still; the time since when is that of the first of equal situations in a row.
     func stop(
         _ state: DeletionState,
         _ situation: Situation?,
@@ -76,7 +76,7 @@ struct DeletionJournal: Sendable {
                     end,
                     failures = case when \(failed) then failures + 1 else failures end,
                     apple_failures = case
-                        -- A key that we lack says nothing of Apple, nor does what was not sent.
+                        -- A key that we lack says nothing about Apple, nor does a call that was not sent.
                         when \(failed && waitsForApple && isOfApple) then apple_failures + 1
                         else apple_failures
                     end
@@ -101,14 +101,14 @@ struct DeletionJournal: Sendable {
         )
     }
 
-    /// Makes changes that go by `held`, which has a row while the fence holds, in a transaction of their own.
+    /// Makes changes in one statement; they are to apply only if `held` has a row, which it has while the fence holds.
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`, and nothing is written.
     func write(_ changes: Statement, on connection: isolated Connection) throws {
         _ = try write(changes, asking: "true", on: connection)
     }
 
-    /// Makes changes as ``write(_:on:)`` does, and answers a question as of before them.
+    /// Makes changes as ``write(_:on:)`` does, and answers a question about the state before them.
     func write(_ changes: Statement, asking question: Statement, on connection: isolated Connection) throws -> Bool {
         let (isHeld, answer) = try connection.one(
             """
