@@ -1,32 +1,33 @@
 import Sealing
 package import SignInWithApple
 
-/// What the lifecycle asks of Apple, with answers that say what they mean for an account.
+/// What the lifecycle asks of Apple, with answers in terms of what they mean for an account.
 package struct AppleGateway: Sendable {
-    /// What Apple gave for a code, verified.
+    /// A grant that Apple issued for a code, verified.
     struct Grant: Sendable {
         let refreshToken: Secret<String>
-        /// Whom the grant speaks for.
+        /// The `sub` of the identity token: the person for whom the grant was issued.
         let subject: String
         let clientID: String
     }
 
-    /// What became of a code at Apple.
+    /// The result of exchanging a code at Apple.
     enum Exchange: Sendable {
         case granted(Grant)
-        /// Expired, used, of another client id or of another redirect URI; Apple's words alone tell which.
+        /// Expired, used, of another client id or of another redirect URI; only Apple's message tells which.
         case refused(AppleRefusal, clientID: String)
-        /// Refused, and nothing granted, for the code's or the client id's fault: ``AppleGateway/test(_:)`` tells which.
+        /// Refused, with nothing granted, because of the code or of the client id: ``AppleGateway/test(_:)`` tells
+        /// which.
         case doubtful(AppleRefusal, clientID: String)
-        /// Apple gave a grant that cannot be used: no identity token, or one that does not verify.
+        /// Apple issued a grant that cannot be used: no identity token, or one that does not verify.
         case unusable(TokenProblem?)
-        /// Apple may have acted, and nobody knows.
+        /// Apple may have acted, but its answer was lost.
         case answerLost(AppleDelay)
-        /// Apple did not look at the code.
+        /// Apple did not process the code.
         case trouble(Situation)
     }
 
-    /// What became of revoking at Apple.
+    /// The result of revoking at Apple.
     enum Revocation: Sendable, Hashable {
         case revoked
         /// Apple was asked, and did not revoke.
@@ -38,48 +39,49 @@ package struct AppleGateway: Sendable {
     private let clients: AppleClients?
     private let selfTests: RecentlyGood<String>
 
-    /// - Parameter clients: nil where nothing is configured; credentials that are held all the same wait for it.
+    /// - Parameter clients: nil if nothing is configured; credentials that are held nevertheless wait for it.
     package init(_ clients: AppleClients?) {
         self.clients = clients
         selfTests = RecentlyGood { try await Self.test($0, of: clients) }
     }
 
-    /// The longest that one call may take, its repeats included.
+    /// The longest that one call may take, including its repeats.
     var longestCall: Duration { clients?.longestCall ?? .zero }
 
-    /// Why a call for this client id would not be sent now, found out without sending any token.
+    /// Why a call for this client id would not be sent now, determined without sending any token; nil if it would be.
     func pause(of clientID: String) async throws -> Situation? {
         guard let clients, clients[clientID] != nil else { return Self.unconfigured(clientID) }
         if let delay = clients.pause(of: clientID) { return Self.situation(delay, clientID) }
-        // The call would begin with a test, and not be sent where that fails.
+        // The call would begin with a test, and would not be sent if that fails.
         return clients.isUntested(clientID) ? try await Self.test(clientID, of: clients) : nil
     }
 
-    /// Waits until a call could be sent at once, and has `body` make it: a call's time does not pass while others have
-    /// theirs.
+    /// Waits until a call could be sent at once, and has `body` make it, so that the call's time limit does not run
+    /// while it queues.
     ///
-    /// What has to hold when the call is sent is to be looked at in `body`.
+    /// Conditions that have to hold when the call is sent are to be checked in `body`.
     func inTurn<Result>(_ body: () async throws -> Result) async throws -> Result {
         guard let clients else { return try await body() }
         return try await clients.inTurn(body)
     }
 
-    /// What keeps a credential of this client id from being revoked now, found out without using anything up.
+    /// What prevents a credential of this client id from being revoked now, determined without using anything up.
     func trouble(with clientID: String) async throws -> Situation? {
         try await selfTests.trouble(with: clientID)
     }
 
-    /// What is wrong with a client id, by a test that is made now; nil where Apple takes it.
+    /// What is wrong with a client id, by a test that is made now; nil if Apple accepts it.
     func test(_ clientID: String) async throws -> Situation? {
         try await Self.test(clientID, of: clients)
     }
 
-    /// Exchanges a code, and verifies whom the grant speaks for; without a client id for the only one configured.
+    /// Exchanges a code, and verifies for whom the grant was issued; without a client id, the only configured one is
+    /// used.
     func exchange(_ code: Secret<String>, clientID: String?, redirectURI: String?) async throws -> Exchange {
         guard let clients, let clientID = clientID ?? onlyClientID, let client = clients[clientID] else {
             return .trouble(Self.unconfigured(clientID ?? "(none given)"))
         }
-        // A code is not spent while nothing shows that Apple can be reached: its grant could not be verified.
+        // A code is not spent unless Apple is known to be reachable: its grant could not be verified.
         guard try await clients.hasKeys() else {
             let detail = "Apple's signing keys cannot be fetched"
             return .trouble(Situation(.appleUnreachable, subject: clientID, detail: detail))
@@ -99,13 +101,13 @@ package struct AppleGateway: Sendable {
         }
     }
 
-    /// Ends the authorisation that a refresh token stands for; may be repeated.
+    /// Ends the authorisation for which a refresh token was issued; may be repeated.
     func revoke(_ token: Secret<String>, clientID: String) async throws -> Revocation {
         guard let client = clients?[clientID] else { return .unasked(Self.unconfigured(clientID)) }
         switch try await client.revoke(token) {
         case .revoked: return .revoked
-        // A token that is dead gets the answer that it is revoked: this one is asked about under the wrong client id,
-        // or in an incident, and what it stands for may live.
+        // For a dead token, Apple answers that it is revoked. This answer means the wrong client id, or an incident at
+        // Apple, and the grant may still be valid.
         case .grantUnknown:
             let detail = "Apple knows no such grant under this client id"
             return .trouble(Situation(.appleMisconfigured, subject: clientID, detail: detail))
@@ -119,7 +121,7 @@ package struct AppleGateway: Sendable {
     /// Whether any client id is configured.
     var isConfigured: Bool { clients?.clientIDs.isEmpty == false }
 
-    /// The client id of whatever came without one; nil where several are configured, or none.
+    /// The client id of whatever was recorded without one; nil if several are configured, or none.
     var onlyClientID: String? {
         guard let ids = clients?.clientIDs, ids.count == 1 else { return nil }
         return ids.first
@@ -143,7 +145,7 @@ package struct AppleGateway: Sendable {
     }
 
     private static func situation(_ delay: AppleDelay, _ clientID: String) -> Situation {
-        // A breaker's pause is ours: whoever mends the configuration need not wait for it.
+        // A pause by our circuit breaker sets no retry delay: whoever fixes the configuration need not wait for it.
         guard delay.cause != .breakerOpen else {
             return Situation(.appleMisconfigured, subject: clientID, detail: "\(delay)")
         }

@@ -6,9 +6,9 @@ import Postgres
     import Foundation
 #endif
 
-/// Credentials of which something became, counted in their request's own row.
+/// Credentials that have been dealt with, counted in their request's own row.
 extension AppleReckoning {
-    /// The counts of a request with one credential more of which this became.
+    /// The counts of a request with one more credential of this outcome.
     static func oneMore(_ outcome: StepOutcome) -> Statement {
         """
         apple_counts || jsonb_build_object(
@@ -18,9 +18,9 @@ extension AppleReckoning {
         """
     }
 
-    /// Counts credentials that were pending by what became of them: of a request for each time that it is named.
+    /// Counts credentials that were pending under their outcome, once for each time that a request is named.
     ///
-    /// A request that is under way reckons by these counts once more when its account goes.
+    /// A request in progress computes its outcome from these counts once more when its account is deleted.
     static func settlePending(
         of requests: [UUID],
         as outcome: StepOutcome,
@@ -49,8 +49,8 @@ extension AppleReckoning {
         )
     }
 
-    /// Counts a credential that was handed over to later attempts after the account was gone; what is counted as unknown
-    /// besides it stays so.
+    /// Counts a credential that was handed over to later attempts after the account was gone; grants counted as unknown
+    /// stay counted.
     static func countPending(of request: UUID, on connection: isolated Connection) throws {
         let pending = StepOutcome.pending.rawValue
         try connection.execute(

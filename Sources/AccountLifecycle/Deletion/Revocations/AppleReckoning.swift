@@ -8,21 +8,21 @@ import Postgres
 
 /// What became of an account's grants at Apple, by everything that is recorded about them.
 ///
-/// Said when revoking ends, and looked at once more under the lock under which the account goes: as long as the account
-/// is there a code may come in, and its exchange may give one more credential.
+/// Recorded when revoking ends, and checked once more under the lock under which the account is deleted: as long as the
+/// account exists a code may arrive, and its exchange may give one more credential.
 struct AppleReckoning: Sendable {
-    /// What became of it all, the worst first.
+    /// The outcome for all grants together; the worst one counts.
     let outcome: StepOutcome
-    /// What became of each credential, by outcome.
+    /// The number of credentials by outcome.
     let counts: [String: Int]
-    /// Whether something is held, or on its way, that revoking has to deal with.
+    /// Whether a credential is held, or a code may still become one, so that revoking has more to deal with.
     let isOpen: Bool
-    /// Whether the request says so already, and of as many: a later answer is reckoned by these numbers.
+    /// Whether the request already records this outcome and these counts, from which later outcomes are computed.
     let isRecorded: Bool
 
-    /// Reckons up what is recorded of a request and its account.
+    /// Computes the outcome from what is recorded about a request and its account.
     ///
-    /// Where `apple` is configured with one client id alone, that is the one of whatever was recorded without any.
+    /// If `apple` is configured with one client id only, that is the one of whatever was recorded without any.
     ///
     /// - Throws: ``PostgresError``.
     static func read(
@@ -36,19 +36,19 @@ struct AppleReckoning: Sendable {
     }
 
     private init(_ recorded: Recorded, isConfigured: Bool) {
-        // With an account that was deleted in another way went whatever was known of its grants, where any were: one
-        // that was revoked before says nothing of the others.
+        // If the account was deleted by other means, whatever was known about its grants is gone with it: an earlier
+        // revocation says nothing about other grants.
         let isForgotten = !recorded.isThere && isConfigured
         let unknown = isForgotten ? 1 : recorded.lasting
         var counts = recorded.counts
         counts[StepOutcome.grantUnknown.rawValue] = nil
         let outcome = Self.outcome(counts, isLost: recorded.isLost, isUnknown: unknown > 0)
-        // Apple's answer to one of the codes may come yet, which is known then: to one of those that revoking ended,
-        // perhaps.
+        // Apple may still answer for one of the codes, whose result is then known; if a revocation has ended some of
+        // them, the answer may be for one of those.
         let mayBeAnswered = outcome == .grantUnknown && !isForgotten && !recorded.isOneEnded
         let left = unknown - (mayBeAnswered ? 1 : 0)
-        // Once the rest is revoked, nothing else tells of it any more. Where something is not revoked for good, that is
-        // told.
+        // Once the rest is revoked, only this count still records the unknown grants. If something is not revoked for
+        // good, that is reported instead.
         if left > 0, outcome != .notRevoked { counts[StepOutcome.grantUnknown.rawValue] = left }
         self.outcome = outcome
         self.counts = counts
@@ -56,8 +56,8 @@ struct AppleReckoning: Sendable {
         isRecorded = outcome == recorded.outcome && counts == recorded.counts
     }
 
-    /// A revoked credential ends the whole authorisation of the person for its client id, whatever was lost or unknown
-    /// of it until then; what came later lives on.
+    /// The outcome by the counts: a revocation ends the person's whole authorisation for its client id, whatever was
+    /// lost or unknown about it until then; what came later lives on.
     private static func outcome(_ counts: [String: Int], isLost: Bool, isUnknown: Bool) -> StepOutcome {
         func has(_ outcome: StepOutcome) -> Bool { counts[outcome.rawValue] != nil }
         if has(.notRevoked) || isLost { return .notRevoked }
@@ -67,24 +67,24 @@ struct AppleReckoning: Sendable {
     }
 }
 
-/// What the database holds of an account's grants at Apple.
+/// What the database holds about an account's grants at Apple.
 private struct Recorded {
-    /// What became of each credential that was dealt with, by outcome.
+    /// The number of credentials dealt with, by outcome.
     let counts: [String: Int]
-    /// What was said of all of them.
+    /// The outcome recorded for all of them.
     let outcome: StepOutcome?
     /// Whether a credential is held, or a code may still become one.
     let isOpen: Bool
-    /// Whether a credential was lost, and nothing has ended its grant since.
+    /// Whether a credential was lost whose grant no revocation has ended since.
     let isLost: Bool
-    /// How many codes may have become grants that nothing has ended since.
+    /// How many codes may have become grants that no revocation has ended since.
     let lasting: Int
-    /// Whether a code may have become a grant that revoking has ended since.
+    /// Whether a code may have become a grant that a revocation has ended since.
     let isOneEnded: Bool
-    /// Whether the account is there.
+    /// Whether the account exists.
     let isThere: Bool
 
-    /// Reads it, as of one moment.
+    /// Reads everything as of one moment.
     static func read(
         _ request: UUID,
         of user: UUID,
@@ -141,8 +141,8 @@ private struct Recorded {
         """
     }
 
-    /// How many codes that nobody knows the end of may have become grants: such as are `lasting`, and such as have
-    /// `ended`.
+    /// Counts the codes whose result is unknown and that may have become grants: in `lasting` those that no revocation
+    /// has ended, in `ended` the others.
     private static func unknown(of user: UUID, onlyClientID: String?) -> Statement {
         """
         select count(*) filter (where u.lasts) as lasting, count(*) filter (where not u.lasts) as ended
@@ -155,9 +155,10 @@ private struct Recorded {
         """
     }
 
-    /// Whether what was got of Apple under a client id by a moment is still to be told as not revoked.
+    /// Whether a grant obtained from Apple under a client id by a moment still has to be reported as not revoked.
     ///
-    /// A revocation that was handed over since ends it when Apple takes it. Given up, it is told as not revoked itself.
+    /// A revocation handed over since then ends it once Apple accepts it; if that is given up, it is itself reported as
+    /// not revoked.
     private static func lasts(since moment: Statement, clientID: Statement) -> Statement {
         """
         (
@@ -174,11 +175,11 @@ private struct Recorded {
         """
     }
 
-    /// When Apple was last asked with success to revoke under a client id; the beginning of time where it was not.
+    /// When Apple last accepted a revocation under a client id; the beginning of time if it never did.
     ///
-    /// It ends the person's authorisation of that app and its group: which others are in the group stands in Apple's
-    /// portal alone. Of a request whose revoking was recorded without the client id nothing better is known than the
-    /// moment.
+    /// A revocation ends the person's authorisation of that app and its group: only Apple's portal shows which other
+    /// apps are in the group. For a request whose revocation was recorded without the client id, only the moment is
+    /// known.
     private static func revoked(_ clientID: Statement) -> Statement {
         """
         coalesce(

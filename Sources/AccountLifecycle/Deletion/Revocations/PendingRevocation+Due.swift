@@ -14,9 +14,9 @@ extension PendingRevocation {
         let clientID: String
         let binding: UUID
         let token: String
-        /// Whom the token speaks for, where that was known.
+        /// The sealed name of the person for whom the token was issued, if that was known.
         let subject: String?
-        /// Whether it was tried long enough.
+        /// Whether it was tried for long enough.
         let isOver: Bool
     }
 
@@ -34,8 +34,8 @@ extension PendingRevocation {
                       or last_tried_at + least(3600 * power(2, least(attempts - 1, 5)), 86400) * interval '1 second'
                           <= clock_timestamp()
                   )
-                -- Of each client id in turn: one whose calls Apple has had enough of does not fill the list of every time. And first
-                -- what is to be given up, which otherwise waits behind what cannot be tried.
+                -- One of each client id in turn, so that one whose calls Apple limits does not fill every batch; and first
+                -- those to be given up, which would otherwise wait behind those that cannot be tried.
                 order by
                     row_number() over (
                         partition by client_id

@@ -8,19 +8,20 @@ import Sealing
 #endif
 
 extension PendingRevocation {
-    /// What a token is bound to once there is no account.
+    /// The context to which a token is sealed once there is no account.
     static func context(binding: UUID, clientID: String) -> SealingContext {
         SealingContext(purpose: "apple-pending-revocation", ids: [binding.text, clientID])
     }
 
-    /// What the sealed name of whom the token speaks for is bound to.
+    /// The context to which the name of the token's person is sealed.
     static func subjectContext(binding: UUID, clientID: String) -> SealingContext {
         SealingContext(purpose: "apple-pending-subject", ids: [binding.text, clientID])
     }
 
-    /// An insert of a token that is to be revoked without its account, once for each row of `source`.
+    /// An INSERT of a token that is to be revoked without its account, once for each row of `source`.
     ///
-    /// Whom it speaks for is sealed beside it: the person may sign up anew before Apple takes it.
+    /// The person for whom it was issued is sealed beside it, since they may sign up again before Apple accepts the
+    /// revocation.
     static func keeping(
         _ token: Secret<String>,
         clientID: String,

@@ -2,14 +2,14 @@ import Logging
 import Postgres
 
 extension PendingRevocation {
-    /// Tells the log what came of one: that it ended without Apple is told nowhere else by itself.
+    /// Logs the result for one revocation, since nothing else reports by itself that one ended without Apple.
     ///
     /// - Parameters:
-    ///   - state: how far it has come.
-    ///   - outcome: what came of the last try, as the row says.
-    ///   - detail: more words of ours or of Apple's, which name no person.
-    ///   - due: which one.
-    ///   - log: where to.
+    ///   - state: its state.
+    ///   - outcome: the result of the last attempt, as in the row.
+    ///   - detail: details from us or from Apple, which name no person.
+    ///   - due: the revocation.
+    ///   - log: the logger.
     static func tell(
         _ state: PendingRevocationState,
         _ outcome: String,

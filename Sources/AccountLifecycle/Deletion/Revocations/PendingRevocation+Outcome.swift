@@ -6,9 +6,9 @@ import Postgres
     import Foundation
 #endif
 
-/// What became of a revocation, and what is told of it.
+/// Recording the result of a revocation, and what is reported about it.
 extension PendingRevocation {
-    /// Records what became of one, and where that was the last of its request, what became of the request's.
+    /// Records the result of one revocation, and if it was the last of its request, the outcome of the request.
     static func record(_ outcome: Outcome, of due: Due, with services: DeletionServices) async throws {
         let state: PendingRevocationState
         let words: String
@@ -50,7 +50,7 @@ extension PendingRevocation {
         if isRecorded { tell(state, words, detail, of: due, to: services.log) }
     }
 
-    /// Brings up to date what the persons may still ask for, for requests of which nothing is pending any more.
+    /// Updates the outcome that persons can still ask for, for requests of which nothing is pending any more.
     static func tellOutcome(of requests: [UUID], on connection: isolated Connection) throws {
         try connection.execute(
             """
@@ -61,7 +61,7 @@ extension PendingRevocation {
                     from accountctl.pending_revocations as p
                     where p.request_id = r.id and p.state in (\(PendingRevocationState.givenUp.rawValue), \(PendingRevocationState.refused.rawValue))
                 ) then \(StepOutcome.notRevoked.rawValue)
-                -- Counted is what no revocation ends that was handed over: of another client id, or later.
+                -- Unknown grants are counted if no handed-over revocation ends them: of another client id, or later.
                 when r.apple_counts ? \(StepOutcome.grantUnknown.rawValue) then \(StepOutcome.grantUnknown.rawValue)
                 else \(StepOutcome.revoked.rawValue)
             end
@@ -74,7 +74,7 @@ extension PendingRevocation {
               )
             """
         )
-        // The receipt has not said it yet.
+        // The receipt does not contain the outcome yet.
         try connection.execute(
             """
             update accountctl.deletion_steps as s

@@ -9,45 +9,46 @@ import Sealing
 
 /// A credential of an erased account that is still to be revoked; it names no user.
 package enum PendingRevocation {
-    /// What a row says whose person has an account again.
+    /// The outcome recorded in the row if the person has an account again.
     static let personReturned = "person_returned"
 
-    /// What became of one.
+    /// The result for one credential.
     enum Outcome: Sendable {
         case apple(AppleGateway.Revocation)
-        /// The person has an account again. Revoking would end the authorisation that this account lives on, and its
-        /// own erasure revokes what it holds then; of the old one is told that it was not revoked.
+        /// The person has an account again. Revoking would end the authorisation on which that account depends, and its
+        /// own erasure will revoke what it holds then; the old credential is reported as not revoked.
         case personReturned
     }
 
-    /// What is to be done about one.
+    /// What to do about one credential.
     private enum Decision: Sendable {
-        /// Apple is asked to revoke this.
+        /// Apple is asked to revoke this token.
         case ask(Secret<String>)
-        /// Apple is not asked; without an outcome, since an operator stopped it.
+        /// Apple is not asked; without an outcome if an operator stopped it.
         case leave(Outcome?)
     }
 
-    /// Tries those that are due, oldest try first (an hour apart, doubling up to a day), and gives up those that were
-    /// tried long enough; none while every deletion is paused, and none of a request that something stops while its
-    /// account may be there.
+    /// Tries the revocations that are due, for each client id the oldest attempt first (an hour apart, doubling up to a
+    /// day), and gives up those that were tried for long enough.
     ///
-    /// `lease` throws before a call unless nobody can take the work over in the time that the call may take.
+    /// None is tried while every deletion is paused, and none of a request that something stops while its account may
+    /// exist. `lease` throws before a call unless the lease outlasts the time that the call may take.
     ///
     /// - Returns: How many are still waiting.
     package static func retry(
         with services: DeletionServices,
         lease: DeletionDriver.LeaseCheck? = nil
     ) async throws -> Int {
-        // Apple asked for fewer calls, does not answer, or rejects them: theirs are left as they are, for a later time.
+        // Client ids for which Apple asked for fewer calls, does not answer, or rejects calls: the rest of their
+        // revocations is left for later.
         var resting: Set<String> = []
         for due in try await findDue(with: services) where !resting.contains(due.clientID) {
             try Task.checkCancellation()
-            // In turn it is looked at anew: the line may be long.
+            // Checked again when its turn comes, since the queue may be long.
             let outcome = try await services.apple.inTurn { try await attempt(due, with: services, lease: lease) }
             guard let outcome else { continue }
             switch outcome {
-            // No try: when the client id is taken again it is their turn at once.
+            // Not counted as an attempt, so that they are due at once when the client id is accepted again.
             case .apple(.unasked) where !due.isOver:
                 resting.insert(due.clientID)
                 continue
@@ -65,7 +66,8 @@ package enum PendingRevocation {
         }
     }
 
-    /// Has Apple revoke it, unless an operator stopped it, of which comes nothing, or the person has an account again.
+    /// Asks Apple to revoke it, unless an operator stopped it, which gives no outcome, or the person has an account
+    /// again.
     private static func attempt(
         _ due: Due,
         with services: DeletionServices,
@@ -80,8 +82,8 @@ package enum PendingRevocation {
         }
     }
 
-    /// Decides with the brake of everything held until the transaction ends: whoever pauses everything comes before and
-    /// is seen, or waits until it is decided.
+    /// Decides with the brake of everything held until the transaction ends: a pause of everything comes before and is
+    /// seen, or waits until it is decided.
     private static func look(at due: Due, by keys: KeyRing, on connection: isolated Connection) throws -> Decision {
         try connection.execute("select \(DeletionBrakes.holding)")
         if try connection.one("select \(isStopped("\(due.request)"))", as: Bool.self) { return .leave(nil) }
@@ -99,8 +101,8 @@ package enum PendingRevocation {
         }
     }
 
-    /// Whether an operator's word keeps the revocation of a request's credential from being made: a clone and a
-    /// restored backup do not know who has come back since, and an account that is held or paused lives on.
+    /// Whether an operator's brake stops the revocation of a request's credential: a clone and a restored backup do not
+    /// know who has come back since, and an account that is held or paused lives on.
     static func isStopped(_ request: Statement) -> Statement {
         """
         (
@@ -117,7 +119,7 @@ package enum PendingRevocation {
         """
     }
 
-    /// Whether somebody has an account again; the one that a request is erasing may be there still.
+    /// Whether the person has an account again, other than the one that the request is erasing, which may still exist.
     private static func hasReturned(
         _ subject: String,
         besides request: UUID?,

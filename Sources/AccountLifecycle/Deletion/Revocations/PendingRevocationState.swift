@@ -1,11 +1,11 @@
-/// How far the revocation of a credential without an account has come, as `pending_revocations` holds it.
+/// The state of revoking a credential without an account, as stored in `pending_revocations`.
 enum PendingRevocationState: String, Sendable, Hashable, CaseIterable {
-    /// Is tried on.
+    /// Still being tried.
     case waiting
-    /// Apple took it.
+    /// Apple revoked it.
     case revoked
-    /// Its time was over, or the person has an account again.
+    /// Its time ran out, or the person has an account again.
     case givenUp = "given_up"
-    /// Of earlier releases, which told what was refused for good from what was given up.
+    /// Set only by earlier releases, which distinguished a final refusal from giving up.
     case refused
 }
