@@ -4,7 +4,7 @@
     package import Foundation
 #endif
 
-/// What the list of erasures says, to be looked up by account and by request.
+/// The contents of the list of erasures, to be looked up by account and by request.
 package struct ErasureList: Sendable {
     private struct Entry {
         let listed: ListedErasure
@@ -12,23 +12,24 @@ package struct ErasureList: Sendable {
     }
 
     private var entries: [UUID: Entry] = [:]
-    /// The newest moment at which a part of it was written.
+    /// The latest moment at which a part of the list was written.
     package private(set) var moment: Date?
 
-    /// The highest number of a receipt that it names.
+    /// The highest number of a receipt in the list.
     package private(set) var lastReceipt: Int64?
 
-    /// The newest moment of a part that is whole.
+    /// The latest moment of a part that is complete.
     private var wholeMoment: Date?
-    /// When a part was written that calls open what an older one says has ended: after the restore.
+    /// When a part was written that lists a request as open which an older part lists as ended: that was after the
+    /// restore.
     package private(set) var writtenAfterRestore: Date?
 
     package init() {}
 
-    /// How many requests it names.
+    /// How many requests the list names.
     package var count: Int { entries.count }
 
-    /// Adds a request as it stood at a moment; of several the newest one counts.
+    /// Adds a request as it was at a moment; of several entries for it, the latest counts.
     package mutating func add(_ listed: ListedErasure, at moment: Date) {
         if let known = entries[listed.request] {
             if known.listed.state.isFinal != listed.state.isFinal {
@@ -40,19 +41,20 @@ package struct ErasureList: Sendable {
         entries[listed.request] = Entry(listed: listed, moment: moment)
     }
 
-    /// Adds the number of a receipt, if there is one; also of a request that is left out: its number is taken as well.
+    /// Adds the number of a receipt, if there is one; also of a request that is left out, since its number is taken as
+    /// well.
     package mutating func add(receipt: Int64?) {
         guard let receipt else { return }
         lastReceipt = max(lastReceipt ?? receipt, receipt)
     }
 
-    /// Adds that a part of it was written at a moment, and whether all of that part is there.
+    /// Records that a part of the list was written at a moment, and whether that part is complete.
     package mutating func add(moment: Date, isWhole: Bool) {
         self.moment = max(self.moment ?? moment, moment)
         if isWhole { wholeMoment = max(wholeMoment ?? moment, moment) }
     }
 
-    /// What it says of a request, if that was of this account; nil where it does not name it.
+    /// The entry for a request, if it was of this account; nil if the list has none.
     func listed(_ request: UUID, of subject: SubjectHash) -> ListedErasure? {
         entries[request].flatMap { $0.listed.subject == subject && !isPast($0) ? $0.listed : nil }
     }
@@ -66,8 +68,8 @@ package struct ErasureList: Sendable {
         }
     }
 
-    /// Whether a request was open and is no more: those that are open are in every list, so that a newer one would have
-    /// it.
+    /// Whether a request was open and no longer is: every complete list contains the requests that are open, so a newer
+    /// one would contain it.
     private func isPast(_ entry: Entry) -> Bool {
         guard let wholeMoment else { return false }
         return !entry.listed.state.isFinal && entry.moment < wholeMoment

@@ -7,17 +7,17 @@ package import Sealing
     package import Foundation
 #endif
 
-/// What is to be done in a database that was restored from a backup, so that it stands where the list of erasures says.
+/// What has to be done in a database that was restored from a backup, so that it agrees with the list of erasures.
 package struct ErasureReplay: Sendable {
     /// What is done to one account.
     package enum Act: String, Sendable, CaseIterable {
-        /// It was erased, and is back: asked for again, without grace.
+        /// It was erased, and is back: its deletion is requested again, without grace.
         case erase
-        /// Its request was open, and is lost: opened again as it was.
+        /// Its request was open, and is lost: it is opened again as it was.
         case reopen
         /// Its request was cancelled, and is open again.
         case cancel
-        /// Its request was paused, or under a legal hold, and nothing stops it any more.
+        /// Its request was paused, or on legal hold, and nothing stops it any more.
         case pause
     }
 
@@ -25,7 +25,7 @@ package struct ErasureReplay: Sendable {
     package struct Step: Sendable, Hashable {
         package let act: Act
         package let user: UUID
-        /// What the list says.
+        /// The entry in the list.
         package let listed: ListedErasure
     }
 
@@ -34,11 +34,11 @@ package struct ErasureReplay: Sendable {
     package private(set) var steps: [Step] = []
     /// Accounts of the list whose request is open here.
     package private(set) var open = 0
-    /// Accounts among the ``open`` ones that were erased, and whose request a pause or a legal hold stops here.
+    /// Accounts among the ``open`` ones that had been erased, but whose request a pause or a legal hold stops here.
     package private(set) var stuck = 0
-    /// Accounts that were repeated before, or whose request was cancelled here: somebody decided about them since.
+    /// Accounts that were replayed before, or whose request was cancelled here: somebody has decided about them since.
     package private(set) var decided = 0
-    /// Accounts that came into being under an id of the list after its request: those are not the ones that were meant.
+    /// Accounts that were created under an id of the list after its request, and so are not the ones that were meant.
     package private(set) var others = 0
 
     /// The steps of a kind.
@@ -49,7 +49,7 @@ package struct ErasureReplay: Sendable {
 
     /// How many accounts one statement reads.
     private static let page = 5000
-    /// The list has milliseconds, the database finer times.
+    /// In seconds: the list has milliseconds, the database finer times.
     private static let precision = 0.001
 
     /// Compares a database with the list; changes nothing.
@@ -66,7 +66,7 @@ package struct ErasureReplay: Sendable {
         return replay
     }
 
-    /// Looks which requests are open here against the list.
+    /// Compares the requests that are open here with the list.
     ///
     /// - Returns: The accounts with a request that stays open, and whether somebody stopped it.
     private mutating func compareRequests(
@@ -92,8 +92,8 @@ package struct ErasureReplay: Sendable {
                 continue
             }
             open[user] = isPaused || isHeld
-            // A hold that is there does not stand for a pause that is lost: once it is released, the request would go
-            // on.
+            // An existing hold does not replace a pause that is lost: once the hold is released, the request would
+            // continue.
             if let listed, !isPaused, listed.isPaused || listed.isHeld && !isHeld {
                 loose.append(Step(act: .pause, user: user, listed: listed))
             }
@@ -103,7 +103,7 @@ package struct ErasureReplay: Sendable {
         return open
     }
 
-    /// Goes through the accounts, some at a time.
+    /// Compares the accounts with the list, some at a time.
     private mutating func compareAccounts(
         with list: ErasureList,
         key: HashKey,
@@ -127,7 +127,7 @@ package struct ErasureReplay: Sendable {
             var found: [Step] = []
             for (user, createdAt) in rows {
                 guard let listed = wanted[SubjectHash(user, key: key)] else { continue }
-                // An account is made anew under an old id where somebody brings it back on purpose.
+                // An account created again under an old id is one that somebody brought back on purpose.
                 let meant = listed.filter { $0.requestedAt >= (createdAt ?? .distantPast) - Self.precision }
                 let erased = meant.filter { $0.state == .verified }
                 guard let newest = (erased.isEmpty ? meant : erased).max(by: { $0.requestedAt < $1.requestedAt }) else {
@@ -153,9 +153,9 @@ package struct ErasureReplay: Sendable {
         }
     }
 
-    /// The requests that were opened again here before, as text; whatever came of that, somebody knew.
+    /// The requests that were opened again here before; whatever became of that, somebody knew of it.
     ///
-    /// A line of the log stands for good, also one that holds no request there.
+    /// As text, since a log line is permanent, even one whose fact is not the id of a request.
     private static func repeated(on connection: isolated Connection) throws -> Set<String> {
         Set(
             try connection.query(
@@ -171,8 +171,8 @@ package struct ErasureReplay: Sendable {
 
     /// Which of some requests were cancelled here.
     ///
-    /// One that was verified here, and whose account is there as it was, is undone in another way than by a backup of
-    /// everything.
+    /// A request that was verified here is not among them: if its account exists as before, it was brought back in
+    /// another way than by a backup of everything.
     private static func cancelled(_ requests: [UUID], on connection: isolated Connection) throws -> Set<UUID> {
         if requests.isEmpty { return [] }
         return Set(
@@ -187,7 +187,7 @@ package struct ErasureReplay: Sendable {
         )
     }
 
-    /// Which of some requests an operator let go on after the list was written.
+    /// Which of some requests an operator resumed after the list was written.
     private static func resumed(
         _ requests: [UUID],
         since moment: Date?,
@@ -208,10 +208,10 @@ package struct ErasureReplay: Sendable {
         )
     }
 
-    /// The fact of the operators' log that names the request of the list.
+    /// The fact in the operators' log that names the request of the list.
     static let fact = "replays"
 
-    /// What the requests and the operators' log say, before the operator's own words.
+    /// The reason for requests and the operators' log, followed by the operator's own words.
     package static func reason(_ own: String?) -> String {
         "repeated from the list of erasures, after a restore" + (own.map { ": " + $0 } ?? "")
     }

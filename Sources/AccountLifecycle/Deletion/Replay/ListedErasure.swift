@@ -7,8 +7,8 @@ package import Sealing
     package import Foundation
 #endif
 
-/// A deletion request as the list of erasures holds it, which is kept outside of the database: its account stands there
-/// as a keyed hash.
+/// A deletion request as the list of erasures contains it; the list is kept outside the database, and names the account
+/// by a keyed hash.
 package struct ListedErasure: Sendable, Hashable {
     package let request: UUID
     package let state: DeletionState
@@ -20,9 +20,9 @@ package struct ListedErasure: Sendable, Hashable {
     package let legalDeadline: Date
     /// The number of the receipt.
     package let receipt: Int64?
-    /// Whether the request was paused by itself.
+    /// Whether the request was paused individually.
     package let isPaused: Bool
-    /// Whether a legal hold lay on its account.
+    /// Whether its account was on legal hold.
     package let isHeld: Bool
 
     package init(
@@ -57,15 +57,15 @@ extension ListedErasure {
     /// How many requests one statement reads.
     private static let page = 5000
 
-    /// Gives every request that was not pruned to `body`, by its id; changes nothing.
+    /// Passes every request that was not pruned to `body`, by its id; changes nothing.
     ///
     /// - Parameters:
-    ///   - since: leaves out what ended before; nil for nothing.
-    ///   - key: hashes the accounts whose requests hold their id still.
-    ///   - connection: a role that row-level security does not bind.
+    ///   - since: leaves out requests that ended before; nil for none.
+    ///   - key: hashes the accounts whose requests still hold their id.
+    ///   - connection: of a role to which row-level security does not apply.
     ///   - body: takes a request.
-    /// - Throws: `HiddenAccounts`; ``NewHashKey``; ``OtherHashKey``; ``NamelessRequest``; `PostgresError`, and what `body`
-    ///   throws.
+    /// - Throws: `HiddenAccounts`; ``NewHashKey``; ``OtherHashKey``; ``NamelessRequest``; `PostgresError`, and what
+    ///   `body` throws.
     package static func forEach(
         since: Date?,
         key: HashKey,
@@ -73,7 +73,7 @@ extension ListedErasure {
         _ body: (ListedErasure) throws -> Void
     ) throws {
         try HiddenAccounts.refuse(on: connection)
-        // What is hashed with the wrong file is found by nobody who restores with the right one.
+        // Hashes made with the wrong key file match nothing for whoever restores with the right one.
         try HashKeyCanary.refuseNew(key, on: connection)
         var last: UUID?
         while true {
@@ -113,7 +113,7 @@ extension ListedErasure {
                 isHeld
             ) = row
             let subject = user.map { SubjectHash($0, key: key) } ?? SubjectHash(keyID: keyID, bytes: hash)
-            // Left out, it would be missing from a list that says that it is whole.
+            // If it were left out, a list that claims to be complete would lack it.
             guard let subject else { throw NamelessRequest(request: request) }
             return ListedErasure(
                 request: request,
