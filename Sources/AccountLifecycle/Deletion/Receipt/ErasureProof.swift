@@ -1,17 +1,18 @@
-/// What an erasure that is verified was searched for, and whether something stayed by decision.
+/// What the last search of a verified erasure covered, and whether something stayed by decision.
 package enum ErasureProof: String, Sendable, Hashable {
-    /// Every identifier that the account showed since its deletion was asked for, and none was found.
+    /// Every identifier that the account has shown since its deletion was requested, and none was found.
     case searched
-    /// The user id, and of addresses, numbers and provider ids at most what the account showed last: others were not
-    /// known any more.
+    /// The user id, and at most the addresses, numbers and provider ids that the account showed last: others were no
+    /// longer known.
     case userIDOnly = "user_id_only"
-    /// Every identifier, and some are left in columns that an operator accepted, or files stayed: of the account in
-    /// buckets that may keep them, or of nobody that its profile named.
+    /// Every identifier; some are left in columns that an operator accepted, or files stayed: the account's in buckets
+    /// that may keep them, or files without an owner that its profile named.
     case accepted
-    /// What ``userIDOnly`` is, and something is left in columns that an operator accepted.
+    /// As ``userIDOnly``, and something is left in columns that an operator accepted.
     case userIDOnlyAccepted = "user_id_only_accepted"
 
-    /// The proof of a last search, by how it ended and whether it left something in accepted columns; nil for none.
+    /// The proof by the outcome of the last search and whether it left something in accepted columns; nil for no
+    /// search.
     init?(_ outcome: String?, leaving isLeft: Bool) {
         switch outcome.flatMap(StepOutcome.init(rawValue:)) {
         case .ok: self = .searched

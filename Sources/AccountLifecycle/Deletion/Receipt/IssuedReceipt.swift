@@ -9,18 +9,18 @@ package import Sealing
 
 /// A receipt as stored.
 package struct IssuedReceipt: Sendable {
-    /// Whether the document is as it was written.
+    /// Whether the document is unchanged.
     package enum Verdict: String, Sendable, Hashable {
         case intact
         case changed
-        /// The key that sealed it is not the one at hand, whatever that is called.
+        /// The key that sealed it is not at hand.
         case unchecked
     }
 
     package let number: Int64
     package let document: ReceiptDocument
     private let seal: [UInt8]
-    /// Whether the document is about the request and the account that its row is filed under.
+    /// Whether the document is about the request and the account of its row.
     private let isFiledRight: Bool
 
     /// The receipt of a request.
@@ -28,7 +28,7 @@ package struct IssuedReceipt: Sendable {
         try read("where request_id = \(request)", on: connection).first
     }
 
-    /// The newest receipts that were sealed with a key.
+    /// The newest receipts that were sealed with a key, at most `count`.
     static func newest(_ count: Int, under key: KeyID, on connection: isolated Connection) throws -> [IssuedReceipt] {
         try read(
             """

@@ -8,7 +8,8 @@ package import Sealing
     package import Foundation
 #endif
 
-/// The evidence of one erasure: what was done, when, what was searched and what was not; nothing of what was erased.
+/// The evidence of one erasure: what was done and when, what was searched and what was not; it contains nothing of what
+/// was erased.
 package struct ReceiptDocument: Sendable, Hashable, Codable {
     /// What was done in one step.
     package struct Step: Sendable, Hashable, Codable {
@@ -20,10 +21,10 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         package let facts: StepFacts
     }
 
-    /// The form of this document.
+    /// The version of this document's format.
     let version: Int
     package let request: UUID
-    /// The keyed hash of the user id, in hexadecimal digits, and the key's name.
+    /// The keyed hash of the user id in hexadecimal, and the key's name.
     package let subject: String
     package let subjectKey: String
     package let origin: String
@@ -34,10 +35,10 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
     /// Revoked, not held, pending, not revoked or unknown.
     package let apple: String
     package let steps: [Step]
-    /// What an erasure by this program does not reach.
+    /// What an erasure by this program does not cover.
     package let outOfScope: [String]
 
-    /// What no deletion through the live database reaches.
+    /// What no deletion through the live database can reach.
     private static let limits = [
         "backups and point-in-time recovery, until they expire",
         "replicas, until they have caught up; dead rows, until vacuum",
@@ -58,14 +59,14 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         "data that the app sent to others",
     ]
 
-    /// In how many places the last search found the account named by files of others.
+    /// In how many places the last search found that files of other accounts name this one.
     private static func ofOthers(by steps: [Step]) -> [String] {
         guard let count = steps.last(where: { $0.facts.counts?["others_files"] != nil })?.facts.counts?["others_files"]
         else { return [] }
         return ["names of files that other accounts own: in \(count) places they name this one"]
     }
 
-    /// How many ownerless files stayed that the account's profile named.
+    /// How many files without an owner stayed that the account's profile named.
     private static func shared(by steps: [Step]) -> [String] {
         guard let count = steps.last(where: { $0.step == DeletionStep.deleteAvatars.rawValue })?.facts.counts?["shared"]
         else { return [] }
@@ -75,18 +76,18 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         ]
     }
 
-    /// How the last search ended.
+    /// The step that made the last search.
     private static func lastSearch(of steps: [Step]) -> Step? {
         let searches = [DeletionStep.verify, .settle].map(\.rawValue)
         return steps.last { searches.contains($0.step) }
     }
 
-    /// What the last search was not made for, and what it found and left.
+    /// What the last search did not cover, and what it found and left.
     private static func unproven(by steps: [Step]) -> [String] {
         guard let search = lastSearch(of: steps) else { return [] }
         var unproven: [String] = []
         if search.outcome == StepOutcome.notVerifiable.rawValue {
-            // The user id is one of them.
+            // The user id is one of the identifiers.
             let isMoreSought = (search.facts.counts?["identifiers"] ?? 0) > 1
             unproven.append(
                 "addresses, numbers and provider ids not known any more: only the user id was searched for"
@@ -100,7 +101,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         return unproven
     }
 
-    /// What the erasure was searched for, and whether something stayed.
+    /// What the last search covered, and whether something stayed.
     package var proof: ErasureProof? {
         Self.lastSearch(of: steps).flatMap { ErasureProof($0.outcome, leaving: $0.facts.accepted != nil) }
     }
@@ -123,11 +124,11 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         ]
     }
 
-    /// Gathers the evidence from what was recorded.
+    /// Collects the evidence from what was recorded.
     static func read(_ request: UUID, subject: SubjectHash, on connection: isolated Connection) throws
         -> ReceiptDocument
     {
-        // In one statement: what is taken meanwhile is told as pending and kept, or as neither.
+        // In one statement, so that a credential revoked meanwhile is reported as pending and kept, or as neither.
         let (origin, requestedAt, lockedOutAt, deadline, apple, now, waiting, day) = try connection.one(
             """
             select
@@ -180,7 +181,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         )
     }
 
-    /// A keyed hash over the document: whoever has the key can tell whether anybody rewrote it.
+    /// A keyed hash of the document, by which whoever has the key can tell whether it was rewritten.
     package func seal(with key: HashKey) throws -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
