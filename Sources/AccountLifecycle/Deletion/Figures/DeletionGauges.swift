@@ -1,14 +1,14 @@
 package import Metrics
 package import Postgres
 
-/// How deletions stand as a whole, for monitoring.
+/// Publishes the state of all deletions, for monitoring.
 ///
-/// Every process tells it for itself: told by whoever keeps the books, the figures of one that did so before would
-/// stand for ever.
+/// Every process publishes it: if only the worker that does the housekeeping did, the values of one that did so before
+/// would stay forever.
 package enum DeletionGauges {
-    /// Tells how many requests there are by state, how many of these fail and how many are under a legal hold, the age of
-    /// the oldest open one, how near the legal deadline is of those without a hold, whether everything is paused, and how
-    /// far the revocations have come that Apple did not take while their accounts were there.
+    /// Publishes how many requests there are by state, how many of these fail and how many are on legal hold, the age
+    /// of the oldest open one, the time to the nearest legal deadline among those without a hold, whether everything is
+    /// paused, and the state of the revocations that Apple did not accept while their accounts existed.
     ///
     /// - Throws: `PostgresError`.
     package static func publish(
@@ -30,7 +30,7 @@ package enum DeletionGauges {
                 .record(requests?.underHold ?? 0)
         }
         let oldest = open.map(\.oldest).max() ?? .zero
-        // A month where there is none.
+        // A month if there is none.
         let left = open.compactMap(\.left).min() ?? .seconds(31 * 86_400)
         Gauge(label: "deletion_oldest_open_seconds", factory: factory).record(oldest.wholeSeconds)
         Gauge(label: "deletion_legal_deadline_seconds", factory: factory).record(left.wholeSeconds)

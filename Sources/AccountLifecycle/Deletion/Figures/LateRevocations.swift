@@ -1,50 +1,50 @@
 package import Postgres
 
-/// Credentials that Apple did not take while their accounts were there: how far revoking them has come.
+/// Credentials that Apple did not revoke while their accounts existed, and how far revoking them has come.
 package struct LateRevocations: Sendable, Hashable {
-    /// How long one may wait before somebody has to look.
+    /// How long a revocation may wait before somebody has to look.
     package static let patience = Duration.seconds(86_400)
 
-    /// What became of one, in the words of monitoring.
+    /// The state of a revocation, as monitoring names it.
     enum Standing: String, Sendable, CaseIterable {
-        /// Is tried on.
+        /// Still being tried.
         case waiting
-        /// Apple took it.
+        /// Apple revoked it.
         case revoked
-        /// Apple did not take it for as long as it was tried, or its key was lost.
+        /// Apple did not revoke it as long as it was tried, or its key was lost.
         case givenUp = "given_up"
         /// Left alone, since the person has an account again.
         case personReturned = "person_returned"
     }
 
-    /// Revocations that have come equally far.
+    /// Revocations in the same state.
     package struct Part: Sendable, Hashable {
-        /// How far, by its word: one that only a later release knows is nothing that fails.
+        /// The state as text: one that only a later release knows is not an error.
         let standing: String
         /// How many there are.
         package let count: Int
         /// How long ago the first was handed over.
         package let longest: Duration
-        /// Until the first is given up; less than zero once that is due.
+        /// The time until the first is given up; negative once that is due.
         package let left: Duration
-        /// The client ids they are of.
+        /// Their client ids.
         package let clientIDs: [String]
-        /// What came of their last tries; `untried` where none was made.
+        /// The results of their last attempts; `untried` if none was made.
         package let outcomes: [String]
     }
 
     private let parts: [Part]
 
-    /// Revocations that are tried on; nil where there are none.
+    /// Revocations that are still being tried; nil if there are none.
     package var waiting: Part? { self[.waiting] }
 
-    /// Revocations that ended without Apple, and without a reason of the person's, within 90 days; nil where there are
-    /// none.
+    /// Revocations that ended without Apple within 90 days, and not because the person returned; nil if there are none.
     package var givenUp: Part? { self[.givenUp] }
 
     subscript(standing: Standing) -> Part? { parts.first { $0.standing == standing.rawValue } }
 
-    /// Reads how they stand; of those that ended, the ones of the last 90 days, after which the upkeep removes them.
+    /// Reads how many are in which state; of those that ended, the ones of the last 90 days, after which the upkeep
+    /// removes them.
     ///
     /// - Throws: `PostgresError`.
     package static func read(on connection: isolated Connection) throws -> LateRevocations {

@@ -2,35 +2,35 @@ package import Postgres
 
 /// The open requests in one state.
 package struct OpenRequests: Sendable, Hashable {
-    /// How near a legal deadline is one that somebody has to look at.
+    /// How near a legal deadline has to be for somebody to look at the request.
     package static let urgency = Duration.seconds(5 * 86_400)
 
-    /// How long one may wait for Apple before somebody has to look: most outages are over by then.
+    /// How long a request may wait for Apple before somebody has to look: most outages are over by then.
     package static let patienceWithApple = Duration.seconds(86_400)
 
-    /// The state, by its word: monitoring tells one that only a later release knows, too.
+    /// The state as text: monitoring reports one that only a later release knows, too.
     package let state: String
     /// How many there are.
     package let count: Int
     /// How long ago the oldest request was made.
     let oldest: Duration
-    /// The time until the nearest legal deadline of those without a legal hold, which law forbids to erase; less than
-    /// zero once it has passed, nil where there is none.
+    /// The time until the nearest legal deadline of requests without a legal hold, which forbids erasing; negative once
+    /// it has passed, nil if there is none.
     package let left: Duration?
-    /// How many are of accounts under a legal hold.
+    /// How many are of accounts on legal hold.
     package let underHold: Int
-    /// How long the first of those that wait for Apple has done so; nil where none does.
+    /// How long the first of those that wait for Apple has waited; nil if none does.
     package let waitedForApple: Duration?
-    /// The requests whose step fails again and again; nil where none does.
+    /// The requests whose step fails again and again; nil if there are none.
     package let failing: Failing?
 
-    /// Requests whose step was tried several times, for a while, and fails still.
+    /// Requests whose step was tried several times over a while, and still fails.
     package struct Failing: Sendable, Hashable {
         /// How many there are.
         package let count: Int
         /// How long the first has failed.
         package let longest: Duration
-        /// What stands in their way.
+        /// The situations that stop them.
         package let situations: [String]
     }
 

@@ -1,6 +1,6 @@
 package import Postgres
 
-/// Deletions that an operator stopped, and those that wait for the hour to pass.
+/// Deletions that an operator stopped, and those that wait for the hourly ceiling.
 package struct StoppedDeletions: Sendable, Hashable {
     /// The pause of every deletion.
     package struct General: Sendable, Hashable {
@@ -11,20 +11,20 @@ package struct StoppedDeletions: Sendable, Hashable {
         /// Why.
         package let reason: String?
 
-        /// Whether a worker did, since the database looks like a clone or a restored backup.
+        /// Whether a worker paused everything, since the database looks like a clone or a restored backup.
         package var isOfWorker: Bool { by == DatabaseUse.workerName }
     }
 
-    /// The pause of every deletion; nil where there is none.
+    /// The pause of every deletion; nil if there is none.
     package let general: General?
-    /// How many requests are paused by themselves.
+    /// How many requests are paused individually.
     package let paused: Int
-    /// How long the first of the paused requests has been; nil where there is none.
+    /// How long the first of the paused requests has been paused; nil if there is none.
     package let longest: Duration?
     /// How many requests wait for the hourly ceiling.
     package let overCeiling: Int
 
-    /// Reads them.
+    /// Reads the pauses and the requests that wait.
     package static func read(on connection: isolated Connection) throws -> StoppedDeletions {
         let (length, by, reason, paused, longest, overCeiling) = try connection.one(
             """

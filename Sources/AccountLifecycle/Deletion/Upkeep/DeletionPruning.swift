@@ -1,19 +1,20 @@
 import Postgres
 
-/// Removes rows whose use is over: nothing refers to them, and they would be kept for ever.
+/// Removes rows that are no longer needed: nothing refers to them, and they would be kept forever.
 enum DeletionPruning {
-    /// How many rows of a table go at a time: whatever has piled up goes over several runs.
+    /// How many rows of a table are removed at a time: a backlog is removed over several runs.
     private static let batch = 5_000
 
-    /// Removes what is due, of each kind some.
+    /// Removes what is due, a batch of each kind.
     static func run(on connection: isolated Connection) throws {
         let kinds = [settledCodes, strangersEvents, settledRevocations, cancelledRequests, oldStatusTokens]
         for deleting in kinds { try connection.execute(deleting) }
     }
 
-    /// Removes codes that were settled a day ago, one of which comes with each sign-in.
+    /// Removes codes that were settled more than a day ago; each sign-in brings one.
     ///
-    /// The newest grant of a client id that nobody knows anything about stays: it decides what an erasure says.
+    /// Of the codes of an account and client id whose grant is unknown, the newest stays: it decides what an erasure
+    /// reports.
     private static let settledCodes: Statement = """
         delete from accountctl.authorization_codes
         where id in (
@@ -35,7 +36,7 @@ enum DeletionPruning {
         )
         """
 
-    /// Removes events of nobody we know, or of accounts erased before they came: our own revocations come back so.
+    /// Removes events for unknown accounts, or for accounts erased before they came, as our own revocations cause them.
     ///
     /// Kept as long as Apple could deliver one again.
     private static let strangersEvents: Statement = """
@@ -50,7 +51,7 @@ enum DeletionPruning {
         )
         """
 
-    /// Removes revocations that were settled long ago: what became of them stands with the request.
+    /// Removes revocations that were settled long ago: their outcome is recorded with the request.
     private static let settledRevocations: Statement = """
         delete from accountctl.pending_revocations
         where id in (
@@ -69,8 +70,8 @@ enum DeletionPruning {
 
     /// Removes requests that were cancelled long ago.
     ///
-    /// There is nothing to prove, and a later request finds its own; nor is anything known by the hash of an account
-    /// that has gone since.
+    /// There is nothing to prove, and a later request is independent of them; nor does anything depend on the hash of
+    /// an account that has gone since.
     private static let cancelledRequests: Statement = """
         delete from accountctl.deletion_requests
         where id in (
@@ -83,9 +84,9 @@ enum DeletionPruning {
         )
         """
 
-    /// Removes status tokens of requests that ended long ago: the app shows how a deletion ended once.
+    /// Removes status tokens of requests that ended long ago: the app shows once how a deletion ended.
     ///
-    /// No token is younger than its request's end.
+    /// No token is issued after its request has ended.
     private static let oldStatusTokens: Statement = """
         delete from accountctl.deletion_status_tokens
         where token_hash in (

@@ -8,12 +8,12 @@ import Postgres
     import Foundation
 #endif
 
-/// Keeps the books of deletions, once a minute by one worker.
+/// Housekeeping for deletions, once a minute by one worker.
 package enum DeletionUpkeep {
-    /// Of how many requests the identifiers are collected at a time.
+    /// For how many requests identifiers are collected at a time.
     private static let batch = 500
 
-    /// Does all that is due.
+    /// Does everything that is due.
     package static func run(with services: DeletionServices) async throws {
         let (called, forgotten) = try await services.pool.withTransaction { connection in
             try CodeExchange.expire(on: connection)
@@ -28,7 +28,7 @@ package enum DeletionUpkeep {
         }
     }
 
-    /// Gives each open request without a live job one; the unique key keeps it at one.
+    /// Gives a job to each open request without a live one; the unique key limits it to one.
     private static func giveJobs(on connection: isolated Connection) throws {
         let without = try connection.query(
             """
@@ -44,8 +44,8 @@ package enum DeletionUpkeep {
         try JobQueue().wakeAtCommit([DeletionJobs.delete.queue], on: connection)
     }
 
-    /// Collects by what the accounts of new requests can be recognised, long before their preflight does so again:
-    /// whoever deletes an account in another way during grace takes along what there would be to search for.
+    /// Collects the identifiers of the accounts of new requests, long before their preflight does so again: if an
+    /// account is deleted by other means during grace, the identifiers to search for are lost with it.
     private static func collectIdentifiers(_ services: DeletionServices) async throws {
         let new = try await services.pool.withConnection { connection in
             try connection.query(
@@ -75,8 +75,7 @@ package enum DeletionUpkeep {
         }
     }
 
-    /// Requests that were cancelled, of accounts that somebody deleted in another way since: their user id becomes a
-    /// hash, too.
+    /// Replaces the user id by its hash in cancelled requests whose account was deleted by other means since.
     private static func forgetVanished(_ services: DeletionServices, on connection: isolated Connection) throws -> Int {
         let vanished = try connection.query(
             """
