@@ -1,13 +1,13 @@
-/// An address of either family.
+/// An IPv4 or IPv6 address.
 package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
-    /// Of the older family.
+    /// An IPv4 address.
     case v4(IPv4Address)
-    /// Of the newer family.
+    /// An IPv6 address.
     case v6(IPv6Address)
 
-    /// Reads an address; nil for anything else.
+    /// Parses an address; nil for anything else.
     ///
-    /// An IPv4 address mapped into IPv6 is taken for what it is (RFC 7208, 5).
+    /// An IPv4-mapped IPv6 address is read as the IPv4 address (RFC 7208, 5).
     package init?(_ text: String) {
         guard let address = text.withBytes({ Self($0) }) else { return nil }
         self = address
@@ -31,7 +31,7 @@ package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The name under which the address's PTR record lies (RFC 1035, 3.5; RFC 3596, 2.5).
+    /// The name of the address's PTR record (RFC 1035, 3.5; RFC 3596, 2.5).
     package var reverseName: DomainName {
         get throws(DomainNameError) {
             var text: [UInt8] = []
@@ -45,8 +45,7 @@ package enum IPAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Appends octets for IPv4, single hexadecimal digits for IPv6, with dots between them; on request the last one
-    /// first.
+    /// Appends dot-separated octets for IPv4 or hexadecimal digits for IPv6, in reverse order on request.
     func append(to text: inout [UInt8], reversed: Bool = false) {
         switch self {
         case .v4(let address): address.append(to: &text, reversed: reversed)

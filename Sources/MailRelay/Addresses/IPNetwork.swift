@@ -1,11 +1,11 @@
-/// A range of addresses: those that share the first bits.
+/// A range of addresses that share their leading bits.
 package enum IPNetwork: Hashable, Sendable, CustomStringConvertible {
-    /// Of the older family: any address of it and 0 to 32 leading bits.
+    /// An IPv4 range: any address in the range and a prefix length of 0 to 32.
     case v4(IPv4Address, length: UInt8)
-    /// Of the newer family: any address of it and 0 to 128 leading bits.
+    /// An IPv6 range: any address in the range and a prefix length of 0 to 128.
     case v6(IPv6Address, length: UInt8)
 
-    /// Whether the address lies in the range; never for one of the other family.
+    /// Whether the address lies in the range; always false for an address of the other family.
     package func contains(_ address: IPAddress) -> Bool {
         switch (self, address) {
         case (.v4(let network, let length), .v4(let address)):
@@ -49,7 +49,7 @@ package enum IPNetwork: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func mask32(_ length: UInt8) -> UInt32 {
-        // A smart shift: 32 gives zero.
+        // Swift's smart shift: shifting by 32 gives zero.
         ~(UInt32.max >> UInt32(length))
     }
 
@@ -59,7 +59,7 @@ package enum IPNetwork: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension IPNetwork {
-    /// Reads an address, alone or with a prefix length behind a slash; nil for anything else.
+    /// Parses an address, alone or followed by a slash and a prefix length; nil for anything else.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         guard let address = IPAddress(parts[0]) else { return nil }

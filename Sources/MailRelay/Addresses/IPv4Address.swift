@@ -1,14 +1,14 @@
 /// An IPv4 address.
 package struct IPv4Address: Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// The address as a number, the first octet highest.
+    /// The address as a number, with the first octet most significant.
     let rawValue: UInt32
 
-    /// An address by number.
+    /// Creates an address from its number.
     package init(rawValue: UInt32) {
         self.rawValue = rawValue
     }
 
-    /// Reads four decimal octets without leading zeros; nil for anything else.
+    /// Parses four decimal octets without leading zeros; nil for anything else.
     init?(_ text: Span<UInt8>) {
         var value: UInt32 = 0
         var octets = 0
@@ -33,7 +33,7 @@ package struct IPv4Address: Hashable, Comparable, Sendable, CustomStringConverti
         self.rawValue = value << 8 | octet
     }
 
-    /// Reads four decimal octets; nil for anything else.
+    /// Parses four decimal octets; nil for anything else.
     package init?(_ text: String) {
         guard let address = text.withBytes({ Self($0) }) else { return nil }
         self = address
@@ -46,7 +46,7 @@ package struct IPv4Address: Hashable, Comparable, Sendable, CustomStringConverti
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Appends four decimal octets, on request the last one first.
+    /// Appends four decimal octets, in reverse order on request.
     func append(to text: inout [UInt8], reversed: Bool = false) {
         for position in 0..<4 {
             if position > 0 { text.append(UInt8(ascii: ".")) }

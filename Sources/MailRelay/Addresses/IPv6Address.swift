@@ -5,15 +5,16 @@ package struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConverti
     /// The last 64 bits.
     let low: UInt64
 
-    /// An address by its halves.
+    /// Creates an address from its two halves.
     init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// Reads the text forms of RFC 4291 (2.2), with `::` and a dotted IPv4 tail; nil for anything else, zones included.
+    /// Parses the text forms of RFC 4291 (2.2), with `::` and a dotted IPv4 tail; nil for anything else, including
+    /// zones.
     init?(_ text: Span<UInt8>) {
-        // The groups read so far, the last one lowest, and how many of them stand before `::`.
+        // The groups read so far, the last one lowest, and the number of groups before `::`.
         var value: UInt128 = 0
         var count = 0
         var gap: Int?
@@ -43,7 +44,7 @@ package struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConverti
             guard index < text.count else { break }
             guard text[index] == UInt8(ascii: ":") else { return nil }
             index += 1
-            // A single colon stands between groups, never at the end.
+            // A single colon separates groups; the text must not end with one.
             guard index < text.count else { return nil }
             if text[index] == UInt8(ascii: ":") {
                 guard gap == nil else { return nil }
@@ -62,7 +63,7 @@ package struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConverti
         self.low = UInt64(truncatingIfNeeded: value)
     }
 
-    /// Reads the text forms of RFC 4291; nil for anything else.
+    /// Parses the text forms of RFC 4291; nil for anything else.
     package init?(_ text: String) {
         guard let address = text.withBytes({ Self($0) }) else { return nil }
         self = address
@@ -97,7 +98,7 @@ package struct IPv6Address: Hashable, Comparable, Sendable, CustomStringConverti
         return hex[..<best.lowerBound].joined(separator: ":") + "::" + hex[best.upperBound...].joined(separator: ":")
     }
 
-    /// Appends the hexadecimal digits with dots between them, on request the last one first.
+    /// Appends the hexadecimal digits separated by dots, in reverse order on request.
     func append(to text: inout [UInt8], reversed: Bool = false) {
         for position in 0..<32 {
             if position > 0 { text.append(UInt8(ascii: ".")) }

@@ -1,53 +1,53 @@
-/// What a refusal by Apple's servers means, and whose business it is.
+/// The meaning of a refusal by Apple's servers, and who can fix it.
 package struct BounceExplanation: Sendable, Hashable {
-    /// Which known text it is.
+    /// Which known text the refusal matches.
     package let code: Code
     /// Who can do something about it.
     package let cause: Cause
-    /// What it means, in one or two sentences.
+    /// What the refusal means, in one or two sentences.
     package let meaning: String
     /// What to do.
     package let action: String
-    /// Whether the recipient's address must be left alone: the fault is not the recipient's.
+    /// Whether the recipient's address must be kept because the fault is not the recipient's.
     package let keepsRecipient: Bool
-    /// How well the reading is founded.
+    /// How reliable this explanation is.
     package let source: String
 
     /// Who can do something about a refusal.
     package enum Cause: String, Sendable, Hashable, CaseIterable {
-        /// Our records, registration or sending.
+        /// The sender's records, registration or sending.
         case configuration
         /// The recipient's address or choice.
         case recipient
-        /// Too much mail, or too bad a name.
+        /// Too much mail, or too bad a reputation.
         case load
         /// The text is not a known one.
         case unknown
     }
 
-    /// The texts that are told apart; raw values are an interface for scripts.
+    /// The known refusal texts; raw values are an interface for scripts.
     package enum Code: String, Sendable, Hashable, CaseIterable {
         /// The source is not registered with Apple.
         case unauthorizedSender = "unauthorized_sender"
-        /// The older text of the same.
+        /// The older text for an unregistered source.
         case badMailboxName = "bad_mailbox_name"
         /// The relay address is gone.
         case userNotFound = "user_not_found"
-        /// Neither path works.
+        /// Both SPF and DKIM fail.
         case bothPathsFailed = "spf_and_dkim_failed"
         /// The From domain's own policy refuses.
         case dmarcPolicy = "dmarc_policy"
         /// The relay could not map the mail.
         case transformationError = "transformation_error"
-        /// Forwarding is switched off.
+        /// The recipient has switched forwarding off.
         case relayNotPermitted = "relay_not_permitted"
         /// The envelope domain does not exist.
         case senderDomainNotFound = "sender_domain_not_found"
-        /// The envelope domain has no such address.
+        /// The address of the envelope sender does not exist.
         case senderNotFound = "sender_not_found"
-        /// Too much mail.
+        /// The sender sends too much mail.
         case excessiveVolume = "excessive_volume"
-        /// Apple's local policy: reputation.
+        /// Apple's local policy refuses the mail because of the sender's reputation.
         case localPolicy = "local_policy"
         /// The mailbox is full.
         case mailboxFull = "mailbox_full"
@@ -57,7 +57,7 @@ package struct BounceExplanation: Sendable, Hashable {
 }
 
 extension BounceExplanation {
-    /// What is known of a text.
+    /// The explanation of a known text.
     init(_ code: Code) {
         self.code = code
         switch code {

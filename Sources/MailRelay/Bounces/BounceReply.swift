@@ -1,22 +1,22 @@
-/// An SMTP reply that refused a mail, found in whatever was pasted.
+/// An SMTP reply that refused a mail, extracted from pasted text.
 package struct BounceReply: Sendable, Hashable {
-    /// The three digits, if any.
+    /// The three-digit status, if any.
     package let status: Int?
     /// The enhanced code, such as 5.1.1, if any.
     package let enhancedCode: String?
-    /// The reply's words.
+    /// The text of the reply.
     let text: String
-    /// The recipient, where a delivery-status message names it.
+    /// The recipient, if a delivery-status message names one.
     package let recipient: String?
-    /// Who said it, where that is known.
+    /// The server that sent the reply, if known.
     package let server: String?
 
-    /// The most text that is looked at: a reply is short, a delivery-status message may carry the whole mail.
+    /// The most bytes that are read: a reply is short, but a delivery-status message may carry the whole mail.
     static let maximumInput = 1 << 20
 
-    /// Finds the replies in a text: the parts of a delivery-status message (RFC 3464), or the text itself as one reply.
+    /// Finds the replies in a text: the parts of a delivery-status message (RFC 3464), or the whole text as one reply.
     ///
-    /// Returns nothing for a text without words.
+    /// Returns an empty array for a text without words.
     package static func replies(in input: some Sequence<UInt8>) -> [BounceReply] {
         let text = String(decoding: Array(input.prefix(maximumInput)), as: UTF8.self)
         let lines = unfolded(text)
@@ -38,7 +38,7 @@ package struct BounceReply: Sendable, Hashable {
                 guard word.utf8.count == 3, let number = Int(word), (400...599).contains(number) else { return nil }
                 return number
             }.first
-        // The server's own word first: Exim says 5.0.0 of everything.
+        // The code in the server's own text takes precedence: Exim reports 5.0.0 for everything.
         self.enhancedCode = words.first { Self.isEnhancedCode($0) }.map(String.init) ?? status
     }
 
@@ -48,13 +48,13 @@ package struct BounceReply: Sendable, Hashable {
         return parts.allSatisfy { (1...3).contains($0.utf8.count) && $0.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } }
     }
 
-    /// Header lines with their continuations joined.
+    /// Header lines, with continuation lines joined.
     private static func unfolded(_ text: String) -> [String] {
         var lines: [String] = []
         for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
-            // An empty line ends the fields before it: nothing continues it.
+            // An empty line ends the fields before it, so a line after it is not a continuation.
             if let first = line.first, first == " " || first == "\t", lines.last?.isEmpty == false {
-                // In place: a mail may have nothing but continuations, half a million of them.
+                // Appended in place: a mail may consist of half a million continuation lines.
                 lines[lines.count - 1].append(" ")
                 lines[lines.count - 1].append(contentsOf: line.drop { $0 == " " || $0 == "\t" })
             } else {
@@ -64,7 +64,7 @@ package struct BounceReply: Sendable, Hashable {
         return lines
     }
 
-    /// The recipients' parts of a delivery-status message: those with a diagnostic code.
+    /// The per-recipient parts of a delivery-status message that have a diagnostic code.
     private static func deliveryStatuses(_ lines: [String]) -> [BounceReply] {
         var replies: [BounceReply] = []
         var fields: [String: String] = [:]
@@ -84,7 +84,7 @@ package struct BounceReply: Sendable, Hashable {
 
     private init?(_ fields: [String: String]) {
         guard let diagnostic = fields["diagnostic-code"] else { return nil }
-        /// The value behind "smtp;", "rfc822;" or "dns;".
+        /// The value after "smtp;", "rfc822;" or "dns;".
         func value(_ text: String?) -> String? {
             guard let text else { return nil }
             guard let semicolon = text.firstIndex(of: ";") else { return text }

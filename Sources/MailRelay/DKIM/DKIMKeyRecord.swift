@@ -1,35 +1,35 @@
-/// A key as a domain publishes it (RFC 6376, 3.6.1), with all that keeps receivers from using it.
+/// A key as a domain publishes it (RFC 6376, 3.6.1), with every problem that keeps receivers from using it.
 struct DKIMKeyRecord: Sendable, Hashable {
-    /// The key itself, where it could be read.
+    /// The key itself; nil if it could not be read.
     let key: Key?
-    /// The text of `p`, without white space: what a provider's record is compared with.
+    /// The text of `p` without white space, compared with the record that the provider expects.
     let encodedKey: [UInt8]
-    /// Everything that is wrong or weak, the most serious first.
+    /// All errors and weaknesses, the most serious first.
     let problems: [Problem]
 
     /// A public key.
     enum Key: Sendable, Hashable {
-        /// RSA, with its length and wrapping.
+        /// An RSA key, with its length and encoding.
         case rsa(RSAPublicKey)
         /// Ed25519 (RFC 8463).
         case ed25519
     }
 
-    /// What is wrong with a record.
+    /// A problem with a record.
     enum Problem: Sendable, Hashable {
-        /// It is no tag list.
+        /// The record is not a tag list.
         case syntax(TagList.Problem)
-        /// `v` is not "DKIM1", or does not come first.
+        /// `v` is not "DKIM1", or is not the first tag.
         case version(String)
         /// There is no `p`.
         case noKey
         /// `p` is empty.
         case revoked
-        /// `k` names a type nobody knows.
+        /// `k` names an unknown key type.
         case unknownType(String)
-        /// `p` is no base64.
+        /// `p` is not valid base64.
         case base64
-        /// `p` decodes to something that is no key of the type said; `length` in bytes.
+        /// `p` decodes to bytes that are not a key of the stated type; `length` is in bytes.
         case notAKey(type: String, length: Int)
         /// The bytes are a key of another type.
         case mislabelled(says: String, is: String)
@@ -37,17 +37,17 @@ struct DKIMKeyRecord: Sendable, Hashable {
         case tooShort(bits: Int)
         /// An RSA key that should be replaced.
         case short(bits: Int)
-        /// An RSA key without SubjectPublicKeyInfo around it.
+        /// An RSA key that is not wrapped in SubjectPublicKeyInfo.
         case bare
-        /// `h` without sha256.
+        /// `h` does not list sha256.
         case hashes([String])
-        /// `s` without e-mail.
+        /// `s` does not list e-mail.
         case services([String])
         /// `t=y`.
         case testing
     }
 
-    /// Reads a record from the joined strings of a TXT record; never throws, whatever is there becomes a problem.
+    /// Parses a record from the joined strings of a TXT record; never throws, since every defect becomes a problem.
     init(_ text: [UInt8]) {
         var problems: [Problem] = []
         let list: TagList
@@ -70,7 +70,8 @@ struct DKIMKeyRecord: Sendable, Hashable {
         self.encodedKey = encoded
         var key: Key?
         if list["p"] == nil {
-            // Other text, as a wildcard puts it there: its version is not worth a word.
+            // The record is some other text, such as one published by a wildcard, so its missing version is not
+            // reported.
             problems.removeAll { if case .version = $0 { true } else { false } }
             problems.append(.noKey)
         } else if encoded.isEmpty {

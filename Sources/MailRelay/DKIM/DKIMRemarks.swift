@@ -1,4 +1,4 @@
-/// The findings for what is wrong with a key.
+/// The findings for the problems of a key.
 enum DKIMRemarks {
     static func finding(
         _ problem: DKIMKeyRecord.Problem,
@@ -43,7 +43,7 @@ enum DKIMRemarks {
         }
     }
 
-    /// The usual causes of damage.
+    /// A hint at the usual causes of a damaged record.
     private static func hint(_ record: DKIMKeyRecord, _ strings: [[UInt8]]) -> String {
         if record.encodedKey.contains(UInt8(ascii: "\"")) || record.encodedKey.contains(UInt8(ascii: "\\")) {
             return "; quotation marks or backslashes are part of the text"

@@ -1,11 +1,11 @@
-/// The parts of a DKIM-Signature header that tell where its key lies, so that nobody has to guess selectors.
+/// The parts of a DKIM-Signature header that locate its key, so that nobody has to guess selectors.
 package struct DKIMSignatureHeader: Sendable, Hashable {
     /// The signing domain, `d`.
     package let domain: DomainName
     /// The selector, `s`.
     package let selector: String
 
-    /// Reads a header field, with or without its name in front; nil when it holds no domain and selector.
+    /// Parses a header field, with or without its name; nil unless the field has a domain and a selector.
     package init?(_ field: String) {
         var text = Array(field.utf8)
         if let colon = text.firstIndex(of: UInt8(ascii: ":")),

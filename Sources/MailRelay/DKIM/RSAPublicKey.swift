@@ -1,16 +1,16 @@
-/// What matters of an RSA public key: how long it is and how it is wrapped.
+/// The length and the encoding of an RSA public key.
 struct RSAPublicKey: Sendable, Hashable {
-    /// Bits of the modulus.
+    /// The length of the modulus, in bits.
     let bits: Int
-    /// Whether it stands bare (PKCS #1) and not inside SubjectPublicKeyInfo.
+    /// Whether the key is bare PKCS #1 rather than wrapped in SubjectPublicKeyInfo.
     let isBare: Bool
 
-    /// Reads a key from DER in either wrapping; nil for anything else, trailing bytes included.
+    /// Parses a key from DER in either encoding; nil for anything else, including trailing bytes.
     init?(der: [UInt8]) {
         guard let outer = DERReader.onlySequence(der[...]) else { return nil }
         var reader = DERReader(outer)
         if let algorithm = reader.element(0x30) {
-            // SubjectPublicKeyInfo: the algorithm's identifier, then the key in a bit string.
+            // SubjectPublicKeyInfo: the algorithm identifier, then the key in a bit string.
             var identifier = DERReader(algorithm)
             guard identifier.element(0x06).map({ Array($0) }) == Self.rsaEncryption,
                 let bitString = reader.element(0x03), reader.isAtEnd, bitString.first == 0,
@@ -39,7 +39,7 @@ struct RSAPublicKey: Sendable, Hashable {
     }
 }
 
-/// Walks over DER elements.
+/// A reader of DER elements.
 struct DERReader {
     private var rest: ArraySlice<UInt8>
 
@@ -49,7 +49,7 @@ struct DERReader {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// The content of the next element if it has this tag; nil leaves the reader where it is.
+    /// The content of the next element if it has this tag; otherwise nil, without advancing the reader.
     mutating func element(_ tag: UInt8) -> ArraySlice<UInt8>? {
         guard rest.count >= 2, rest.first == tag else { return nil }
         var index = rest.startIndex + 1

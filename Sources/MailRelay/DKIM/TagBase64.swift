@@ -1,6 +1,6 @@
-/// Base64 with the white space that tag values may hold (RFC 6376, 2.10); strict otherwise.
+/// Strict base64, except that it allows the white space that tag values may hold (RFC 6376, 2.10).
 enum TagBase64 {
-    /// Decodes text; nil for any other character, wrong padding, or a length that no bytes have.
+    /// Decodes text; nil for any other character, wrong padding, or an impossible length.
     static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
         var output: [UInt8] = []
         var bits: UInt32 = 0

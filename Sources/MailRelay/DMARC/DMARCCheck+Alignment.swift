@@ -1,13 +1,13 @@
 extension DMARCCheck.Result {
-    /// Whether the envelope domain and the signing domain belong to the From domain; nil where DNS did not tell.
+    /// Whether the envelope domain and the signing domain align with the From domain; nil if DNS did not answer.
     func aligned(_ record: DMARCRecord) -> (spf: Bool?, dkim: Bool?) {
         func aligned(_ domain: DomainName, _ walk: DMARCTreeWalk, strict: Bool) -> Bool? {
             if domain == stream.fromDomain { return true }
             if strict { return false }
             let (own, other) = (from.organizationalDomain, walk.organizationalDomain)
             if let own, let other { return own == other }
-            // DNS told only part. They may still align if both lie under the known organisational domain, or else under
-            // the From domain's last two labels.
+            // DNS answered only in part. The two domains may still align if both lie under the known organisational
+            // domain or, if none is known, under the From domain's last two labels.
             let shared = own ?? other ?? stream.fromDomain.suffix(labels: 2)
             return stream.fromDomain.isWithin(shared) && domain.isWithin(shared) ? nil : false
         }
@@ -17,7 +17,7 @@ extension DMARCCheck.Result {
         )
     }
 
-    /// Whether the policy in force applies to mail that passes, and how sure that is.
+    /// The findings on whether the policy in force applies to mail that passes, and how certain that is.
     func alignment(
         _ record: DMARCRecord,
         _ policy: DMARCRecord.Policy,

@@ -1,7 +1,7 @@
-/// What the From domain asks receivers to do, and whether the stream's paths count for it.
+/// Checks the From domain's DMARC policy and whether the stream's paths align with it.
 ///
-/// The relay asks for no policy, but heeds one: where it has mail refused that is not the From domain's, a path that
-/// passes for another domain is of no use. All else is advice.
+/// The relay does not require a policy but honours one: if the policy rejects unaligned mail, a path that passes for
+/// another domain does not help. All other findings are advice.
 struct DMARCCheck<Source: Resolver> {
     private let stream: MailStream
     private let resolver: Source
@@ -11,13 +11,13 @@ struct DMARCCheck<Source: Resolver> {
         self.resolver = resolver
     }
 
-    /// What the walks found; the paths' verdicts come later.
+    /// The results of the tree walks; the verdicts on the paths are added later.
     struct Result {
         let stream: MailStream
         let from: DMARCTreeWalk
         let envelope: DMARCTreeWalk
         let signing: DMARCTreeWalk
-        /// External report addresses whose domain has not agreed.
+        /// The consent records that are missing for report addresses in other organisations.
         let refused: [String]
     }
 
@@ -34,7 +34,7 @@ struct DMARCCheck<Source: Resolver> {
         )
     }
 
-    /// Report addresses outside the organisation need a record of consent (RFC 9990, 4).
+    /// Finds report addresses outside the organisation whose domain lacks a record of consent (RFC 9990, 4).
     private func refused(_ walk: DMARCTreeWalk, by deadline: ContinuousClock.Instant) async -> [String] {
         guard let (domain, record, _) = walk.governing, let organization = walk.organizationalDomain else { return [] }
         var refused: [String] = []
@@ -60,7 +60,7 @@ struct DMARCCheck<Source: Resolver> {
 }
 
 extension DMARCCheck.Result {
-    /// The findings, once it is known how the paths stand.
+    /// The findings, given the verdicts on the paths.
     func findings(_ paths: Alignment) -> [Finding] {
         if let (domain, outcome) = unread {
             let summary = "the DMARC record could not be read: \(outcome)"
@@ -73,14 +73,14 @@ extension DMARCCheck.Result {
         return mistakes + said + consents + alignment(record, inForce, paths, text)
     }
 
-    /// That nothing governs, unless what is wrong with a record says so already.
+    /// The finding that no policy governs, unless a finding about a broken record already says so.
     private var absence: [Finding] {
         let isSaid = mistakes.contains {
             $0.severity > .advice || $0.code == .dmarcSeveral || $0.code == .dmarcSyntax
         }
         guard !isSaid else { return [] }
         let summary = "neither the From domain nor one above it has a DMARC record"
-        // Beside an alias there can be no record: whoever keeps its target has to put it there.
+        // No record can exist beside an alias, so the owner of its target has to publish the policy there.
         if let alias = from.steps.first?.alias {
             let place = "an alias leads from _dmarc.\(stream.fromDomain) to \(alias)"
             return [Finding(.dmarcMissing, at: stream.fromDomain, "\(summary); \(place)")]
@@ -93,7 +93,7 @@ extension DMARCCheck.Result {
         return [Finding(.dmarcMissing, at: stream.fromDomain, summary, publish: publish)]
     }
 
-    /// Why receivers would refuse nothing by the record.
+    /// Reasons why receivers would reject nothing under this record.
     private func enforcement(
         _ record: DMARCRecord,
         _ policy: DMARCRecord.Policy,
@@ -114,7 +114,7 @@ extension DMARCCheck.Result {
         return findings
     }
 
-    /// What of the record receivers do not read.
+    /// The parts of the record that receivers ignore.
     private func remarks(_ record: DMARCRecord, at domain: DomainName, _ text: String) -> [Finding] {
         var findings: [Finding] = []
         if !record.skipped.isEmpty {
@@ -130,7 +130,7 @@ extension DMARCCheck.Result {
         return findings
     }
 
-    /// The consents that are missing of organisations to which reports are to go.
+    /// The consent records that organisations receiving reports have not published.
     private var consents: [Finding] {
         refused.map { name in
             Finding(
@@ -142,31 +142,31 @@ extension DMARCCheck.Result {
         }
     }
 
-    /// What the policy in force asks of mail that is not the From domain's.
+    /// Whether the policy in force rejects mail that does not align with the From domain.
     func refusal(keys: PathVerdict) -> DMARCRefusal {
         if unread != nil { return .unknown }
         guard let (domain, record, _) = from.governing else { return .none }
         let policy = stated(record, isOwn: domain == stream.fromDomain)
         guard policy == .reject, !record.isTesting else { return .none }
         let (spf, dkim) = aligned(record)
-        // The relay does not count another domain's signature, DMARC does where that belongs to the same organisation.
+        // The relay ignores a signature by another domain, but DMARC counts one by a domain of the same organisation.
         if stream.signingDomain != stream.fromDomain, dkim != false, keys != .broken { return .none }
         return .unaligned(spfCounts: spf != false, dkimCounts: dkim != false)
     }
 
-    /// What DNS did not answer of where the policy may stand: a record of the From domain's own governs, whatever
-    /// stands above it.
+    /// The first unanswered lookup for the policy; nil if the From domain has a record of its own, which governs
+    /// regardless of the records above it.
     private var unread: (domain: DomainName, outcome: LookupOutcome)? {
         if case .record? = from.steps.first?.finding { return nil }
         return from.unanswered
     }
 
-    /// The policy that a record states for the From domain, which may lie below the record's.
+    /// The policy that a record states for the From domain, which may be a sub-domain of the record's domain.
     private func stated(_ record: DMARCRecord, isOwn: Bool) -> DMARCRecord.Policy {
         (isOwn ? record.policy : record.subdomainPolicy ?? record.policy) ?? .none
     }
 
-    /// What is wrong with records on the way.
+    /// The findings on broken records found during the walk.
     private var mistakes: [Finding] {
         from.steps.compactMap { step in
             switch step.finding {

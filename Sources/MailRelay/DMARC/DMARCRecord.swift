@@ -1,34 +1,34 @@
 /// A DMARC record (RFC 9989, 4.7).
 struct DMARCRecord: Sendable, Hashable {
-    /// What the domain asks for its own mail; nil when the record does not say, or not intelligibly.
+    /// What the domain asks for its own mail; nil if the record states no readable policy.
     let policy: Policy?
-    /// What it asks for mail of its sub-domains that exist.
+    /// What the domain asks for mail of its existing sub-domains.
     let subdomainPolicy: Policy?
-    /// Whether DKIM must be signed by the very From domain.
+    /// Whether the DKIM signing domain must equal the From domain.
     let strictDKIM: Bool
-    /// Whether the envelope domain must be the very From domain.
+    /// Whether the envelope domain must equal the From domain.
     let strictSPF: Bool
     /// Whether the domain is a public suffix.
     let publicSuffix: PublicSuffix
-    /// Whether the policy is being tried out.
+    /// Whether the policy is in test mode (`t=y`).
     let isTesting: Bool
     /// Where aggregate reports go.
     let reportAddresses: [String]
-    /// Tags that the new text removed.
+    /// Tags that RFC 9989 removed.
     let historicTags: [String]
-    /// What could not be read and was left out.
+    /// The parts that could not be read and were skipped.
     let skipped: [TagList.Problem]
 
     /// What receivers are asked to do with mail that fails.
     enum Policy: String, Sendable, Hashable {
-        /// Nothing.
+        /// Ask for nothing.
         case none
-        /// Treat it as suspicious.
+        /// Treat the mail as suspicious.
         case quarantine
-        /// Refuse it.
+        /// Refuse the mail.
         case reject
 
-        /// What is applied while the policy is being tried out (`t=y`).
+        /// The policy that receivers apply in test mode (`t=y`).
         var milder: Policy {
             switch self {
             case .none, .quarantine: .none
@@ -37,23 +37,25 @@ struct DMARCRecord: Sendable, Hashable {
         }
     }
 
-    /// What a record says about its domain's place in the tree.
+    /// What a record says about its domain's position in the tree.
     enum PublicSuffix: String, Sendable, Hashable {
-        /// It is a public suffix.
+        /// The domain is a public suffix.
         case yes = "y"
-        /// It is the organisational domain.
+        /// The domain is the organisational domain.
         case no = "n"
-        /// It does not say.
+        /// The record does not say.
         case unstated = "u"
     }
 
-    /// Why text that begins as a record is none.
+    /// Why text that begins like a record is not one.
     enum Problem: Error, Sendable, Hashable {
-        /// A policy (`p` or `sp`) with a word nobody knows, and no report address that would make it count as "none".
+        /// A policy (`p` or `sp`) with an unknown value, and no report address that would make the policy count as
+        /// "none".
         case badPolicy(tag: String, word: String)
     }
 
-    /// Whether text claims to be a record: `v=DMARC1` first, with that very case, then a semicolon or nothing.
+    /// Whether text claims to be a record: it begins with `v=DMARC1` in exactly that case, then has a semicolon or
+    /// ends.
     static func isRecord(_ text: [UInt8]) -> Bool {
         guard let first = text.split(separator: UInt8(ascii: ";"), maxSplits: 1).first else { return false }
         let parts = first.split(separator: UInt8(ascii: "="), maxSplits: 1)
@@ -61,9 +63,9 @@ struct DMARCRecord: Sendable, Hashable {
             && Array(parts[1].trimmed) == Array("DMARC1".utf8)
     }
 
-    /// Reads text that ``isRecord(_:)`` has accepted.
+    /// Parses text that ``isRecord(_:)`` has accepted.
     ///
-    /// Only its version can make a record none; other parts that cannot be read are left out, as receivers do it.
+    /// Only an unknown policy value invalidates the record; other unreadable parts are skipped, as receivers do.
     init(_ text: [UInt8]) throws(Problem) {
         let list = TagList(lenient: text)
         func policy(_ tag: String) -> Policy? {
@@ -72,7 +74,7 @@ struct DMARCRecord: Sendable, Hashable {
         let reports = (list.words("rua", separator: UInt8(ascii: ",")) ?? []).filter { $0.hasPrefix("mailto:") }
         let wrong = ["p", "sp"].first { list[$0] != nil && policy($0) == nil }
         if let wrong, reports.isEmpty { throw .badPolicy(tag: wrong, word: list.text(wrong) ?? "") }
-        // With one of them wrong, both count as “none”.
+        // If either policy is invalid, both count as “none”.
         self.policy = wrong == nil ? policy("p") : nil
         self.subdomainPolicy = wrong == nil ? policy("sp") : nil
         self.strictDKIM = list.words("adkim")?.first == "s"

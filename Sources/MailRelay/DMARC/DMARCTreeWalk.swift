@@ -1,48 +1,48 @@
-/// The walk up the tree that finds a domain's policy and its organisational domain (RFC 9989, 4.10).
+/// The tree walk that finds a domain's policy and its organisational domain (RFC 9989, 4.10).
 struct DMARCTreeWalk: Sendable, Hashable {
     /// Where the walk began.
     let start: DomainName
-    /// What stood at each name asked, from the start upwards.
+    /// What was found at each name queried, from the start upwards.
     let steps: [Step]
 
-    /// One name on the way.
+    /// One step of the walk.
     struct Step: Sendable, Hashable {
         /// The domain, without the `_dmarc` label.
         let domain: DomainName
         /// What was found there.
         let finding: Found
-        /// What the name with the `_dmarc` label is an alias of, if anything.
+        /// The target of the alias at the `_dmarc` name, if it is one.
         let alias: DomainName?
     }
 
-    /// What stood at a name.
+    /// What was found at a name.
     enum Found: Sendable, Hashable {
         /// One record.
         case record(DMARCRecord, text: String)
-        /// Nothing that claims to be a record.
+        /// No text that claims to be a record.
         case nothing
-        /// Several records, which count as none.
+        /// Several records, which count as no record.
         case several([String])
-        /// A record nobody can read, which counts as none.
+        /// An unreadable record, which counts as no record.
         case malformed(DMARCRecord.Problem, text: String)
         /// DNS did not answer.
         case unknown(LookupOutcome)
     }
 
-    /// Walks from `start`; at most eight names are asked.
+    /// Walks up from `start`, querying at most eight names.
     init(from start: DomainName, asking resolver: some Resolver, by deadline: ContinuousClock.Instant) async {
         self.start = start
         var steps: [Step] = []
         for domain in Self.names(above: start) {
             let step = await Self.look(at: domain, resolver, by: deadline)
             steps.append(step)
-            // A record that says where the organisation ends ends the walk.
+            // The walk ends at a record that states where the organisation ends.
             if case .record(let record, _) = step.finding, record.publicSuffix != .unstated { break }
         }
         self.steps = steps
     }
 
-    /// The names asked: the start, then from at most seven labels upwards.
+    /// The names to query: the start, then its ancestors from at most seven labels upwards.
     static func names(above start: DomainName) -> [DomainName] {
         var names = [start]
         var next = start.labelCount >= 8 ? start.suffix(labels: 7) : start.parent
@@ -84,7 +84,7 @@ struct DMARCTreeWalk: Sendable, Hashable {
 }
 
 extension DMARCTreeWalk {
-    /// The organisational domain; nil when DNS did not answer somewhere on the way.
+    /// The organisational domain; nil if DNS did not answer a query of the walk.
     var organizationalDomain: DomainName? {
         var best: DomainName?
         for step in steps {
@@ -95,7 +95,7 @@ extension DMARCTreeWalk {
                 switch record.publicSuffix {
                 case .no: return step.domain
                 case .yes where step.domain != start:
-                    // One label below the suffix, on the way down to the start.
+                    // The organisational domain is one label below the public suffix, towards the start.
                     return start.suffix(labels: step.domain.labelCount + 1)
                 case .yes, .unstated: best = step.domain
                 }
@@ -104,7 +104,8 @@ extension DMARCTreeWalk {
         return best ?? start
     }
 
-    /// The record that governs the start: its own, else its organisation's, else its suffix's; nil when there is none.
+    /// The record that governs the start: its own, else its organisation's, else its public suffix's; nil if none
+    /// exists.
     var governing: (domain: DomainName, record: DMARCRecord, text: String)? {
         func record(at domain: DomainName) -> (DomainName, DMARCRecord, String)? {
             for step in steps where step.domain == domain {
@@ -121,7 +122,7 @@ extension DMARCTreeWalk {
         return (last.domain, suffix, text)
     }
 
-    /// What DNS did not answer, if anything.
+    /// The first query that DNS did not answer, if any.
     var unanswered: (domain: DomainName, outcome: LookupOutcome)? {
         for step in steps {
             if case .unknown(let outcome) = step.finding { return (step.domain, outcome) }
@@ -129,7 +130,7 @@ extension DMARCTreeWalk {
         return nil
     }
 
-    /// Whether the answer rests on something that the old public suffix list may see otherwise.
+    /// Whether a receiver that uses the old public suffix list may find another organisational domain.
     var restsOnTreeWalk: Bool {
         guard let organizational = organizationalDomain else { return false }
         return organizational.labelCount > 2
