@@ -65,7 +65,8 @@ struct DMARCRecord: Sendable, Hashable {
 
     /// Parses text that ``isRecord(_:)`` has accepted.
     ///
-    /// Only an unknown policy value invalidates the record; other unreadable parts are skipped, as receivers do.
+    /// Only an unknown policy value without a report address invalidates the record; other unreadable parts are
+    /// skipped, as receivers do.
     init(_ text: [UInt8]) throws(Problem) {
         let list = TagList(lenient: text)
         func policy(_ tag: String) -> Policy? {

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Answers each question once, however often and by however many tasks it is asked.
 ///
-/// Made for one run of checks: an outcome stays as long as the resolver lives, failures included, so that a dead name
-/// server costs its time-out once and not once for every record that leads to it.
+/// A resolver is created for one run of checks. It keeps every outcome for its lifetime, including failures, so a dead
+/// name server costs one time-out instead of one for every record that depends on it.
 package final class CachingResolver: Resolver {
     private enum Entry {
         case known(LookupOutcome)
@@ -19,14 +19,14 @@ package final class CachingResolver: Resolver {
     private let upstream: any Resolver
     private let entries = Mutex<[Question: Entry]>([:])
 
-    /// A cache before another resolver.
+    /// Creates a cache in front of another resolver.
     package init(_ upstream: any Resolver) {
         self.upstream = upstream
     }
 
-    /// Answers from the cache, waits for whoever is asking already, or asks.
+    /// Answers from the cache, joins a lookup in flight, or starts one.
     package func lookup(_ question: Question, by deadline: ContinuousClock.Instant) async -> LookupOutcome {
-        // Whether this task asks is decided under the lock, so that two never ask the same question at once.
+        // The decision to query is made under the lock, so that two tasks never query the same question at once.
         let step = entries.withLock { entries -> Step in
             switch entries[question] {
             case .known(let outcome): return .answer(outcome)
@@ -55,7 +55,7 @@ package final class CachingResolver: Resolver {
         }
     }
 
-    /// What has been answered already.
+    /// The outcome, if it is already cached.
     package func outcomeAtHand(_ question: Question) -> LookupOutcome? {
         entries.withLock { entries in
             guard case .known(let outcome)? = entries[question] else { return nil }

@@ -1,27 +1,26 @@
-/// A DNS message, read from bytes that anyone may have sent.
+/// A DNS message, parsed from untrusted bytes.
 ///
-/// Reading is strict: every length must fit, every compression pointer must point backwards, and the records of the
-/// known types must fill their data exactly. Nothing here trusts the sender, and nothing loops: a pointer that does not
-/// go back to an earlier place is refused.
+/// Parsing is strict: every length must fit, and records of known types must fill their data exactly. A compression
+/// pointer that does not point backwards is refused, so parsing cannot loop.
 package struct DNSMessage: Sendable {
-    /// The sixteen bits that pair a reply with its query.
+    /// The 16-bit identifier that pairs a reply with its query.
     package let id: UInt16
     /// The flag word of the header.
     let flags: UInt16
-    /// The questions, normally one.
+    /// The questions, normally exactly one.
     package let questions: [(question: Question, questionClass: UInt16)]
     /// The answer section.
     let answers: [ResourceRecord]
     /// The authority section.
     let authorities: [ResourceRecord]
-    /// What the EDNS record says; nil without one.
+    /// The EDNS record, if any.
     let edns: EDNS?
 
-    /// What an OPT record tells (RFC 6891, RFC 8914).
+    /// The contents of an OPT record (RFC 6891, RFC 8914).
     struct EDNS: Equatable, Sendable {
         /// The upper eight bits of the response code.
         let extendedResponseCode: UInt8
-        /// Extended errors: their codes and texts.
+        /// The extended errors.
         let errors: [ExtendedError]
     }
 
@@ -33,23 +32,22 @@ package struct DNSMessage: Sendable {
         let text: String
     }
 
-    /// Whether it is a reply.
+    /// Whether the message is a reply.
     var isReply: Bool { flags & 0x8000 != 0 }
-    /// Whether it was cut to fit a datagram.
+    /// Whether the message was truncated to fit a datagram.
     var isTruncated: Bool { flags & 0x0200 != 0 }
-    /// Whether the server recurses for us.
+    /// Whether the server offers recursion.
     var recursionAvailable: Bool { flags & 0x0080 != 0 }
-    /// Whether the server says that it validated the data (AD).
+    /// Whether the server claims to have validated the data (AD).
     var isAuthenticated: Bool { flags & 0x0020 != 0 }
-    /// The response code, extended bits included.
+    /// The response code, including its extended bits.
     var responseCode: UInt16 {
         UInt16(edns?.extendedResponseCode ?? 0) << 4 | flags & 0x000F
     }
 
-    /// Reads a whole message.
+    /// Parses a whole message.
     ///
-    /// Throws ``DNSMessageError`` at the first thing that does not fit. Bytes after the last record are ignored, as
-    /// resolvers do.
+    /// Throws ``DNSMessageError`` at the first violation. Bytes after the last record are ignored, as resolvers do.
     package init(_ bytes: [UInt8]) throws(DNSMessageError) {
         var reader = DNSMessageReader(bytes)
         self.id = try reader.uint16()
@@ -59,7 +57,7 @@ package struct DNSMessage: Sendable {
         let authorityCount = Int(try reader.uint16())
         let additionalCount = Int(try reader.uint16())
 
-        // No capacity is reserved from these counts: they are the sender's claim.
+        // No capacity is reserved from these counts, since the sender could claim any number.
         var questions: [(question: Question, questionClass: UInt16)] = []
         for _ in 0..<questionCount {
             let name = try reader.name()
@@ -110,7 +108,7 @@ extension DNSMessage.EDNS {
 
 /// Why bytes are not a DNS message.
 package enum DNSMessageError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The bytes end before what they announce.
+    /// The message ends before the lengths it states.
     case tooShort
     /// A compression pointer that does not point to an earlier place.
     case pointerNotBackwards
@@ -118,9 +116,9 @@ package enum DNSMessageError: Error, Hashable, Sendable, CustomStringConvertible
     case unknownLabelType
     /// A name over 255 bytes.
     case nameTooLong
-    /// Record data that does not have the shape its type demands.
+    /// Record data that is malformed for its type.
     case malformedData(RecordType)
-    /// An EDNS record that does not have the shape it must have, or a second one.
+    /// A malformed EDNS record, or a second one.
     case malformedOption
 
     /// What is wrong.

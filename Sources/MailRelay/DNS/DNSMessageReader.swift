@@ -33,8 +33,8 @@ struct DNSMessageReader {
 
     /// Reads a name, following compression pointers.
     ///
-    /// Each pointer must lead to a place before the labels it continues (RFC 1035, 4.1.4 says "a prior occurrence"), so
-    /// the places visited only fall and the walk ends however the message was made.
+    /// Each pointer must lead to a place before the labels it continues (RFC 1035, 4.1.4 says "a prior occurrence").
+    /// The positions visited therefore only decrease, so reading ends for every message.
     mutating func name() throws(DNSMessageError) -> DomainName {
         var labels: [ArraySlice<UInt8>] = []
         var length = 1
@@ -88,7 +88,7 @@ struct DNSMessageReader {
         let end = position + length
         let data = try data(of: type, until: end)
         guard position == end else { throw .malformedData(type) }
-        // A TTL with its highest bit set counts as zero (RFC 2181, 8); the OPT record keeps flags there.
+        // A TTL with its highest bit set counts as zero (RFC 2181, 8); the OPT record stores flags in this field.
         let isTime = type != .opt && ttl > UInt32(Int32.max)
         return ResourceRecord(name: name, type: type, recordClass: recordClass, ttl: isTime ? 0 : ttl, data: data)
     }

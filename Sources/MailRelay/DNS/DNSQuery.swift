@@ -1,23 +1,24 @@
 /// The bytes of a query for one question.
 struct DNSQuery: Sendable {
-    /// The largest datagram we ask for: it crosses every path unfragmented (DNS flag day 2020).
+    /// The largest datagram requested, which crosses every path unfragmented (DNS flag day 2020).
     static let datagramSize: UInt16 = 1232
 
-    /// What is asked.
+    /// The question to send.
     let question: Question
-    /// Asks a validating server to hand out data it could not validate (CD).
+    /// Whether to ask a validating server for data that it could not validate (CD).
     let checkingDisabled: Bool
-    /// Whether the query says what we understand beyond the first DNS (EDNS); some servers call that malformed.
+    /// Whether the query carries an EDNS record; some servers reject such a query as malformed.
     let hasEDNS: Bool
 
-    /// A query; `checkingDisabled` tells a DNSSEC failure from a server that is simply broken.
+    /// Creates a query; `checkingDisabled` tells a DNSSEC failure from a server that is simply broken.
     init(_ question: Question, checkingDisabled: Bool = false, hasEDNS: Bool = true) {
         self.question = question
         self.checkingDisabled = checkingDisabled
         self.hasEDNS = hasEDNS
     }
 
-    /// The message on the wire: recursion and authentication wanted, one question, and at the very end one EDNS record.
+    /// The message on the wire: recursion and authenticated data requested, one question, and one EDNS record at the
+    /// end.
     ///
     /// The EDNS record has no options and comes last because c-ares cuts exactly that off for servers that refuse EDNS.
     func bytes(id: UInt16) -> [UInt8] {

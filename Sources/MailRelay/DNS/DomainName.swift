@@ -1,8 +1,8 @@
-/// A domain name as DNS carries it: labels of bytes, compared without regard to ASCII case.
+/// A domain name in DNS form: labels of bytes, compared without regard to ASCII case.
 ///
-/// Labels may hold any byte, dots included: names come from SPF macros and from other people's zones. The name is kept
-/// in lower case, in wire form without the closing root label, so that equality and hashing are those of DNS (RFC
-/// 4343).
+/// Labels may hold any byte, including dots, since names come from SPF macros and from other people's zones. The name
+/// is stored in lower case, in wire form without the closing root label, so that equality and hashing follow DNS rules
+/// (RFC 4343).
 package struct DomainName: Hashable, Sendable {
     /// Length-prefixed labels in lower case, without the root's zero byte; empty for the root.
     package let wire: [UInt8]
@@ -10,23 +10,23 @@ package struct DomainName: Hashable, Sendable {
     /// The root of DNS, written ".".
     package static let root = DomainName(checkedWire: [])
 
-    /// The longest name allowed, in wire bytes with the root label (RFC 1035, 2.3.4).
+    /// The maximum length of a name, in wire bytes including the root label (RFC 1035, 2.3.4).
     static let maximumWireLength = 255
 
     private init(checkedWire: [UInt8]) {
         self.wire = checkedWire
     }
 
-    /// Reads dotted text as it stands in SPF records and on command lines: every dot divides, nothing escapes.
+    /// Parses dotted text as written in SPF records and on command lines: every dot separates labels, with no escapes.
     ///
-    /// One dot at the end is allowed. Throws ``DomainNameError`` for empty labels, labels over 63 bytes and names over
+    /// One trailing dot is allowed. Throws ``DomainNameError`` for empty labels, labels over 63 bytes and names over
     /// 255.
     init(dotted text: Span<UInt8>) throws(DomainNameError) {
         var wire: [UInt8] = []
         wire.reserveCapacity(text.count + 1)
         wire.append(0)
         wire.append(text)
-        // Every dot gives its place to the length of the label behind it.
+        // The byte of each dot becomes the length of the label after it.
         var start = 0
         do {
             var bytes = wire.mutableSpan
@@ -55,12 +55,12 @@ package struct DomainName: Hashable, Sendable {
         self.wire = wire
     }
 
-    /// As one piece: byte by byte takes several times as long.
+    /// Hashes the wire form as one buffer, since hashing byte by byte takes several times as long.
     package func hash(into hasher: inout Hasher) {
         wire.withUnsafeBytes { hasher.combine(bytes: $0) }
     }
 
-    /// Eight bytes at a time: names are compared more often than anything else.
+    /// Compares eight bytes at a time, since comparing names is the most frequent operation.
     package static func == (left: DomainName, right: DomainName) -> Bool {
         guard left.wire.count == right.wire.count else { return false }
         return left.wire.withUnsafeBytes { left in
@@ -72,13 +72,13 @@ package struct DomainName: Hashable, Sendable {
         }
     }
 
-    /// A number that other names hardly share.
+    /// A 64-bit digest that different names rarely share.
     var digest: UInt64 {
         wire.withUnsafeBytes { bytes in
             var digest = UInt64(bytes.count)
             var offset = 0
             while offset < bytes.count {
-                // The golden ratio spreads the bits.
+                // Multiplying by the golden ratio spreads the bits.
                 let product = (digest ^ bytes.word(at: offset)).multipliedFullWidth(by: 0x9E37_79B9_7F4A_7C15)
                 digest = product.high ^ product.low
                 offset += 8
@@ -87,12 +87,12 @@ package struct DomainName: Hashable, Sendable {
         }
     }
 
-    /// Reads dotted text; see ``init(dotted:)-(Span)``.
+    /// Parses dotted text; see ``init(dotted:)-(Span)``.
     init(dotted text: ArraySlice<UInt8>) throws(DomainNameError) {
         try self.init(dotted: text.span)
     }
 
-    /// Reads dotted text; see ``init(dotted:)-(Span)``.
+    /// Parses dotted text; see ``init(dotted:)-(Span)``.
     package init(dotted text: String) throws(DomainNameError) {
         try self.init(dotted: Array(text.utf8)[...])
     }
@@ -122,7 +122,7 @@ package struct DomainName: Hashable, Sendable {
         return labels
     }
 
-    /// The labels with dots between them, unescaped: the form SPF macros take names apart in.
+    /// The labels joined by dots without escapes, the form that SPF macros split.
     var dottedBytes: [UInt8] {
         var output = Array(wire.dropFirst())
         var index = 0
@@ -133,7 +133,7 @@ package struct DomainName: Hashable, Sendable {
         return output
     }
 
-    /// How many labels the name has; none for the root.
+    /// The number of labels; zero for the root.
     package var labelCount: Int {
         var count = 0
         var index = 0
@@ -144,7 +144,7 @@ package struct DomainName: Hashable, Sendable {
         return count
     }
 
-    /// Whether this is the root, as the target of a null MX is.
+    /// Whether this is the root, which is the target of a null MX.
     var isRoot: Bool { wire.isEmpty }
 
     /// The name without its leftmost label; nil for the root.
@@ -153,7 +153,7 @@ package struct DomainName: Hashable, Sendable {
         return DomainName(checkedWire: Array(wire[(1 + Int(first))...]))
     }
 
-    /// The rightmost `count` labels; the whole name when it has no more than that.
+    /// The rightmost `count` labels; the whole name if it has no more.
     package func suffix(labels count: Int) -> DomainName {
         var name = self
         for _ in 0..<max(0, labelCount - count) {
@@ -163,19 +163,19 @@ package struct DomainName: Hashable, Sendable {
         return name
     }
 
-    /// Puts dotted labels in front, as in `_dmarc.` + name.
+    /// Prepends dotted labels, as in `_dmarc.` + name.
     func prefixed(by prefix: String) throws(DomainNameError) -> DomainName {
         try prefixed(by: DomainName(dotted: prefix))
     }
 
-    /// Puts another name's labels in front.
+    /// Prepends another name's labels.
     func prefixed(by prefix: DomainName) throws(DomainNameError) -> DomainName {
         let wire = prefix.wire + wire
         guard wire.count + 1 <= Self.maximumWireLength else { throw .nameTooLong(wire.count + 1) }
         return DomainName(checkedWire: wire)
     }
 
-    /// Whether the name is `ancestor` or lies below it, by whole labels.
+    /// Whether the name equals `ancestor` or lies below it, comparing whole labels.
     package func isWithin(_ ancestor: DomainName) -> Bool {
         guard wire.count >= ancestor.wire.count else { return false }
         let cut = wire.count - ancestor.wire.count
@@ -187,8 +187,8 @@ package struct DomainName: Hashable, Sendable {
 }
 
 extension DomainName: CustomStringConvertible {
-    /// Presentation form without the final dot; dots inside labels, backslashes and unprintable bytes are escaped (RFC
-    /// 1035, 5.1).
+    /// The presentation form without the final dot; dots inside labels, backslashes and unprintable bytes are escaped
+    /// (RFC 1035, 5.1).
     package var description: String {
         guard !isRoot else { return "." }
         var text = ""
@@ -213,7 +213,7 @@ extension DomainName: CustomStringConvertible {
 }
 
 extension UInt8 {
-    /// The byte with ASCII capitals made small.
+    /// The byte in ASCII lower case.
     @inline(__always)
     var lowercasedASCII: UInt8 {
         self >= 0x41 && self <= 0x5A ? self | 0x20 : self

@@ -1,6 +1,6 @@
 /// Why bytes are not a domain name.
 package enum DomainNameError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// There is nothing.
+    /// The name is empty.
     case empty
     /// Two dots in a row, or a dot at the start.
     case emptyLabel

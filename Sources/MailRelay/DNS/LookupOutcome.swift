@@ -1,35 +1,36 @@
-/// What became of a question to DNS.
+/// The outcome of a DNS lookup.
 ///
-/// The cases are kept apart because they mean different things to an operator: "there is no record" is broken, "nobody
-/// answered" is unknown, and a tool that mixes them pages people at night.
+/// The cases are separate because they mean different things to an operator: "there is no record" is a defect, while
+/// "no server answered" is unknown and must not page anyone at night.
 package enum LookupOutcome: Hashable, Sendable {
-    /// There are records of the type asked for.
+    /// Records of the requested type exist.
     case records(Answer)
-    /// The name exists, without records of this type.
+    /// The name exists, but has no records of the requested type.
     case noData(Absence)
     /// The name does not exist.
     case nxDomain(Absence)
-    /// The server says that it failed.
+    /// The server reports that it failed.
     case serverFailure(ServerFailure)
-    /// Nobody answered in time; or the answer was cut and TCP leads nowhere, which the transport does not tell apart.
+    /// No server answered in time, or the answer was truncated and its TCP retry timed out; the transport does not
+    /// distinguish the two.
     case timeout
-    /// The server refuses to answer this question.
+    /// The server refused to answer the question.
     case refused
-    /// No name server could be reached: nothing listens there, or there is no way to it; or the answer was cut and
-    /// nothing listens for TCP, which the transport does not tell apart.
+    /// No name server could be reached because nothing listens there or there is no route, or the answer was truncated
+    /// and nothing listens on TCP; the transport does not distinguish these cases.
     case unreachable
-    /// Something came back that is no answer to this question.
+    /// The reply does not answer the question.
     case badReply(BadReply)
 
-    /// Records and how they were reached.
+    /// Records and the aliases that led to them.
     package struct Answer: Hashable, Sendable {
         /// The data of the records, in the order of the reply.
         package let records: [RecordData]
-        /// The shortest time, in seconds, any part of the answer may be kept.
+        /// The shortest TTL of any part of the answer, in seconds.
         let ttl: UInt32
-        /// The aliases followed: each target in turn, the last one owning the records; empty without an alias.
+        /// The alias targets in order, the last of which owns the records; empty without an alias.
         let chain: [DomainName]
-        /// Whether the server vouches for the data (the AD flag of a resolver that one trusts).
+        /// Whether the resolver vouches for the data (AD flag), which counts only if the resolver is trusted.
         let authenticated: Bool
 
         /// An answer.
@@ -41,11 +42,11 @@ package enum LookupOutcome: Hashable, Sendable {
         }
     }
 
-    /// That there is nothing, and how it was learned.
+    /// The absence of records, and the aliases that led to it.
     package struct Absence: Hashable, Sendable {
-        /// How many seconds that may be relied on; nil when the reply does not say.
+        /// How long the absence may be cached, in seconds; nil if the reply does not say.
         let ttl: UInt32?
-        /// The aliases followed; the last target is what is missing.
+        /// The aliases followed; the last target is the missing name.
         let chain: [DomainName]
 
         /// An absence.
@@ -55,11 +56,11 @@ package enum LookupOutcome: Hashable, Sendable {
         }
     }
 
-    /// Why a server failed, as far as it tells.
+    /// Why a server failed, as far as it reports.
     package struct ServerFailure: Hashable, Sendable {
-        /// Whether the data is there and only its signatures are wrong.
+        /// Whether the data exists and only its DNSSEC signatures are wrong.
         let dnssecBogus: Bool
-        /// What the server adds by RFC 8914.
+        /// The extended errors that the server added (RFC 8914).
         let errors: [DNSMessage.ExtendedError]
 
         /// A failure.
@@ -69,29 +70,29 @@ package enum LookupOutcome: Hashable, Sendable {
         }
     }
 
-    /// What was wrong with a reply.
+    /// Why a reply was rejected.
     package enum BadReply: Hashable, Sendable {
-        /// It is not a DNS message.
+        /// The reply is not a DNS message.
         case malformed(DNSMessageError)
-        /// It answers another question.
+        /// The reply answers another question.
         case anotherQuestion
-        /// It is a query.
+        /// The message is a query.
         case notAReply
-        /// It is still cut after asking over TCP.
+        /// The reply is truncated even over TCP.
         case truncated
-        /// Its aliases lead back to one of them.
+        /// The aliases form a loop.
         case aliasLoop([DomainName])
-        /// It has more aliases than anyone follows.
+        /// The reply has more aliases than the limit.
         case aliasChainTooLong
-        /// It sends us to other servers: the server asked does not recurse.
+        /// The reply refers to other servers, so the server does not recurse.
         case referral
-        /// Its response code is none of the above.
+        /// The response code is none of those handled above.
         case responseCode(UInt16)
     }
 }
 
 extension LookupOutcome {
-    /// Whether asking again later may give another outcome, so that nothing is known now.
+    /// Whether a later retry may give another outcome, so that nothing is known now.
     var isTemporary: Bool {
         switch self {
         case .records, .noData, .nxDomain: false
@@ -99,7 +100,7 @@ extension LookupOutcome {
         }
     }
 
-    /// Whether there is nothing of this type: a "void" lookup in the words of RFC 7208.
+    /// Whether no record of this type exists: a "void" lookup in the terms of RFC 7208.
     package var isAbsence: Bool {
         switch self {
         case .noData, .nxDomain: true
@@ -107,7 +108,7 @@ extension LookupOutcome {
         }
     }
 
-    /// The aliases followed, whatever was at their end.
+    /// The aliases followed, whatever the last one led to.
     package var chain: [DomainName] {
         switch self {
         case .records(let answer): answer.chain
@@ -118,7 +119,7 @@ extension LookupOutcome {
 }
 
 extension LookupOutcome: CustomStringConvertible {
-    /// The outcome in words that fit behind "DNS:".
+    /// The outcome in words that can follow "DNS:".
     package var description: String {
         switch self {
         case .records(let answer): "\(answer.records.count) records"
@@ -143,7 +144,7 @@ extension LookupOutcome.ServerFailure: CustomStringConvertible {
 }
 
 extension LookupOutcome.BadReply: CustomStringConvertible {
-    /// What was wrong with the reply.
+    /// Why the reply was rejected.
     package var description: String {
         switch self {
         case .malformed(let error): "the reply is malformed: \(error)"
@@ -160,7 +161,7 @@ extension LookupOutcome.BadReply: CustomStringConvertible {
 }
 
 extension LookupOutcome {
-    /// How many seconds the outcome may be kept; nil where the reply does not say.
+    /// How long the outcome may be cached, in seconds; nil if the reply does not say.
     package var ttl: Int? {
         switch self {
         case .records(let answer): Int(answer.ttl)
@@ -169,7 +170,7 @@ extension LookupOutcome {
         }
     }
 
-    /// The records as zone files write them; empty without records.
+    /// The records in zone-file form; empty without records.
     package var shownRecords: [String] {
         guard case .records(let answer) = self else { return [] }
         return answer.records.map(\.description)

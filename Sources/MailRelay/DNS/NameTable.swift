@@ -1,11 +1,11 @@
-/// Values by name, none added later.
+/// An immutable table of values by name.
 ///
-/// Half of the places stay empty and names are told apart by a digest that costs little, where a dictionary's hash
-/// costs more than all the rest of a lookup. Not for names that strangers choose: they could choose ones with the same
-/// digest.
+/// Half of the slots stay empty, and a cheap digest selects the slot, because a dictionary's hash costs more than the
+/// rest of a lookup. Do not use it for names that an attacker chooses, who could choose names with equal digests.
 struct NameTable<Value: Sendable>: Sendable {
     private let entries: [(name: DomainName, value: Value)]
-    /// Where the entry of a digest stands, or that of another one with the same place; -1 where none does.
+    /// The index of the entry in each slot, where a colliding entry may have taken a later slot; -1 marks an empty
+    /// slot.
     private let places: [Int32]
 
     init(_ values: [DomainName: Value]) {
@@ -23,7 +23,7 @@ struct NameTable<Value: Sendable>: Sendable {
         self.places = places
     }
 
-    /// What the name stands for; nil for an unknown one.
+    /// The value for the name; nil for an unknown name.
     subscript(name: DomainName) -> Value? {
         var place = Self.place(of: name, among: places.count)
         while places[place] >= 0 {

@@ -1,6 +1,6 @@
-/// Text of strangers, made safe to show.
+/// Escapes untrusted text so that it is safe to show.
 package enum PrintableBytes {
-    /// Printable ASCII as it is, a backslash doubled, everything else as `\xNN`.
+    /// Printable ASCII unchanged, a backslash doubled, every other byte as `\xNN`.
     package static func escaped(_ bytes: some Collection<UInt8>) -> String {
         if bytes.allSatisfy({ $0 >= 0x20 && $0 <= 0x7E && $0 != UInt8(ascii: "\\") }) {
             return String(decoding: bytes, as: UTF8.self)

@@ -1,4 +1,4 @@
-/// What is asked of DNS: a name and a type, always in class IN.
+/// A DNS question: a name and a type, always in class IN.
 package struct Question: Hashable, Sendable, CustomStringConvertible {
     /// The name asked about.
     package let name: DomainName
@@ -11,6 +11,6 @@ package struct Question: Hashable, Sendable, CustomStringConvertible {
         self.type = type
     }
 
-    /// Name and type, as dig takes them.
+    /// The name and the type, as dig takes them.
     package var description: String { "\(name) \(type)" }
 }

@@ -1,4 +1,4 @@
-/// The data of one record, decoded for the types this product asks for.
+/// The data of one record, decoded for the types that the checks query.
 package enum RecordData: Hashable, Sendable {
     /// An IPv4 address.
     case a(IPv4Address)
@@ -10,11 +10,11 @@ package enum RecordData: Hashable, Sendable {
     case ptr(DomainName)
     /// A name server's name.
     case ns(DomainName)
-    /// A mail exchanger: preference (lower first) and host; the root stands for "no mail" (RFC 7505).
+    /// A mail exchanger: preference (lower first) and host; the root means "no mail" (RFC 7505).
     case mx(preference: UInt16, exchange: DomainName)
-    /// The strings of a TXT or SPF record, as bytes, with their boundaries.
+    /// The strings of a TXT or SPF record, as separate byte arrays.
     case text([[UInt8]])
-    /// What matters of a SOA: how many seconds a negative reply may be kept.
+    /// A SOA, reduced to the time in seconds that a negative reply may be cached.
     case soa(minimum: UInt32)
     /// Any other type, undecoded.
     case other([UInt8])
@@ -22,20 +22,20 @@ package enum RecordData: Hashable, Sendable {
 
 /// One record of a reply.
 struct ResourceRecord: Hashable, Sendable {
-    /// Whose record it is.
+    /// The owner name.
     let name: DomainName
     /// The record's type.
     let type: RecordType
     /// The record's class; 1 is IN.
     let recordClass: UInt16
-    /// How many seconds it may be kept.
+    /// The TTL in seconds.
     let ttl: UInt32
-    /// What it says.
+    /// The record's data.
     let data: RecordData
 }
 
 extension RecordData: CustomStringConvertible {
-    /// The data as zone files write it; the strings of a text quoted, odd bytes escaped.
+    /// The data in zone-file form; text strings are quoted and unprintable bytes escaped.
     package var description: String {
         switch self {
         case .a(let address): address.description
@@ -48,7 +48,7 @@ extension RecordData: CustomStringConvertible {
         }
     }
 
-    /// Strings in quotation marks, with their boundaries.
+    /// The strings, each in quotation marks.
     static func quoted(_ strings: [[UInt8]]) -> String {
         strings.map {
             "\""
@@ -61,6 +61,6 @@ extension RecordData: CustomStringConvertible {
 }
 
 extension [[UInt8]] {
-    /// The strings of a text as one.
+    /// The strings of a text record, joined.
     var joinedBytes: [UInt8] { count == 1 ? self[0] : reduce(into: []) { $0 += $1 } }
 }

@@ -3,7 +3,7 @@ package struct RecordType: Hashable, Sendable, CustomStringConvertible {
     /// The number in the registry of RFC 6895.
     package let rawValue: UInt16
 
-    /// Any type by number.
+    /// Creates a record type from its number.
     init(rawValue: UInt16) {
         self.rawValue = rawValue
     }
@@ -14,7 +14,7 @@ package struct RecordType: Hashable, Sendable, CustomStringConvertible {
     static let ns = RecordType(rawValue: 2)
     /// An alias.
     package static let cname = RecordType(rawValue: 5)
-    /// The start of a zone; in negative replies it tells how long they hold.
+    /// The start of a zone of authority; in negative replies, it states how long they may be cached.
     static let soa = RecordType(rawValue: 6)
     /// A name for an address.
     package static let ptr = RecordType(rawValue: 12)
@@ -26,7 +26,7 @@ package struct RecordType: Hashable, Sendable, CustomStringConvertible {
     package static let aaaa = RecordType(rawValue: 28)
     /// The pseudo record of EDNS.
     static let opt = RecordType(rawValue: 41)
-    /// The retired type of SPF records (RFC 7208, 3.1): looked at for advice only.
+    /// The retired type of SPF records (RFC 7208, 3.1), queried only to advise against it.
     package static let spf = RecordType(rawValue: 99)
 
     /// The mnemonic, or `TYPE` and the number (RFC 3597).

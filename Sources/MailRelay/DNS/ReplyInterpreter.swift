@@ -1,13 +1,13 @@
-/// Turns the bytes of a reply into an outcome.
+/// Interprets the bytes of a reply as an outcome.
 enum ReplyInterpreter {
-    /// How many aliases are followed before a chain is called too long.
+    /// The most aliases that are followed before a chain counts as too long.
     static let maximumAliases = 16
 
     /// What a reply means for the question that was sent.
     enum Reading: Equatable, Sendable {
-        /// It settles the question.
+        /// The reply settles the question.
         case settled(LookupOutcome)
-        /// It ends at an alias without saying what the target has: ask again for the last name of the chain.
+        /// The reply ends at an alias without data for its target: query the last name of the chain.
         case continues(chain: [DomainName], ttl: UInt32)
     }
 
@@ -21,7 +21,7 @@ enum ReplyInterpreter {
         }
         guard message.isReply else { return .settled(.badReply(.notAReply)) }
         guard message.responseCode != 1 || !message.questions.isEmpty else {
-            // Servers that do not understand a query may leave the question out (FORMERR).
+            // A server that does not understand a query may omit the question (FORMERR).
             return .settled(.badReply(.responseCode(1)))
         }
         guard message.questions.count == 1, message.questions[0] == (question, 1) else {
@@ -38,7 +38,7 @@ enum ReplyInterpreter {
 
     private static func failure(in message: DNSMessage) -> LookupOutcome.ServerFailure {
         let errors = message.edns?.errors ?? []
-        // RFC 8914: 6 is "DNSSEC Bogus", 7 to 10 are signatures expired, not yet valid, and keys missing.
+        // RFC 8914: 6 is "DNSSEC Bogus"; 7 to 10 are expired or not yet valid signatures and missing keys.
         return LookupOutcome.ServerFailure(dnssecBogus: errors.contains { (6...10).contains($0.code) }, errors: errors)
     }
 
@@ -85,7 +85,7 @@ extension ReplyInterpreter.Reading {
         let absence = LookupOutcome.Absence(ttl: negativeTTL, chain: chain)
         if message.responseCode == 3 { return .settled(.nxDomain(absence)) }
         guard negativeTTL == nil else { return .settled(.noData(absence)) }
-        // Without a SOA it is either a terse "no data", an alias into a zone this server does not have, or a referral.
+        // Without a SOA, the reply is a terse "no data", an alias into a zone this server does not have, or a referral.
         guard chain.isEmpty else { return .continues(chain: chain, ttl: ttl) }
         let refers = message.authorities.contains { $0.type == .ns }
         return .settled(refers && !message.recursionAvailable ? .badReply(.referral) : .noData(absence))

@@ -1,8 +1,8 @@
-/// What readers of text need to find in bytes that lie in one piece.
+/// Search and comparison helpers for contiguous bytes.
 ///
-/// A span neither owns nor counts what it shows, unlike the slice of an array.
+/// Unlike an array slice, a span neither owns nor reference-counts its bytes.
 extension Span<UInt8> {
-    /// Where the byte first stands, at `start` or behind it; nil where it does not.
+    /// The first position of the byte at or after `start`; nil if there is none.
     func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
         var index = start
         while index < count {
@@ -12,7 +12,7 @@ extension Span<UInt8> {
         return nil
     }
 
-    /// Where the byte last stands; nil where it does not.
+    /// The last position of the byte; nil if there is none.
     func lastIndex(of byte: UInt8) -> Int? {
         var index = count
         while index > 0 {
@@ -22,7 +22,7 @@ extension Span<UInt8> {
         return nil
     }
 
-    /// Compares with lower-case ASCII text, whatever the case of the bytes.
+    /// Compares with lower-case ASCII text, ignoring the case of the bytes.
     @inline(__always)
     func equalsIgnoringCase(_ text: StaticString) -> Bool {
         guard count == text.utf8CodeUnitCount else { return false }
@@ -32,7 +32,7 @@ extension Span<UInt8> {
 }
 
 extension String {
-    /// Hands over the text's bytes in one piece.
+    /// Passes the text's bytes to `body` as one contiguous span.
     @inline(__always)
     func withBytes<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
         if let result = utf8.withContiguousStorageIfAvailable({ body($0.span) }) { return result }
@@ -41,7 +41,7 @@ extension String {
 }
 
 extension [UInt8] {
-    /// Appends bytes as one piece.
+    /// Appends the bytes in one operation.
     mutating func append(_ bytes: Span<UInt8>) {
         bytes.withUnsafeBufferPointer { append(contentsOf: $0) }
     }
@@ -55,7 +55,8 @@ extension [UInt8] {
 }
 
 extension UnsafeRawBufferPointer {
-    /// The eight bytes at `offset` as a number: the last eight where fewer follow, and all where there are no eight.
+    /// The eight bytes at `offset` as a number: the last eight if fewer follow, and all bytes if there are fewer than
+    /// eight.
     @inline(__always)
     func word(at offset: Int) -> UInt64 {
         guard count < 8 else { return loadUnaligned(fromByteOffset: Swift.min(offset, count - 8), as: UInt64.self) }

@@ -1,36 +1,36 @@
-/// A `name=value; name=value` list, as DKIM keys and DMARC records are written (RFC 6376, 3.2).
+/// A `name=value; name=value` list, the format of DKIM keys and DMARC records (RFC 6376, 3.2).
 struct TagList: Sendable, Hashable {
-    /// The tags in their order; values without surrounding white space.
+    /// The tags in order; values without surrounding white space.
     let tags: [Tag]
-    /// What a lenient reading left out, in its order.
+    /// The parts that a lenient parse skipped, in order.
     let skipped: [Problem]
 
     /// One tag.
     struct Tag: Sendable, Hashable {
-        /// The name as written; names are compared with their case.
+        /// The name as written; names are case-sensitive.
         let name: String
-        /// The value as written, inner white space included.
+        /// The value as written, including inner white space.
         let value: [UInt8]
     }
 
-    /// What is wrong with a list.
+    /// A defect of a list.
     enum Problem: Error, Sendable, Hashable {
         /// A part without an equals sign, or with a malformed name.
         case malformedTag(String)
         /// A name that occurs twice.
         case duplicate(String)
-        /// A byte that values cannot hold.
+        /// A byte that a value must not contain.
         case badByte(String)
     }
 
-    /// Reads a list; one semicolon at the end is allowed.
+    /// Parses a list; one trailing semicolon is allowed.
     init(_ text: [UInt8]) throws(Problem) {
         let list = TagList(lenient: text)
         if let problem = list.skipped.first { throw problem }
         self = list
     }
 
-    /// Reads what can be read of a list: the first tag of a name counts, and parts that are none are left out.
+    /// Parses a list leniently: the first tag of a name counts, and malformed parts are skipped.
     init(lenient text: [UInt8]) {
         var tags: [Tag] = []
         var skipped: [Problem] = []
@@ -50,17 +50,17 @@ struct TagList: Sendable, Hashable {
         self.skipped = skipped
     }
 
-    /// The value of a tag; nil when it is not there.
+    /// The value of a tag; nil if the tag is missing.
     subscript(name: String) -> [UInt8]? {
         tags.first { $0.name == name }?.value
     }
 
-    /// The value of a tag as text; nil when it is not there.
+    /// The value of a tag as text; nil if the tag is missing.
     func text(_ name: String) -> String? {
         self[name].map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The parts of a value that is a list with a separator, in lower case.
+    /// The lower-cased elements of a tag's value, split at a separator; nil if the tag is missing.
     func words(_ name: String, separator: UInt8 = UInt8(ascii: ":")) -> [String]? {
         self[name].map { value in
             value.split(separator: separator).map { part in

@@ -1,20 +1,20 @@
-/// A resolver that answers from a table: for tests, measurements, and "what if" questions.
+/// A resolver that answers from a table, for tests, benchmarks and "what if" questions.
 package final class ZoneResolver: Resolver {
     private let names: NameTable<Entry>
-    /// The outcomes of all names, those of one name together.
+    /// The outcomes of all names, grouped by name.
     private let outcomes: [(type: RecordType, outcome: LookupOutcome)]
 
-    /// What is known of one name.
+    /// The entry for one name.
     private struct Entry {
-        /// Where its outcomes are.
+        /// The range of its outcomes.
         var range = 0..<0
-        /// Whether types without an outcome of their own get no answer at all.
+        /// Whether questions for types without an outcome of their own get no answer at all.
         var isSilent = false
     }
 
-    /// A table of outcomes; names in `silent` answer nothing for any type without an entry of its own.
+    /// Creates a table of outcomes; names in `silent` give no answer for types without an entry.
     ///
-    /// A name that occurs has no data for other types; all other names do not exist.
+    /// A name in the table has no data for other types; all other names do not exist.
     package init(_ outcomes: [Question: LookupOutcome], silent: Set<DomainName> = []) {
         var names: [DomainName: Entry] = [:]
         var all: [(type: RecordType, outcome: LookupOutcome)] = []
@@ -27,12 +27,12 @@ package final class ZoneResolver: Resolver {
         self.outcomes = all
     }
 
-    /// Looks the question up.
+    /// Looks the question up in the table.
     package func lookup(_ question: Question, by deadline: ContinuousClock.Instant) async -> LookupOutcome {
         outcome(question)
     }
 
-    /// All is at hand.
+    /// The outcome, which is always at hand.
     package func outcomeAtHand(_ question: Question) -> LookupOutcome? { outcome(question) }
 
     private func outcome(_ question: Question) -> LookupOutcome {
@@ -45,7 +45,7 @@ package final class ZoneResolver: Resolver {
         return nil
     }
 
-    /// Follows aliases inside the table.
+    /// Follows aliases within the table.
     private func following(_ question: Question, _ first: Entry) -> LookupOutcome {
         var entry = first
         var chain: [DomainName] = []
@@ -65,7 +65,7 @@ package final class ZoneResolver: Resolver {
 }
 
 extension LookupOutcome {
-    /// This outcome as seen from the first of a chain of aliases.
+    /// This outcome as seen from the start of a chain of aliases.
     fileprivate func reached(through chain: [DomainName], ttl: UInt32) -> LookupOutcome {
         guard case .records(let answer) = self else { return self }
         return .records(
@@ -80,10 +80,10 @@ extension LookupOutcome {
 }
 
 extension SPFEvaluator<ZoneResolver> {
-    /// What SPF says of a sender by a table.
+    /// Evaluates SPF for a sender from the table.
     ///
-    /// Not generic, so that the evaluator is specialised for tables here and not called through witness tables
-    /// elsewhere.
+    /// This method is not generic, so that the evaluator is specialised for tables here instead of being called through
+    /// witness tables elsewhere.
     package func evaluateByTable(_ query: SPFQuery, by deadline: ContinuousClock.Instant) async -> SPFEvaluation {
         await evaluate(query, by: deadline)
     }

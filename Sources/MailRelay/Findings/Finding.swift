@@ -1,36 +1,36 @@
-/// One thing that an operator should know about a stream, with what was seen and what would mend it.
+/// One fact about a stream that an operator should know, with its evidence and its fix.
 package struct Finding: Sendable, Hashable {
-    /// What it is; stable across releases.
+    /// The kind of finding; stable across releases.
     package let code: FindingCode
-    /// How much it matters here.
+    /// How severe the finding is in this case.
     package let severity: Severity
-    /// The name it is about.
+    /// The name that the finding is about.
     package let subject: String
-    /// What is the matter, in one sentence.
+    /// The problem, in one sentence.
     package let summary: String
-    /// The raw strings of DNS it was read from, unprintable bytes escaped.
+    /// The raw DNS strings that show the problem, unprintable bytes escaped.
     package let seen: [String]
-    /// The record that would mend it, ready to be copied.
+    /// The record that would fix the problem, ready to be copied.
     package let publish: Publication?
 
-    /// How much a finding matters.
+    /// The severity of a finding.
     package enum Severity: String, Sendable, Hashable, Comparable, CaseIterable {
         /// Worth knowing; nothing breaks.
         case advice
-        /// Works today, and should not be relied on.
+        /// Works today, but should not be relied on.
         case weak
-        /// Could not be told: nobody answered, or nothing sure is known of what Apple makes of it.
+        /// Could not be determined: DNS did not answer, or Apple's behaviour is not known for certain.
         case unknown
         /// Mail is lost because of it.
         case broken
 
-        /// Compares from least to most.
+        /// Orders severities from least to most severe.
         package static func < (left: Self, right: Self) -> Bool {
             (Self.allCases.firstIndex(of: left) ?? 0) < (Self.allCases.firstIndex(of: right) ?? 0)
         }
     }
 
-    /// The most strings that are shown: others' records decide how many there are.
+    /// The most strings that are shown, since other people's records determine how many there are.
     private static let seenLimit = 20
 
     /// A record to publish.
@@ -43,7 +43,7 @@ package struct Finding: Sendable, Hashable {
         package let value: String
     }
 
-    /// A finding; severity is the code's own unless the caller knows better.
+    /// A finding; the severity defaults to that of its code.
     init(
         _ code: FindingCode,
         _ severity: Severity? = nil,
@@ -73,7 +73,7 @@ package struct Finding: Sendable, Hashable {
         self.init(code, severity, at: subject.description, summary, seen: seen, publish: publish)
     }
 
-    /// This finding where it breaks only part of the mail.
+    /// The finding, with its severity lowered to weak at most because it breaks only part of the mail.
     var weakened: Finding {
         Finding(code, min(severity, .weak), at: subject, summary, seen: seen, publish: publish)
     }

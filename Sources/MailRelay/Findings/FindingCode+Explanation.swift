@@ -1,5 +1,5 @@
 extension FindingCode {
-    /// Why it matters, for people who meet it the first time.
+    /// Why the finding matters, for readers who meet it for the first time.
     package var explanation: String {
         switch self {
         case .spfMissing: "Without a policy at the envelope domain the SPF path to Apple's relay does not exist."

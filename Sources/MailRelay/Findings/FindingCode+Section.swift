@@ -1,5 +1,5 @@
 extension FindingCode {
-    /// Where the rule stands.
+    /// The document and section that state the rule.
     package var section: String {
         switch self {
         case .spfMissing, .spfSeveral: "RFC 7208, 3.2 and 4.5"

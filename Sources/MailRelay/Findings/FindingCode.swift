@@ -1,4 +1,4 @@
-/// The kinds of findings; their raw values are an interface for scripts and never change meaning.
+/// The kinds of findings; their raw values are an interface for scripts, and their meaning never changes.
 package enum FindingCode: String, Sendable, Hashable, CaseIterable {
     // SPF of the envelope domain
     case spfMissing = "spf.missing"
@@ -80,7 +80,7 @@ package enum FindingCode: String, Sendable, Hashable, CaseIterable {
 }
 
 extension FindingCode {
-    /// How much findings of this kind matter unless a check knows better.
+    /// The default severity of findings of this kind.
     var severity: Finding.Severity {
         switch self {
         case .spfMissing, .spfSeveral, .spfSyntax, .spfNotAuthorized, .spfTooManyTerms, .spfTooManyVoids,
