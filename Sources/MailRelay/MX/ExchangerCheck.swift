@@ -1,4 +1,4 @@
-/// Whether the domains of a stream take mail: bounces go to the envelope domain, replies to the From domain.
+/// Checks whether the domains of a stream accept mail: bounces go to the envelope domain, replies to the From domain.
 struct ExchangerCheck<Source: Resolver> {
     private let resolver: Source
 
@@ -6,7 +6,7 @@ struct ExchangerCheck<Source: Resolver> {
         self.resolver = resolver
     }
 
-    /// What is to be said about both domains, and whether the envelope's can be a sender's.
+    /// The findings for both domains, and whether the envelope domain exists.
     func run(
         _ stream: MailStream,
         by deadline: ContinuousClock.Instant
@@ -49,7 +49,7 @@ struct ExchangerCheck<Source: Resolver> {
         }
     }
 
-    /// Without an exchanger the name's own address takes the mail (RFC 5321, 5.1).
+    /// Without an MX record, mail goes to the address of the name itself (RFC 5321, 5.1).
     private func implicit(_ domain: DomainName, by deadline: ContinuousClock.Instant) async -> [Finding] {
         switch await hasAddress(domain, by: deadline) {
         case true: [Finding(.mxImplicit, at: domain, "the domain has no mail exchanger; mail goes to its own address")]

@@ -1,10 +1,9 @@
-/// Whether the envelope domain can be a sender's: Apple refuses mail from a name that does not exist before it looks at
-/// any signature.
+/// Whether the envelope domain exists: Apple refuses mail from a non-existent domain before it checks any signature.
 package enum SenderDomain: Sendable, Hashable {
-    /// The name exists, whatever stands at it.
+    /// The name exists, whatever records it has.
     case exists
-    /// It does not; nothing else makes it one that cannot send.
+    /// The name does not exist; this alone makes a domain unusable as a sender.
     case missing
-    /// DNS did not tell.
+    /// DNS did not answer.
     case unknown
 }

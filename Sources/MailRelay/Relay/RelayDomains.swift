@@ -1,14 +1,14 @@
-/// Tells relay addresses from others.
+/// Recognises Apple's relay addresses.
 package struct RelayDomains: Sendable, Hashable {
     /// The domains whose addresses are Apple's relay addresses.
     let domains: Set<DomainName>
 
-    /// The domains known today; bare icloud.com is never among them, since people have ordinary mail there.
+    /// The relay domains known today, which must never include icloud.com, since that domain also serves ordinary mail.
     package static let standard: [String] = ["privaterelay.appleid.com", "private.icloud.com"]
 
-    /// A list of domains.
+    /// Creates a list of domains.
     ///
-    /// Throws ``DomainInputError`` for entries that are no domain and for icloud.com.
+    /// Throws ``DomainInputError`` for invalid domains and for icloud.com.
     package init(_ domains: [String] = Self.standard) throws(DomainInputError) {
         var names: Set<DomainName> = []
         for text in domains {
@@ -19,12 +19,13 @@ package struct RelayDomains: Sendable, Hashable {
         self.domains = names
     }
 
-    /// Whether an address belongs to the relay: by Apple's own claim where there is one, by its exact domain otherwise.
+    /// Whether an address belongs to the relay: decided by Apple's claim if there is one, otherwise by the exact
+    /// domain.
     ///
-    /// The same rule as `accountctl.is_relay_address`.
+    /// The SQL function `accountctl.is_relay_address` applies the same rule.
     package func isRelay(_ address: String, appleClaim: Bool?) -> Bool {
         if let appleClaim { return appleClaim }
-        // A dot at the end is none of an address, other than of a name in DNS.
+        // A trailing dot is valid in a DNS name, but not in an address.
         guard let at = address.lastIndex(of: "@"), !address.hasSuffix("."),
             let host = try? DomainName(dotted: String(address[address.index(after: at)...]))
         else { return false }

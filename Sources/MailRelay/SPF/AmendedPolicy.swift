@@ -1,10 +1,10 @@
-/// What DNS would answer if a domain published another policy.
+/// A resolver that answers as if a domain had published another policy.
 struct AmendedPolicy<Upstream: Resolver>: Resolver {
     private let amended: Question
     private let answer: LookupOutcome
     private let upstream: Upstream
 
-    /// Answers with `policy` for `domain`, and from another resolver for all else.
+    /// Answers with `policy` for `domain`, and from another resolver for all other questions.
     init(_ policy: String, of domain: DomainName, before upstream: Upstream) {
         amended = Question(domain, .txt)
         answer = .records(LookupOutcome.Answer(records: [.text([Array(policy.utf8)])], ttl: 0))

@@ -1,18 +1,18 @@
-/// What an evaluation found.
+/// The outcome of an SPF evaluation.
 package struct SPFEvaluation: Sendable, Hashable {
     /// The result.
     package let result: SPFResult
-    /// The domain owner's words on a fail; nil when there are none (RFC 7208, 6.2).
+    /// The domain owner's explanation of a fail; nil if there is none (RFC 7208, 6.2).
     package let explanation: String?
-    /// How many of the ten terms that cause lookups were used.
+    /// How many of the ten allowed terms that cause lookups were used.
     package let terms: Int
-    /// How many of the two void lookups were used.
+    /// How many of the two allowed void lookups were used.
     package let voids: Int
-    /// The directive that decided, with the domain it stands in.
+    /// The directive that decided the result, with its domain.
     package let match: Match?
     /// Why the result is permerror, temperror or none.
     package let problem: SPFProblem?
-    /// What was done, in order; empty unless asked for.
+    /// The steps in order; empty unless tracing was requested.
     package let trace: [SPFTraceStep]
 
     init(
@@ -33,11 +33,11 @@ package struct SPFEvaluation: Sendable, Hashable {
         self.trace = trace
     }
 
-    /// The directive that decided.
+    /// The directive that decided the result.
     package struct Match: Sendable, Hashable {
         /// The domain whose record holds it.
         package let domain: DomainName
-        /// The term as it stands in the record.
+        /// The term as written in the record.
         let source: ArraySlice<UInt8>
 
         /// The term as published.
@@ -47,19 +47,19 @@ package struct SPFEvaluation: Sendable, Hashable {
 
 /// One step of an evaluation.
 package struct SPFTraceStep: Sendable, Hashable {
-    /// How deep in includes and redirects.
+    /// The depth of includes and redirects.
     package let depth: Int
-    /// Whose record is being read.
+    /// The domain whose record is being read.
     package let domain: String
-    /// The term, or the record itself where a policy begins.
+    /// The term, or the whole record at the start of a policy.
     package let term: String
-    /// What came of it.
+    /// The outcome of the step.
     package let outcome: String
 }
 
-/// Why there is no result that one could act on.
+/// Why an evaluation has no usable result.
 package enum SPFProblem: Sendable, Hashable {
-    /// The sender's domain is no name that could have a policy.
+    /// The sender's domain is not a name that could have a policy.
     case unusableDomain(ArraySlice<UInt8>)
     /// The domain has no policy.
     case noPolicy(DomainName)
@@ -69,11 +69,11 @@ package enum SPFProblem: Sendable, Hashable {
     case syntax(SPFSyntaxError, in: DomainName)
     /// An include or redirect leads to a domain without a policy.
     case targetWithoutPolicy(DomainName)
-    /// An include or redirect leads to what is no domain at all.
+    /// An include or redirect leads to text that is not a domain name.
     case unusableTarget(ArraySlice<UInt8>)
     /// More than ten terms that cause lookups.
     case tooManyTerms
-    /// More than two lookups that found nothing.
+    /// More than two void lookups.
     case tooManyVoids(Question)
     /// A domain with more than ten mail exchangers.
     case tooManyExchangers(DomainName, count: Int)
@@ -82,7 +82,7 @@ package enum SPFProblem: Sendable, Hashable {
 }
 
 extension SPFProblem {
-    /// The result a problem leads to.
+    /// The result that the problem leads to.
     var result: SPFResult {
         switch self {
         case .unusableDomain, .noPolicy: .none
@@ -115,7 +115,7 @@ extension SPFProblem: CustomStringConvertible {
 }
 
 extension SPFSyntaxError: CustomStringConvertible {
-    /// The mistake with the term it is in; bytes that are not printable ASCII are escaped.
+    /// The mistake and its term; bytes that are not printable ASCII are escaped.
     package var description: String {
         let shown = PrintableBytes.escaped(term)
         return switch code {

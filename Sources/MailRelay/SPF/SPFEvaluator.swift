@@ -6,31 +6,31 @@ package final class SPFEvaluator<Source: Resolver>: Sendable {
 
     /// The most terms that may cause lookups (RFC 7208, 4.6.4).
     static var termLimit: Int { 10 }
-    /// The most lookups that may find nothing.
+    /// The most void lookups (RFC 7208, 4.6.4).
     static var voidLimit: Int { 2 }
-    /// The most mail exchangers of one `mx`, and the most reverse names looked at.
+    /// The most mail exchangers of one `mx`, and the most reverse names that are checked.
     static var nameLimit: Int { 10 }
 
     /// An evaluator that asks `resolver`.
     ///
     /// - Parameters:
     ///   - resolver: answers the lookups.
-    ///   - receiver: what the `r` macro of explanations stands for.
-    ///   - tracing: whether to record the steps; costs time.
+    ///   - receiver: the value of the `r` macro in explanations.
+    ///   - tracing: whether to record the steps, which takes time.
     package init(_ resolver: Source, receiver: String = "unknown", tracing: Bool = false) {
         self.resolver = resolver
         self.receiver = Array(receiver.utf8)
         self.isTracing = tracing
     }
 
-    /// Evaluates the sender's policy; past `deadline` nothing is waited for.
+    /// Evaluates the sender's policy without waiting beyond `deadline`; never throws.
     ///
-    /// Answers at hand count all the same: the result is "temperror" only where one is missing. Never throws.
+    /// After the deadline, answers at hand still count: the result is "temperror" only if a needed answer is missing.
     ///
     /// - Parameters:
     ///   - query: the sender.
-    ///   - deadline: when an answer that is not there counts as not given.
-    ///   - timestamp: what the `t` macro of explanations stands for, in seconds since 1970.
+    ///   - deadline: the time at which pending answers count as timed out.
+    ///   - timestamp: the value of the `t` macro in explanations, in seconds since 1970.
     /// - Returns: the result and what led to it.
     @inline(__always)
     package func evaluate(
@@ -46,7 +46,7 @@ package final class SPFEvaluator<Source: Resolver>: Sendable {
             do {
                 let evaluation = try run.evaluation(domain)
                 guard isTracing, !run.isTracing else { return evaluation }
-                // The steps are recorded once, when all answers are there, and not with each answer that is waited for.
+                // The trace is recorded in one last run with all answers, not in each run that stops for an answer.
                 run.isTracing = true
             } catch {
                 let outcome = await resolver.lookup(error.question, by: deadline)

@@ -1,13 +1,14 @@
 extension SPFMacro {
-    /// What macros expand to.
+    /// The values that macros expand to.
     struct Values {
         /// The sender.
         let query: SPFQuery
-        /// The domain whose policy is being evaluated; nil for the sender's own, which stays as the sender writes it.
+        /// The domain whose policy is being evaluated; nil for the sender's own domain, which keeps the sender's
+        /// spelling.
         let domain: DomainName?
         /// The validated name of the client, if one is known.
         let validatedName: DomainName?
-        /// Who receives the mail.
+        /// The host that receives the mail.
         let receiver: [UInt8]
         /// Seconds since 1970.
         let timestamp: Int64
@@ -36,7 +37,7 @@ extension SPFMacro {
         return output
     }
 
-    /// Appends the parts of a value that the macro keeps, in its order and with dots between them.
+    /// Appends the kept parts of a value in the macro's order, separated by dots.
     private func append(_ value: Span<UInt8>, to output: inout [UInt8]) {
         let kept = keptParts(of: value)
         guard isReversing else { return append(part: value.extracting(kept), to: &output) }
@@ -50,7 +51,7 @@ extension SPFMacro {
         }
     }
 
-    /// Where the parts stand that are kept: the last ones, or the first ones if the order is to be turned round.
+    /// The range of the kept parts: the last parts, or the first ones if the order is reversed.
     private func keptParts(of value: Span<UInt8>) -> Range<Int> {
         guard kept > 0 else { return value.indices }
         if isReversing {
@@ -75,8 +76,8 @@ extension SPFMacro {
         return start
     }
 
-    /// Appends bytes, delimiters among them as dots; as a capital letter asks, all but RFC 3986's unreserved characters
-    /// percent-encoded.
+    /// Appends bytes, with delimiters replaced by dots; for a capital letter, percent-encodes all but RFC 3986's
+    /// unreserved characters.
     private func append(part: Span<UInt8>, to output: inout [UInt8]) {
         guard isEscaping || !delimiters.isEmpty else { return output.append(part) }
         for index in part.indices {
@@ -93,7 +94,7 @@ extension SPFMacro {
 }
 
 extension SPFMacro.Values {
-    /// What a letter stands for.
+    /// The value of a macro letter.
     fileprivate func value(of letter: UInt8) -> ArraySlice<UInt8> {
         switch letter {
         case UInt8(ascii: "s"): return query.sender
@@ -121,7 +122,7 @@ extension SPFMacro.Values {
 }
 
 extension UInt8 {
-    /// A byte that addresses carry as it is (RFC 3986, 2.3).
+    /// Whether RFC 3986 (2.3) leaves the byte unencoded.
     fileprivate var isUnreserved: Bool {
         switch self {
         case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true

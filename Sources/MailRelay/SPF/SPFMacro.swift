@@ -1,30 +1,30 @@
-/// A macro of SPF as it stands in a text (RFC 7208, 7.1).
+/// One SPF macro in a text (RFC 7208, 7.1).
 struct SPFMacro {
-    /// What it stands for, in lower case; the byte behind the percent sign for those without braces.
+    /// The macro letter in lower case; for a macro without braces, the byte after the percent sign.
     let letter: UInt8
-    /// Whether what it stands for is percent-encoded, as a capital letter asks.
+    /// Whether the value is percent-encoded, which a capital letter requests.
     let isEscaping: Bool
-    /// How many parts are kept, from the right; 0 for all.
+    /// How many parts are kept, counted from the right; 0 keeps all.
     let kept: Int
-    /// Whether the parts are turned round.
+    /// Whether the parts are reversed.
     let isReversing: Bool
-    /// What divides the value into parts.
+    /// The bytes that separate the value's parts.
     let delimiters: Delimiters
-    /// Where the text goes on.
+    /// The position after the macro.
     let end: Int
 
-    /// Which letters may stand in a macro.
+    /// The set of letters that a macro may use.
     enum Letters {
-        /// The letters that stand in domains.
+        /// The letters allowed in domains.
         case inDomains
-        /// These, and the letters of explanations as well: c, r and t.
+        /// Those letters plus the ones for explanations: c, r and t.
         case all
     }
 
-    /// Whether it stands for the validated name of the client, which costs lookups.
+    /// Whether the macro is the client's validated name, which costs lookups.
     var isValidatedName: Bool { letter == UInt8(ascii: "p") }
 
-    /// Reads the macro that begins with the percent sign at `start`; nil when none begins there.
+    /// Parses the macro that begins with the percent sign at `start`; nil if there is no valid macro there.
     init?(_ text: Span<UInt8>, at start: Int, letters: Letters) {
         var index = start + 1
         guard index < text.count else { return nil }
@@ -71,18 +71,18 @@ struct SPFMacro {
         }
     }
 
-    /// Bytes that divide values: a bit each, counted from the lowest of them.
+    /// A set of delimiter bytes, with one bit for each, counted from the lowest of them.
     struct Delimiters {
         private var bits: UInt64 = 0
 
         var isEmpty: Bool { bits == 0 }
 
-        /// A byte between the plus sign and the underscore, which all delimiters are.
+        /// The bit of a byte; all delimiters lie between the plus sign and the underscore.
         private static func bit(_ byte: UInt8) -> UInt64 {
             1 << UInt64(byte &- UInt8(ascii: "+"))
         }
 
-        /// Adds a byte; false when it is no delimiter.
+        /// Adds a byte; returns false if it is not a delimiter.
         mutating func insert(_ byte: UInt8) -> Bool {
             switch byte {
             case UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: ","), UInt8(ascii: "/"),
@@ -93,7 +93,7 @@ struct SPFMacro {
             }
         }
 
-        /// Whether the byte divides; the dot where none is named.
+        /// Whether the byte is a delimiter; the dot is the default.
         func contains(_ byte: UInt8) -> Bool {
             isEmpty ? byte == UInt8(ascii: ".") : bits & Self.bit(byte) != 0
         }
@@ -103,7 +103,7 @@ struct SPFMacro {
 // MARK: Checking
 
 extension SPFMacro {
-    /// Whether every percent sign begins a macro, and every macro is one.
+    /// Whether every percent sign begins a valid macro.
     static func isWellFormed(_ text: Span<UInt8>, letters: Letters) -> Bool {
         var index = 0
         while let percent = text.firstIndex(of: UInt8(ascii: "%"), from: index) {
@@ -123,7 +123,7 @@ extension SPFMacro {
         return index > 0 && index == text.count
     }
 
-    /// Whether well-formed text asks for the validated name of the client.
+    /// Whether well-formed text uses the client's validated name.
     static func asksForValidatedName(_ text: Span<UInt8>) -> Bool {
         var index = 0
         while let percent = text.firstIndex(of: UInt8(ascii: "%"), from: index),

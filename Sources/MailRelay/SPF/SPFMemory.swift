@@ -1,9 +1,9 @@
-/// What an evaluation keeps from one run to the next, once an answer had to be waited for.
+/// The state that an evaluation carries from one run to the next, once it has had to wait for an answer.
 struct SPFMemory {
-    /// What DNS answered to the questions that had to be waited for.
+    /// The answers that had to be waited for.
     var answers: [Question: LookupOutcome] = [:]
-    /// The policies read so far: whatever is missing later on, none is read again.
+    /// The policies parsed so far, so that no later run parses them again.
     var records: [DomainName: SPFRecord] = [:]
-    /// Whether the time is up: what is missing then counts as not answered in time.
+    /// Whether the deadline has passed, so that missing answers count as timed out.
     var isTimeUp = false
 }

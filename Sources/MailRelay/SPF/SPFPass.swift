@@ -1,12 +1,12 @@
-/// What one pass over a policy gathers; the next begins with a new one.
+/// The state of one pass over a policy; each pass starts with a new one.
 struct SPFPass: ~Copyable {
-    /// Whether there is a verdict and its explanation is sought.
+    /// Whether the verdict is known and its explanation is being looked up.
     var isExplaining = false
     var terms = 0
     var voids = 0
     var trace: [SPFTraceStep] = []
-    /// The name that the macro `p` stands for.
+    /// The value of the macro `p`.
     var validatedName: DomainName?
-    /// What reverse DNS says of the client, asked once: a lookup that found nothing counts once as such.
+    /// The client's reverse names, looked up once so that a void lookup counts only once.
     var reverse: SPFReverseNames?
 }

@@ -1,27 +1,27 @@
-/// A sender to be judged: what a mail server knows when mail arrives.
+/// A sender to evaluate: what a mail server knows when mail arrives.
 package struct SPFQuery: Sendable, Hashable {
-    /// The address of the client.
+    /// The client's address.
     let address: IPAddress
-    /// The envelope sender and the HELO name as given: hardly a policy asks for more than the domain in them.
+    /// The envelope sender and the HELO name as given, since few policies need more than their domain.
     private let mailFrom: String
     private let heloName: String
-    /// Where the local part stands in the sender's bytes; empty where there is none.
+    /// The range of the local part in the sender's bytes; empty if there is none.
     private let localPartPlace: Range<Int>
-    /// Where the domain stands in the sender's bytes; nil for an empty sender.
+    /// The range of the domain in the sender's bytes; nil for an empty sender.
     private let domainPlace: Range<Int>?
 
-    /// The local part of the sender, "postmaster" when it has none (RFC 7208, 4.3).
+    /// The local part of the sender; "postmaster" if it has none (RFC 7208, 4.3).
     var localPart: ArraySlice<UInt8> {
         localPartPlace.isEmpty ? Array("postmaster".utf8)[...] : Array(mailFrom.utf8)[localPartPlace]
     }
-    /// The domain of the sender; the HELO name for an empty sender (RFC 7208, 2.4).
+    /// The domain of the sender; for an empty sender, the HELO name (RFC 7208, 2.4).
     var senderDomain: ArraySlice<UInt8> { domainPlace.map { Array(mailFrom.utf8)[$0] } ?? helo }
-    /// The local part and the domain with "@" between them.
+    /// The local part and the domain, joined by "@".
     var sender: ArraySlice<UInt8> { localPart + [UInt8(ascii: "@")] + senderDomain }
-    /// What the client called itself.
+    /// The name that the client gave in HELO.
     var helo: ArraySlice<UInt8> { Array(heloName.utf8)[...] }
 
-    /// Takes an envelope sender apart at its last "@"; without one the whole text is the domain.
+    /// Splits an envelope sender at its last "@"; without one, the whole text is the domain.
     package init(address: IPAddress, mailFrom: String, helo: String) {
         (localPartPlace, domainPlace) = mailFrom.withBytes { Self.places(in: $0) }
         self.address = address
@@ -29,7 +29,7 @@ package struct SPFQuery: Sendable, Hashable {
         heloName = helo
     }
 
-    /// A sender at a domain; both names are such as text can hold.
+    /// Creates a query for a sender at a domain; both names must be representable as text.
     package init(address: IPAddress, domain: DomainName, helo: DomainName) {
         self.address = address
         mailFrom = String(decoding: domain.dottedBytes, as: UTF8.self)
@@ -38,7 +38,7 @@ package struct SPFQuery: Sendable, Hashable {
         domainPlace = 0..<mailFrom.utf8.count
     }
 
-    /// Where local part and domain stand in a sender, which may stand in angle brackets.
+    /// The ranges of local part and domain in a sender, which may be enclosed in angle brackets.
     private static func places(in sender: Span<UInt8>) -> (localPart: Range<Int>, domain: Range<Int>?) {
         var start = 0
         var end = sender.count
@@ -52,8 +52,8 @@ package struct SPFQuery: Sendable, Hashable {
         return (start..<max(start, domain - 1), domain..<end)
     }
 
-    /// The domain of the sender as a name that a policy could belong to: at least two labels, no address literal
-    /// (RFC 7208, 4.3); nil where it is none.
+    /// The sender's domain as a name that can have a policy: at least two labels and no address literal (RFC 7208,
+    /// 4.3); otherwise nil.
     var usableDomain: DomainName? {
         guard let domainPlace else { return heloName.withBytes { Self.usableDomain($0) } }
         return mailFrom.withBytes { Self.usableDomain($0.extracting(domainPlace)) }

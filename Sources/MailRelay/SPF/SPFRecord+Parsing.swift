@@ -1,14 +1,14 @@
 /// The grammar of RFC 7208, section 12.
 ///
-/// It reads spans and keeps places: taking a policy apart copies none of its bytes.
+/// The parser works on spans and stores ranges, so it copies no bytes of the policy.
 extension SPFRecord {
-    /// Reads a policy that ``isPolicy(_:)`` has accepted; the bytes are those of all strings of the record, joined.
+    /// Parses a policy that ``isPolicy(_:)`` has accepted, from the joined bytes of all strings of the record.
     ///
-    /// Throws ``SPFSyntaxError`` for the first mistake; a record is wrong as a whole wherever the mistake stands (RFC
-    /// 7208, 4.6).
+    /// Throws ``SPFSyntaxError`` for the first mistake; a mistake anywhere invalidates the whole record (RFC 7208,
+    /// 4.6).
     init(parsing text: [UInt8]) throws(SPFSyntaxError) {
         self.init(unread: text)
-        // Room for most policies, so that it does not grow term by term.
+        // Enough room for most policies, so that the array does not grow term by term.
         directives.reserveCapacity(8)
         let text = text[...]
         let bytes = text.span
@@ -83,7 +83,7 @@ extension SPFRecord {
         directives.append(SPFDirective(result: result, mechanism: mechanism, source: term))
     }
 
-    /// `rest` starts at the colon or slash behind the name, or is empty.
+    /// `rest` starts at the colon or slash after the name, or is empty.
     private static func mechanism(
         named place: Range<Int>,
         _ rest: Range<Int>,
@@ -140,14 +140,14 @@ extension SPFRecord {
         return (address, try prefixLength((slash + 1)..<rest.upperBound, limit: limit, of: text))
     }
 
-    /// Takes `/n`, `//m` or `/n//m` off the end; what is left is empty or a colon and a domain.
+    /// Removes `/n`, `//m` or `/n//m` from the end; the remainder is empty or a colon and a domain.
     private static func dualLengths(
         _ rest: Range<Int>,
         of text: Span<UInt8>
     ) throws(SPFSyntaxError.Code) -> (Range<Int>, SPFPrefixLengths) {
         var lengths = SPFPrefixLengths()
         var end = rest.upperBound
-        // A slash may also stand inside a domain or a macro, so the lengths are looked for from the end.
+        // A domain or a macro may also contain a slash, so the lengths are parsed from the end.
         if let slash = slashBeforeDigits(rest.lowerBound..<end, of: text), slash > rest.lowerBound,
             text[slash - 1] == UInt8(ascii: "/")
         {
@@ -161,7 +161,7 @@ extension SPFRecord {
         return (rest.lowerBound..<end, lengths)
     }
 
-    /// Where a slash stands with digits behind it, as the end of the range.
+    /// The position of a slash followed by digits up to the end of the range.
     private static func slashBeforeDigits(_ range: Range<Int>, of text: Span<UInt8>) -> Int? {
         var start = range.upperBound
         while start > range.lowerBound, text[start - 1].isDigit { start -= 1 }
@@ -189,7 +189,7 @@ extension SPFRecord {
 
     // MARK: Domains
 
-    /// Checks `domain-spec`: macros well formed, and at its end a top label with a dot before it, or a macro.
+    /// Checks a `domain-spec`: well-formed macros, and at the end either a dot and a top label or a macro.
     private static func domain(_ place: Range<Int>, of text: Span<UInt8>) throws(SPFSyntaxError.Code) -> SPFDomainSpec {
         guard !place.isEmpty else { throw .missingArgument }
         let domain = text.extracting(place)
@@ -201,7 +201,7 @@ extension SPFRecord {
         return SPFDomainSpec(source: place, hasMacros: hasMacros)
     }
 
-    /// Whether the last label, a dot behind it aside, is one of a top-level domain: not of digits alone.
+    /// Whether the last label, ignoring a trailing dot, is a valid top label: not all digits.
     private static func endsInTopLabel(_ text: Span<UInt8>) -> Bool {
         var end = text.count
         if end > 0, text[end - 1] == UInt8(ascii: ".") { end -= 1 }
@@ -213,7 +213,7 @@ extension SPFRecord {
             guard byte.isLetterOrDigit || byte == UInt8(ascii: "-") else { return false }
             isNumber = isNumber && byte.isDigit
         }
-        // A dot before it, and no hyphen at its ends.
+        // A dot precedes the label, and the label has no hyphen at either end.
         return start > 0 && !isNumber && text[start].isLetterOrDigit && text[end - 1].isLetterOrDigit
     }
 }
@@ -234,7 +234,7 @@ extension UInt8 {
     /// A printable ASCII character other than the space.
     fileprivate var isVisible: Bool { self > 0x20 && self < 0x7F }
 
-    /// A byte that modifier names may hold.
+    /// A byte that a modifier name may contain.
     fileprivate var isNameByte: Bool {
         isLetterOrDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: "_") || self == UInt8(ascii: ".")
     }

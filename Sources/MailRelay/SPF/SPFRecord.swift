@@ -1,19 +1,19 @@
-/// A policy as a domain publishes it, checked for syntax and ready to be evaluated.
+/// A published policy, checked for syntax and ready to be evaluated.
 ///
-/// Its terms are ranges of its text: taking a record apart copies nothing.
+/// Its terms are ranges of its text, so parsing a record copies no bytes.
 struct SPFRecord: Sendable, Hashable {
     /// The strings of the record, joined.
     let text: [UInt8]
-    /// The mechanisms in their order.
+    /// The mechanisms in order.
     var directives: [SPFDirective] = []
     /// The target of `redirect=`.
     var redirect: SPFDomainSpec?
     /// The target of `exp=`.
     var explanation: SPFDomainSpec?
-    /// Names of modifiers that mean nothing here; evaluation ignores them (RFC 7208, 6).
+    /// Names of unknown modifiers, which evaluation ignores (RFC 7208, 6).
     var unknownModifiers: [String] = []
 
-    /// A record of which nothing is read yet.
+    /// Creates a record that is not parsed yet.
     init(unread text: [UInt8]) {
         self.text = text
     }
@@ -21,10 +21,10 @@ struct SPFRecord: Sendable, Hashable {
     /// A term as published.
     func shown(_ directive: SPFDirective) -> String { String(decoding: text[directive.source], as: UTF8.self) }
 
-    /// A domain as it stands in the record.
+    /// A domain as written in the record.
     func shown(_ domain: SPFDomainSpec) -> String { String(decoding: text[domain.source], as: UTF8.self) }
 
-    /// The name that a domain in the record is, where it holds no macros and is well formed.
+    /// The domain in the record as a name; nil if it has macros or is malformed.
     func name(_ domain: SPFDomainSpec) -> DomainName? {
         domain.hasMacros ? nil : try? DomainName(dotted: text[domain.source])
     }
@@ -39,32 +39,32 @@ struct SPFRecord: Sendable, Hashable {
 
 /// A mechanism with its qualifier.
 struct SPFDirective: Sendable, Hashable {
-    /// What a match means.
+    /// The result of a match.
     let result: SPFResult
-    /// What is matched.
+    /// The mechanism to match.
     let mechanism: SPFMechanism
-    /// Where the term stands in the record.
+    /// The range of the term in the record.
     let source: Range<Int>
 }
 
-/// What a directive compares the sender with (RFC 7208, 5).
+/// A test that a directive applies to the sender (RFC 7208, 5).
 enum SPFMechanism: Sendable, Hashable {
-    /// Everyone.
+    /// Matches every sender.
     case all
-    /// Whoever passes another domain's policy.
+    /// Matches a sender that passes another domain's policy.
     case include(SPFDomainSpec)
-    /// The addresses of a name; nil stands for the current domain.
+    /// The addresses of a name; nil means the current domain.
     case a(SPFDomainSpec?, SPFPrefixLengths)
     /// The addresses of a name's mail exchangers.
     case mx(SPFDomainSpec?, SPFPrefixLengths)
-    /// Senders whose reverse name lies within a domain.
+    /// Clients whose reverse name lies within a domain.
     case ptr(SPFDomainSpec?)
     /// A range of addresses.
     case ip(IPNetwork)
-    /// Whether a name exists.
+    /// Matches if a name exists.
     case exists(SPFDomainSpec)
 
-    /// Whether it counts among the ten terms that may cause lookups (RFC 7208, 4.6.4).
+    /// Whether the mechanism counts among the ten terms that may cause lookups (RFC 7208, 4.6.4).
     var causesLookup: Bool {
         switch self {
         case .all, .ip: false
@@ -73,7 +73,7 @@ enum SPFMechanism: Sendable, Hashable {
     }
 }
 
-/// How many leading bits of an address must agree.
+/// How many leading bits of an address must match.
 struct SPFPrefixLengths: Sendable, Hashable {
     /// The bits of an IPv4 address, 0 to 32.
     var v4: UInt8 = 32
@@ -83,42 +83,42 @@ struct SPFPrefixLengths: Sendable, Hashable {
 
 /// A domain in a record, possibly with macros.
 struct SPFDomainSpec: Sendable, Hashable {
-    /// Where it stands in the record.
+    /// The range of the domain in the record.
     let source: Range<Int>
-    /// Whether expansion depends on the sender.
+    /// Whether the domain contains macros and so depends on the sender.
     let hasMacros: Bool
 }
 
-/// What in a record breaks the grammar; the result of every evaluation is then "permerror".
+/// A syntax error in a record; every evaluation then results in "permerror".
 package struct SPFSyntaxError: Error, Hashable, Sendable {
-    /// The kinds of mistakes, each with its own advice.
+    /// The kinds of syntax errors, each with its own advice.
     enum Code: String, Error, Hashable {
-        /// A mechanism nobody knows.
+        /// An unknown mechanism.
         case unknownMechanism
-        /// A mechanism that needs a domain or an address has none.
+        /// A mechanism without its required domain or address.
         case missingArgument
-        /// A mechanism that takes no argument has one.
+        /// An argument to a mechanism that takes none.
         case unexpectedArgument
-        /// A domain that is no domain.
+        /// An invalid domain.
         case badDomain
-        /// A macro that is none.
+        /// An invalid macro.
         case badMacro
-        /// An IPv4 address that is none.
+        /// An invalid IPv4 address.
         case badIPv4
-        /// An IPv6 address that is none.
+        /// An invalid IPv6 address.
         case badIPv6
-        /// A prefix length out of range or badly written.
+        /// A prefix length that is out of range or malformed.
         case badPrefixLength
         /// `redirect=` or `exp=` twice.
         case duplicateModifier
-        /// A modifier whose name is none.
+        /// An invalid modifier name.
         case badModifierName
         /// A byte that is not printable ASCII.
         case badByte
     }
 
-    /// What is wrong.
+    /// The kind of error.
     let code: Code
-    /// The term it is wrong in, as published.
+    /// The term with the error, as published.
     let term: ArraySlice<UInt8>
 }

@@ -1,6 +1,6 @@
-/// What is to be said about a policy, whoever sends.
+/// Findings about a policy that do not depend on the sender.
 enum SPFRemarks {
-    /// Remarks on a policy that can be evaluated.
+    /// The findings on a policy that can be evaluated.
     static func on(_ record: SPFRecord, _ tree: SPFTree) -> [Finding] {
         let domain = tree.root.domain
         let seen = [RecordData.quoted(tree.root.strings)]
@@ -41,7 +41,7 @@ enum SPFRemarks {
         for name in record.unknownModifiers {
             findings.append(Finding(.spfUnknownModifier, at: domain, "nobody knows the modifier “\(name)”", seen: seen))
         }
-        // Receivers are told to expect answers of some 450 bytes over UDP (RFC 7208, 3.4).
+        // RFC 7208 (3.4) advises keeping the answer below some 450 bytes, so that it fits into UDP.
         let size = tree.root.texts.reduce(0) { $0 + $1.count + $1.count / 255 + 13 }
         if size > 450 {
             findings.append(
@@ -58,7 +58,7 @@ enum SPFRemarks {
         return findings
     }
 
-    /// What a broken include says before any sender meets it.
+    /// The finding for a broken include, before any sender reaches it.
     private static func inherited(_ node: SPFTree.Node, from domain: DomainName) -> Finding? {
         switch node.content {
         case .policy:
@@ -106,7 +106,7 @@ enum SPFRemarks {
         }
     }
 
-    /// A mistake in the policy itself, with a hint at the cause where its traces are typical.
+    /// The finding for a syntax error in the policy itself, with a hint at a typical cause.
     static func syntax(_ error: SPFSyntaxError, _ node: SPFTree.Node) -> Finding {
         var summary = "the policy is malformed: \(error)"
         if let hint = hint(error, node.strings) { summary += "; \(hint)" }
@@ -123,7 +123,7 @@ enum SPFRemarks {
         }
         if term.contains(UInt8(ascii: "\"")) { return "quotation marks are part of the text" }
         if term.contains(UInt8(ascii: ",")) { return "terms are divided by spaces, not by commas" }
-        // The boundary of two strings inside the term: the space between them was lost.
+        // A boundary between two strings inside the term: the space between them was lost.
         var boundary = 0
         let whole = Array(strings.joined())
         for string in strings.dropLast() {
@@ -149,7 +149,7 @@ enum SPFRemarks {
         bytes.firstRange(of: part) != nil
     }
 
-    /// No policy, with what looks as if it were meant for one.
+    /// The finding for a missing policy, with any text that looks like an attempt at one.
     static func missing(
         _ node: SPFTree.Node,
         _ outcome: LookupOutcome,
@@ -182,7 +182,7 @@ enum SPFRemarks {
         return findings
     }
 
-    /// Where the policy of a name that is an alias stands, or is to stand.
+    /// Where the policy of an aliased name is, or has to be, published.
     static func place(_ alias: DomainName?) -> String {
         alias.map { "; its policy is that of \($0), by an alias" } ?? ""
     }
@@ -198,7 +198,7 @@ enum SPFRemarks {
         return "a policy begins with “v=spf1” and a space"
     }
 
-    /// The finding for an evaluation's problem; nil for problems told otherwise.
+    /// The finding for an evaluation's problem; nil for problems that are reported elsewhere.
     static func finding(_ problem: SPFProblem, at domain: DomainName, seen: [String]) -> Finding? {
         let code: FindingCode
         switch problem {

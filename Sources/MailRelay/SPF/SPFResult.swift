@@ -1,6 +1,6 @@
 /// The seven results of an SPF evaluation (RFC 7208, 2.6).
 package enum SPFResult: String, Sendable, Hashable, CaseIterable {
-    /// There is no policy, or no domain to ask.
+    /// There is no policy, or no domain to look up.
     case none
     /// The domain says nothing about this sender.
     case neutral
@@ -10,8 +10,8 @@ package enum SPFResult: String, Sendable, Hashable, CaseIterable {
     case fail
     /// The sender probably may not send.
     case softfail
-    /// DNS did not answer; later the result may be another.
+    /// DNS did not answer; a retry may give another result.
     case temperror
-    /// The policy cannot be understood, or asks too much.
+    /// The policy is invalid or exceeds a limit.
     case permerror
 }

@@ -23,7 +23,7 @@ extension SPFRun {
             return false
         case .exists(let spec):
             guard let name = try name(spec, of: policy) else { return false }
-            // Always A, whatever the family of the client (RFC 7208, 5.7).
+            // Always an A query, whatever the client's address family (RFC 7208, 5.7).
             return try !records(name, .a).isEmpty
         }
     }
@@ -55,16 +55,16 @@ extension SPFRun {
 
 // MARK: Reverse names
 
-/// What reverse DNS says of a client.
+/// The reverse names of a client.
 struct SPFReverseNames {
-    /// Its names, as many as are looked at.
+    /// The client's names, up to the limit.
     var names: [DomainName] = []
-    /// Which of those that were looked at lead back to it.
+    /// For each name checked so far, whether it resolves back to the client.
     var leadingBack: [DomainName: Bool] = [:]
 }
 
 extension SPFRun {
-    /// The reverse names of the client, as many as are looked at.
+    /// The client's reverse names, up to the limit.
     ///
     /// DNS errors count as "no such name" here (RFC 7208, 5.5).
     mutating func reverseNames() throws(SPFStop) -> [DomainName] {
@@ -79,7 +79,7 @@ extension SPFRun {
         return names
     }
 
-    /// Whether a reverse name leads back to the client.
+    /// Whether a reverse name resolves back to the client.
     mutating func leadsBack(_ name: DomainName) throws(SPFStop) -> Bool {
         if let known = pass.reverse?.leadingBack[name] { return known }
         pass.reverse?.leadingBack[name] = false

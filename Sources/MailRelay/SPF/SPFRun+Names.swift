@@ -1,5 +1,5 @@
 extension SPFRun {
-    /// The domain whose policy an include or redirect asks for.
+    /// The domain that an include or redirect leads to.
     mutating func target(_ spec: SPFDomainSpec, of policy: borrowing SPFPolicy) throws(SPFStop) -> DomainName {
         guard let target = try name(spec, of: policy) else {
             throw .problem(.unusableTarget(policy.record.text[spec.source]))
@@ -7,8 +7,8 @@ extension SPFRun {
         return target
     }
 
-    /// The name a mechanism speaks of, the current domain where it names none; nil when it expands to something that is
-    /// no name, which then matches nothing.
+    /// The name that a mechanism refers to, by default the current domain; nil if the expansion is not a valid name,
+    /// which then matches nothing.
     mutating func name(_ spec: SPFDomainSpec?, of policy: borrowing SPFPolicy) throws(SPFStop) -> DomainName? {
         guard let spec else { return policy.domain }
         guard spec.hasMacros else { return policy.record.name(spec) }
@@ -16,7 +16,7 @@ extension SPFRun {
         if SPFMacro.asksForValidatedName(text.span) { try prepareValidatedName(of: policy) }
         var expanded = SPFMacro.expand(text.span, values(policy))[...]
         if expanded.last == UInt8(ascii: ".") { expanded.removeLast() }
-        // Too long: labels go from the left until it fits (RFC 7208, 7.3).
+        // Labels are dropped from the left until the name fits (RFC 7208, 7.3).
         while expanded.count > 253, let dot = expanded.firstIndex(of: UInt8(ascii: ".")) {
             expanded = expanded[(dot + 1)...]
         }
@@ -24,7 +24,7 @@ extension SPFRun {
     }
 
     private mutating func prepareValidatedName(of policy: borrowing SPFPolicy) throws(SPFStop) {
-        // The domain itself is preferred, then a name within it, then any (RFC 7208, 7.3).
+        // Prefers the domain itself, then a name within it, then any name (RFC 7208, 7.3).
         let domain = policy.domain
         let names = try reverseNames()
         let own = names.filter { $0 == domain }
@@ -37,8 +37,7 @@ extension SPFRun {
         }
     }
 
-    /// The text behind `exp=`; nil where anything is wrong with it, since it must not change the result (RFC 7208,
-    /// 6.2).
+    /// The explanation that `exp=` refers to; nil on any error, since it must not change the result (RFC 7208, 6.2).
     mutating func explanation(of verdict: borrowing SPFVerdict) throws(SPFStop) -> String? {
         guard verdict.result == .fail, let spec = verdict.policy.record.explanation else { return nil }
         do {

@@ -1,16 +1,16 @@
-/// One evaluation, a plain function of what DNS has answered: what it has used up, and what it has seen.
+/// One evaluation as a pure function of the DNS answers so far, with its counters and its trace.
 ///
-/// It never waits. The first answer that is missing stops it, and it is run again with that answer. Lest a long policy
-/// cost its length for each answer, policies that were read are remembered, and steps are recorded in a last run only.
+/// A run never waits. It stops at the first missing answer, and the evaluator runs it again with that answer. To keep
+/// the repeated runs cheap, parsed policies are remembered, and the trace is recorded in a last run only.
 struct SPFRun<Source: Resolver>: ~Copyable {
     private let evaluator: SPFEvaluator<Source>
     let query: SPFQuery
     private let timestamp: Int64
     /// Whether steps are recorded.
     var isTracing = false
-    /// Nil until an answer had to be waited for.
+    /// Nil until the evaluation had to wait for an answer.
     private var memory: SPFMemory?
-    /// What the pass under way has gathered.
+    /// The state of the current pass.
     var pass = SPFPass()
 
     init(_ evaluator: SPFEvaluator<Source>, _ query: SPFQuery, timestamp: Int64) {
@@ -19,15 +19,14 @@ struct SPFRun<Source: Resolver>: ~Copyable {
         self.timestamp = timestamp
     }
 
-    /// Takes what became of a question; with the time up, whatever is missing from now on counts as not answered in
-    /// time.
+    /// Stores the outcome of a question; if the time is up, all answers still missing count as timed out.
     mutating func remember(_ outcome: LookupOutcome, of question: Question, isTimeUp: Bool) {
         memory = memory ?? SPFMemory()
         memory?.answers[question] = outcome
         memory?.isTimeUp = isTimeUp
     }
 
-    /// Evaluates the sender's policy from the start; throws the question that must be asked first.
+    /// Evaluates the sender's policy from the start; throws the next question that must be answered.
     mutating func evaluation(_ domain: DomainName) throws(SPFUnanswered) -> SPFEvaluation {
         pass = SPFPass()
         do {
@@ -110,7 +109,7 @@ struct SPFRun<Source: Resolver>: ~Copyable {
         guard count == 1 else { throw .problem(.severalPolicies(domain, count: count)) }
         do {
             let record = try SPFRecord(parsing: text)
-            // Where nothing had to be waited for there is hardly a next run.
+            // An evaluation that has not waited for an answer rarely needs another run, so its policies are not kept.
             memory?.records[domain] = record
             return record
         } catch {
@@ -145,7 +144,7 @@ struct SPFRun<Source: Resolver>: ~Copyable {
 // MARK: Macros
 
 extension SPFRun {
-    /// What macros of a policy stand for.
+    /// The values of the macros in a policy.
     func values(_ policy: borrowing SPFPolicy) -> SPFMacro.Values {
         SPFMacro.Values(
             query: query,
@@ -160,16 +159,16 @@ extension SPFRun {
 // MARK: Lookups
 
 extension SPFRun {
-    /// What DNS says.
+    /// The outcome of a question, from memory or the resolver's cache; throws if it has yet to be looked up.
     func outcome(of question: Question) throws(SPFStop) -> LookupOutcome {
         if let outcome = memory?.answers[question] ?? evaluator.resolver.outcomeAtHand(question) { return outcome }
         guard memory?.isTimeUp == true else { throw .missing(question) }
         return .timeout
     }
 
-    /// The records that a term asks for; finding none uses up one of the void lookups.
+    /// The records for a term; an empty answer counts as a void lookup.
     ///
-    /// Not for an explanation: it is sought when the evaluation is over (RFC 7208, 4.6.4).
+    /// Lookups for an explanation do not count, since the evaluation is then over (RFC 7208, 4.6.4).
     mutating func records(_ name: DomainName, _ type: RecordType) throws(SPFStop) -> [RecordData] {
         let question = Question(name, type)
         switch try outcome(of: question) {
@@ -185,7 +184,7 @@ extension SPFRun {
         }
     }
 
-    /// Like ``records(_:_:)``, nil instead of a failure of DNS.
+    /// Like ``records(_:_:)``, but returns nil on a DNS failure.
     mutating func recordsIfAny(_ name: DomainName, _ type: RecordType) throws(SPFStop) -> [RecordData]? {
         do {
             return try records(name, type)

@@ -1,13 +1,13 @@
-/// Where a stream's provider sends from, as far as is stated and its policies tell.
+/// The addresses that a stream's provider sends from, as stated or as listed in its policies.
 struct SPFSenders {
     private(set) var networks: [IPNetwork] = []
-    /// Whether mail may leave from elsewhere, too, so that what these may do does not settle it.
+    /// Whether mail may also come from other addresses, so that testing these networks is not conclusive.
     private(set) var isOpen = false
-    /// What is to be said about the policies that were read.
+    /// The findings on the policies that were read.
     private(set) var findings: [Finding] = []
 
-    /// The addresses that were stated, or those of the provider's includes; `tree`, the stream's own policy, stands in
-    /// where neither is stated.
+    /// The stated addresses, or those that the provider's includes list; if neither is stated, those of `tree`, the
+    /// stream's own policy.
     static func of(
         _ stream: MailStream,
         _ tree: SPFTree,
@@ -40,9 +40,9 @@ struct SPFSenders {
         return senders
     }
 
-    /// Why a provider's include lists no addresses; nil where that was told already.
+    /// The finding that a provider's include lists no addresses; nil if the reason is reported already.
     ///
-    /// It is no fault of the stream's policy: a name may have been typed wrong, or be out of use.
+    /// The stream's policy is not at fault: the include may be misspelt or out of use.
     private static func withoutNetworks(_ listed: SPFTree, _ include: DomainName) -> Finding? {
         if !listed.gaps.isEmpty || listed.isCut { return nil }
         let open = listed.nodes.flatMap(\.openTerms)
@@ -61,7 +61,7 @@ struct SPFSenders {
         return Finding(.spfTargetWithoutPolicy, .unknown, at: include, summary)
     }
 
-    /// Silence of DNS anywhere below is no list without addresses: what was found is not all there is.
+    /// Reports lookups without an answer, which leave the list of networks incomplete rather than empty.
     private mutating func tellOfGaps(_ tree: SPFTree, at subject: DomainName, _ name: String) {
         if let gap = tree.gaps.first {
             let isWhole = gap.question.name == tree.root.domain && gap.question.type == .txt

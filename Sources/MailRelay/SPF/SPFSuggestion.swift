@@ -1,7 +1,7 @@
-/// The policy that the envelope domain of a stream is to publish.
+/// Suggests the policy that a stream's envelope domain should publish.
 enum SPFSuggestion {
-    /// The provider's includes, or its addresses, put before "all" of the policy there is, or into a new one; nil where
-    /// nothing is missing.
+    /// The policy with the provider's includes or addresses inserted before "all", or a new policy; nil if nothing is
+    /// missing.
     static func publication(for stream: MailStream, amending record: SPFRecord?) -> Finding.Publication? {
         let name = stream.envelopeDomain.description
         var terms = stream.provider.includes.map { "include:\($0)" }
@@ -15,7 +15,8 @@ enum SPFSuggestion {
         }
         guard !terms.isEmpty else { return nil }
         guard let record else {
-            // Who else sends for the domain is not known: "-all" would have their mail refused, which nothing has so far.
+            // Other senders of the domain are not known. "-all" would have their mail refused, although nothing refuses
+            // it so far.
             let value = (["v=spf1"] + terms + ["~all"]).joined(separator: " ")
             return Finding.Publication(type: "TXT", name: name, value: value)
         }
@@ -30,7 +31,7 @@ enum SPFSuggestion {
         return Finding.Publication(type: "TXT", name: name, value: value)
     }
 
-    /// What would make a policy an error for one of these senders; nil where it would be none.
+    /// The problem that would make a policy a permerror for one of these senders; nil if there is none.
     static func problem(
         with policy: String,
         of domain: DomainName,

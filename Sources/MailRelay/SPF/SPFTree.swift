@@ -1,57 +1,57 @@
-/// A policy with all it includes, as a reader sees it who stops at nothing: for limits, remarks and ranges.
+/// A policy with everything it includes, read in full without stopping at a match, for limits, remarks and ranges.
 struct SPFTree: Sendable {
-    /// The policy of the domain that was asked about.
+    /// The node of the domain that was read.
     let root: Node
     /// Whether reading stopped before the end of the tree.
     let isCut: Bool
 
     /// One domain's policy.
     struct Node: Sendable {
-        /// Whose policy.
+        /// The domain that publishes the policy.
         let domain: DomainName
         /// What was found.
         let content: Content
-        /// What includes and redirects lead to, in the order of the record.
+        /// The policies that includes and redirects lead to, in the order of the record.
         let children: [Node]
-        /// The term that leads here; empty at the root.
+        /// The term that leads to this node; empty at the root.
         let term: String
-        /// Whether who passes here may send, which an include with another qualifier than “+” on the way prevents.
+        /// Whether a pass here permits the sender, which an include above with a qualifier other than “+” prevents.
         let isSending: Bool
-        /// Lookups of this record's own terms that found nothing, for IPv4 senders and for IPv6 senders.
+        /// Void lookups of this record's own terms, for IPv4 senders and for IPv6 senders.
         let voids: (v4: [Question], v6: [Question])
-        /// The ranges that its `ip4`, `ip6`, `a` and `mx` let send.
+        /// The ranges that `ip4`, `ip6`, `a` and `mx` terms permit.
         let networks: [IPNetwork]
         /// Terms whose meaning depends on the sender.
         let openTerms: [String]
         /// Lookups of this record's own terms that DNS did not answer.
         let unanswered: [Unanswered]
-        /// The strings of the record, with their boundaries.
+        /// The strings of the record, not joined.
         let strings: [[UInt8]]
-        /// All TXT records of the name, joined.
+        /// All TXT records of the name, each with its strings joined.
         let texts: [[UInt8]]
     }
 
     /// A question that DNS did not answer.
     struct Unanswered: Sendable {
-        /// What was asked.
+        /// The unanswered question.
         let question: Question
-        /// What came instead of an answer.
+        /// The outcome instead of an answer.
         let outcome: LookupOutcome
     }
 
-    /// What stands at a domain.
+    /// What was found at a domain.
     enum Content: Sendable {
-        /// A policy that can be evaluated.
+        /// A valid policy.
         case policy(SPFRecord)
-        /// A policy with a mistake.
+        /// A policy with a syntax error.
         case malformed(SPFSyntaxError)
         /// Several policies.
         case several(Int)
-        /// No policy; the outcome tells whether the name exists.
+        /// No policy; the outcome shows whether the name exists.
         case none(LookupOutcome)
         /// DNS did not answer.
         case unknown(LookupOutcome)
-        /// A domain that is being read already further up.
+        /// A domain that is already being read further up the tree.
         case loop
     }
 
@@ -66,7 +66,7 @@ struct SPFTree: Sendable {
         return all
     }
 
-    /// What DNS did not answer below the root: the networks of the tree are not all there are.
+    /// All lookups of the tree that DNS did not answer; if there are any, the networks found are incomplete.
     var gaps: [Unanswered] {
         nodes.flatMap { node in
             guard case .unknown(let outcome) = node.content else { return node.unanswered }
@@ -74,12 +74,12 @@ struct SPFTree: Sendable {
         }
     }
 
-    /// Whether the whole tree was read and no sender passes it.
+    /// Whether the whole tree was read and permits no sender.
     var letsNobodySend: Bool {
         gaps.isEmpty && !isCut && nodes.allSatisfy { $0.networks.isEmpty && $0.openTerms.isEmpty && !$0.letsAnyoneSend }
     }
 
-    /// How many terms that cause lookups the whole tree holds: what a sender costs that nothing matches.
+    /// The number of terms in the whole tree that cause lookups, which is the cost of a sender that matches nothing.
     var terms: Int {
         nodes.reduce(0) { $0 + $1.terms }
     }
@@ -95,7 +95,7 @@ extension SPFTree.Node {
 }
 
 extension SPFTree.Node {
-    /// Whether the policy ends by letting everyone send.
+    /// Whether the policy ends by permitting every sender.
     var letsAnyoneSend: Bool {
         guard case .policy(let record) = content, isSending else { return false }
         return record.reached.last.map { $0.mechanism == .all && $0.result == .pass } ?? false
@@ -103,10 +103,10 @@ extension SPFTree.Node {
 }
 
 extension SPFRecord {
-    /// Whether a directive matches everyone.
+    /// Whether a directive matches every sender.
     var hasAll: Bool { directives.contains { $0.mechanism == .all } }
 
-    /// The directives up to the first that matches everyone: none behind it is ever looked at.
+    /// The directives up to the first that matches every sender; those after it are never evaluated.
     var reached: ArraySlice<SPFDirective> {
         directives.prefix((directives.firstIndex { $0.mechanism == .all } ?? directives.count - 1) + 1)
     }

@@ -1,9 +1,9 @@
-/// Reads the tree of a policy.
+/// Reads a policy and everything it includes.
 struct SPFTreeReader<Source: Resolver>: Sendable {
     private let resolver: Source
-    /// The most policies read: far beyond what any receiver would.
+    /// The most policies read, far more than any receiver would read.
     private static var nodeLimit: Int { 64 }
-    /// The most questions asked: whoever publishes a policy must not have us ask others without end.
+    /// The most lookups for one tree, so that a policy cannot make us query others without end.
     private static var lookupLimit: Int { 200 }
 
     /// A reader that asks `resolver`.
@@ -11,21 +11,21 @@ struct SPFTreeReader<Source: Resolver>: Sendable {
         self.resolver = resolver
     }
 
-    /// Reads the policy of `domain` and all it leads to, until `deadline`.
+    /// Reads the policy of `domain` and all policies that it leads to, until `deadline`.
     func read(_ domain: DomainName, by deadline: ContinuousClock.Instant) async -> SPFTree {
         var reading = Reading(resolver, until: deadline)
         let root = await node(domain, term: "", isSending: true, above: [], &reading)
         return SPFTree(root: root ?? .leaf(domain, .unknown(.timeout), term: ""), isCut: reading.isCut)
     }
 
-    /// What may still be asked for one tree.
+    /// The remaining budget for reading one tree.
     private struct Reading {
         private let resolver: Source
         private let deadline: ContinuousClock.Instant
         private var nodes = nodeLimit
         private var lookups = lookupLimit
         private var isTimeUp = false
-        /// Whether something was not asked.
+        /// Whether a limit or the deadline suppressed a lookup or a policy.
         private(set) var isCut = false
 
         init(_ resolver: Source, until deadline: ContinuousClock.Instant) {
@@ -33,22 +33,22 @@ struct SPFTreeReader<Source: Resolver>: Sendable {
             self.deadline = deadline
         }
 
-        /// Whether one more policy may be read.
+        /// Takes one policy from the budget; false if none is left.
         mutating func beginsNode() -> Bool {
             nodes -= 1
             if nodes < 0 { isCut = true }
             return nodes >= 0
         }
 
-        /// What DNS says; nil when no more is asked.
+        /// The outcome of a lookup; nil once the budget is spent.
         ///
-        /// The first question for which no time is left is one that was not answered, so that the tree has a gap.
+        /// The first question after the deadline counts as timed out, so that the tree shows a gap.
         mutating func outcome(of question: Question) async -> LookupOutcome? {
             guard !isTimeUp, lookups > 0 else {
                 isCut = true
                 return nil
             }
-            // What is at hand costs no time, so the root is asked for in any case.
+            // The root is looked up even after the deadline: an answer at hand costs no time.
             if lookups < lookupLimit, ContinuousClock.now >= deadline {
                 isTimeUp = true
                 isCut = true
@@ -110,7 +110,7 @@ struct SPFTreeReader<Source: Resolver>: Sendable {
         )
     }
 
-    /// What a domain's TXT records say, before anything is asked that they lead to.
+    /// The node for a domain's TXT records, before anything they refer to is looked up.
     private static func own(_ outcome: LookupOutcome, of domain: DomainName, term: String) -> SPFTree.Node {
         guard case .records(let answer) = outcome else {
             return .leaf(domain, outcome.isTemporary ? .unknown(outcome) : .none(outcome), term: term)
@@ -136,7 +136,7 @@ struct SPFTreeReader<Source: Resolver>: Sendable {
         return .leaf(domain, content, term: term, strings: parts, texts: texts)
     }
 
-    /// What the terms of one record add up to.
+    /// The accumulated results of one record's terms.
     private struct Survey {
         var isSending = true
         var children: [SPFTree.Node] = []
@@ -233,8 +233,8 @@ extension SPFTree.Node {
 }
 
 extension SPFRecord {
-    /// The name that a mechanism of the policy of `domain` speaks of, `domain` where it names none; nil where it names
-    /// one that depends on the sender.
+    /// The name that a mechanism in the policy of `domain` refers to, by default `domain`; nil if the name depends on
+    /// the sender.
     fileprivate func name(_ spec: SPFDomainSpec?, at domain: DomainName) -> DomainName? {
         guard let spec else { return domain }
         return name(spec)

@@ -2,16 +2,16 @@
 struct SPFPolicy: ~Copyable {
     let domain: DomainName
     let record: SPFRecord
-    /// How deep in includes and redirects.
+    /// The depth of includes and redirects.
     let depth: Int
 }
 
-/// What evaluating a policy came to.
+/// The result of evaluating a policy.
 struct SPFVerdict: ~Copyable {
     let result: SPFResult
-    /// The policy that decided: not the first one after a redirect.
+    /// The policy that decided; after a redirect, this is the target's.
     let policy: SPFPolicy
-    /// Where in its record the directive stands that decided; nil where none did.
+    /// The range of the deciding directive in its record; nil if none decided.
     let decisive: Range<Int>?
 
     consuming func match() -> SPFEvaluation.Match? {
@@ -20,15 +20,15 @@ struct SPFVerdict: ~Copyable {
     }
 }
 
-/// What ends a run before its verdict.
+/// Why a run stops before its verdict.
 enum SPFStop: Error {
-    /// There is no result that one could act on.
+    /// The evaluation has no usable result.
     case problem(SPFProblem)
-    /// This must be asked first.
+    /// This question must be answered first.
     case missing(Question)
 }
 
-/// That an evaluation cannot go on without an answer.
+/// Thrown when an evaluation needs an answer before it can go on.
 struct SPFUnanswered: Error {
     let question: Question
 }
