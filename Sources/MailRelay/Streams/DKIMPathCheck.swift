@@ -1,4 +1,4 @@
-/// The DKIM path: whether the stream's signatures can be verified, and whether they count.
+/// Checks the DKIM path: whether the stream's signatures can be verified and whether they count.
 struct DKIMPathCheck<Source: Resolver> {
     private let stream: MailStream
     private let resolver: Source
@@ -13,8 +13,8 @@ struct DKIMPathCheck<Source: Resolver> {
         return (found.path, found.findings)
     }
 
-    /// What was found of the path, and of the keys by themselves: another domain's signature can be sound and count for
-    /// DMARC.
+    /// The verdicts on the path and on the keys alone: a signature by another domain does not open the path, but its
+    /// keys may be valid and count for DMARC.
     struct Found {
         let path: PathVerdict
         let keys: PathVerdict
@@ -28,7 +28,8 @@ struct DKIMPathCheck<Source: Resolver> {
                 at: stream.signingDomain,
                 "no selectors were stated; take them from the provider or from a DKIM-Signature header (s=)"
             )
-            // Without a key nothing is known; with another domain's signature nothing is to be known.
+            // Without a selector the keys are unknown; if another domain signs, the path is broken whatever the keys
+            // are.
             let findings = [finding] + (otherDomain.map { [$0] } ?? [])
             return Found(path: otherDomain == nil ? .unknown : .broken, keys: .unknown, findings: findings)
         }
@@ -63,7 +64,7 @@ struct DKIMPathCheck<Source: Resolver> {
         )
     }
 
-    /// Puts the keys together: all must work, since mail signed with one that does not is lost.
+    /// Combines the verdicts on the keys: all must work, since mail signed with a broken key is lost.
     private static func together(_ verdicts: [PathVerdict]) -> PathVerdict {
         if verdicts.allSatisfy({ $0 == .ok }) { return .ok }
         if verdicts.allSatisfy({ $0 == .broken }) { return .broken }
@@ -144,7 +145,7 @@ struct DKIMPathCheck<Source: Resolver> {
         seen: [String]
     ) -> Finding {
         let summary = "the key published is not the one expected"
-        // Beside an alias there can be no record: whoever keeps its target has to put the key there.
+        // No record can exist beside an alias, so the owner of its target has to publish the key there.
         if let alias {
             return Finding(
                 .dkimUnexpectedKey,

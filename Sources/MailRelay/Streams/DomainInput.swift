@@ -1,9 +1,9 @@
-/// Reads what people type where a domain or a selector is wanted, and says what they typed instead.
+/// Parses a domain, selector or key as people type it, and recognises what they typed instead.
 package enum DomainInput {
-    /// A domain that mail could come from: at least two labels of letters, digits, hyphens and underscores.
+    /// Parses a domain that could send mail: at least two labels of letters, digits, hyphens and underscores.
     ///
-    /// Throws ``DomainInputError`` for URLs, e-mail and IP addresses, names outside ASCII and malformed names, with
-    /// what to write instead where that can be told.
+    /// Throws ``DomainInputError`` for URLs, e-mail and IP addresses, names outside ASCII and malformed names, with a
+    /// correction where one is known.
     package static func domain(_ text: String) throws(DomainInputError) -> DomainName {
         let trimmed = String(decoding: Array(text.utf8)[...].trimmed, as: UTF8.self)
         guard !trimmed.isEmpty else { throw DomainInputError(text, .empty) }
@@ -29,9 +29,9 @@ package enum DomainInput {
         return name
     }
 
-    /// A selector: the part before `._domainkey`.
+    /// Parses a selector: the part before `._domainkey`.
     ///
-    /// A name typed in full is cut back to its selector; a wrong rest is an error.
+    /// A full key name is reduced to its selector; one that belongs to another domain is an error.
     package static func selector(_ text: String, domain: DomainName) throws(DomainInputError) -> String {
         var text = text
         if text.hasSuffix(".") { text.removeLast() }
@@ -54,9 +54,10 @@ package enum DomainInput {
         return selector
     }
 
-    /// A DKIM key: the base64 text of `p=`, without the white space in it.
+    /// Parses a DKIM key: the base64 text of `p=`, returned without white space.
     ///
-    /// What is none would be advised to be published, and an empty one withdraws the key.
+    /// Anything else is refused, since a finding would advise publishing it, and an empty key would revoke the
+    /// selector.
     package static func key(_ text: String) throws(DomainInputError) -> String {
         let record = DKIMKeyRecord(Array(DKIMKeyRecord.text(publishing: text).utf8))
         guard record.key != nil else { throw DomainInputError(text, .noKey) }
@@ -71,14 +72,14 @@ package enum DomainInput {
     }
 }
 
-/// What somebody typed instead of a domain.
+/// Text that is not a valid domain, selector or key, and what it is instead.
 package struct DomainInputError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The text as typed.
     let text: String
-    /// What it is.
+    /// What the text is.
     let kind: Kind
 
-    /// What stood there instead.
+    /// The kinds of invalid input.
     enum Kind: Sendable, Hashable {
         /// Nothing.
         case empty
@@ -90,13 +91,13 @@ package struct DomainInputError: Error, Sendable, Hashable, CustomStringConverti
         case ipAddress
         /// Letters outside ASCII.
         case notASCII
-        /// A character no such name has.
+        /// A character that the name must not contain.
         case badCharacter(String)
         /// Only one label.
         case singleLabel
         /// Not a name at all.
         case malformed(DomainNameError)
-        /// A domain of ordinary mail, given as one of the relay.
+        /// A domain that serves ordinary mail, given as a relay domain.
         case neverRelay
         /// A full selector name that belongs to another domain.
         case selectorOfAnotherDomain(String)
@@ -109,7 +110,7 @@ package struct DomainInputError: Error, Sendable, Hashable, CustomStringConverti
         self.kind = kind
     }
 
-    /// What is wrong and what to write.
+    /// The mistake and what to write instead.
     package var description: String {
         let shown = "“\(PrintableBytes.escaped(text.utf8))”"
         return switch kind {

@@ -1,32 +1,32 @@
-/// One way in which an app's mail leaves: who it is from, who returns go to, who sends it, who signs it.
+/// One way in which an app sends mail: its From and envelope domains, its provider and its signing domain.
 package struct MailStream: Sendable, Hashable {
-    /// What operators call it.
+    /// The operator's name for the stream.
     package var name: String
     /// The domain that recipients see.
     package var fromDomain: DomainName
-    /// The domain of the envelope sender (return path); its SPF policy counts.
+    /// The domain of the envelope sender (return path), whose SPF policy applies.
     package var envelopeDomain: DomainName
     /// The domain that signs (`d=`).
     package var signingDomain: DomainName
-    /// Who sends.
+    /// The provider that sends the mail.
     package var provider: Provider
     /// The selectors that the provider signs with.
     package var selectors: [Selector]
-    /// What the operator says of registration with Apple.
+    /// The registration with Apple, as the operator states it.
     package var registration: Registration
 
-    /// The sending side.
+    /// The provider that sends the mail.
     package struct Provider: Sendable, Hashable {
-        /// What it is called, if anything.
+        /// The provider's name, if stated.
         package var name: String?
-        /// The names whose SPF policies list its addresses.
+        /// The names whose SPF policies list the provider's addresses.
         package var includes: [DomainName]
-        /// The name that the envelope domain must be an alias of, where the provider asks for that.
+        /// The name that the envelope domain must be an alias of, if the provider requires one.
         package var returnPathTarget: DomainName?
-        /// Addresses it sends from.
+        /// The addresses that the provider sends from.
         package var addresses: [IPNetwork]
 
-        /// A provider; everything may be left out.
+        /// A provider; every argument is optional.
         package init(
             name: String? = nil,
             includes: [DomainName] = [],
@@ -44,7 +44,7 @@ package struct MailStream: Sendable, Hashable {
     package struct Selector: Sendable, Hashable {
         /// The labels before `._domainkey`.
         package var name: String
-        /// The name that it must be an alias of, where the provider keeps the key.
+        /// The name that the selector must be an alias of, if the provider hosts the key.
         package var target: DomainName?
         /// The base64 text that `p` must hold.
         package var key: String?
@@ -57,15 +57,15 @@ package struct MailStream: Sendable, Hashable {
         }
     }
 
-    /// What is declared to be registered in Apple's portal; nobody can look it up there.
+    /// The names stated to be registered in Apple's portal, which offers no way to look them up.
     package enum Registration: Sendable, Hashable {
-        /// Nothing was said; verdicts then hold under the condition that it is.
+        /// Nothing was stated; verdicts then assume that the source is registered.
         case notStated
-        /// Exactly these names are.
+        /// Exactly these names are registered.
         case names([DomainName])
     }
 
-    /// A stream; envelope and signing domain are the From domain unless said otherwise.
+    /// Creates a stream; envelope and signing domain default to the From domain.
     package init(
         name: String,
         fromDomain: DomainName,
@@ -84,9 +84,9 @@ package struct MailStream: Sendable, Hashable {
         self.registration = registration
     }
 
-    /// Whether a name is registered as far as was said; nil when nothing was said.
+    /// Whether a name is registered according to the operator; nil if nothing was stated.
     ///
-    /// Sub-domains do not inherit (Apple).
+    /// A registration does not extend to sub-domains (Apple).
     func isRegistered(_ name: DomainName) -> Bool? {
         switch registration {
         case .notStated: nil

@@ -1,4 +1,4 @@
-/// Whether the envelope domain is an alias of what the provider expects.
+/// Checks whether the envelope domain is the alias that the provider requires.
 struct ReturnPathCheck<Source: Resolver> {
     private let stream: MailStream
     private let resolver: Source
@@ -11,7 +11,8 @@ struct ReturnPathCheck<Source: Resolver> {
     func run(by deadline: ContinuousClock.Instant) async -> [Finding] {
         let domain = stream.envelopeDomain
         guard let expected = stream.provider.returnPathTarget else { return [] }
-        // All aliases on the way count, as for a selector; the policy is asked for in any case.
+        // Any alias in the chain may match, as for a selector; the TXT query costs nothing extra, since the policy is
+        // needed anyway.
         let outcome = await resolver.lookup(Question(domain, .txt), by: deadline)
         guard !outcome.isTemporary, !outcome.chain.contains(expected) else { return [] }
         return [

@@ -1,14 +1,14 @@
-/// The SPF path: whether the provider may send for the envelope domain.
+/// Checks the SPF path: whether the provider may send for the envelope domain.
 struct SPFPathCheck<Source: Resolver> {
     private let stream: MailStream
     private let resolver: Source
     private var findings: [Finding] = []
-    /// What the envelope domain is an alias of, or is to be: no record can stand beside that.
+    /// The name that the envelope domain is, or has to be, an alias of; no record can exist beside an alias.
     private var alias: DomainName?
 
-    /// The most addresses that are tried: the first of each range, then the last of each.
+    /// The most addresses that are tested: the first of each range, then the last of each.
     private static var sampleLimit: Int { 256 }
-    /// The longest one evaluation takes (RFC 7208, 4.6.4).
+    /// The longest time for the whole SPF check (RFC 7208, 4.6.4).
     private static var evaluationLimit: Duration { .seconds(20) }
 
     init(_ stream: MailStream, _ resolver: Source) {
@@ -130,7 +130,7 @@ struct SPFPathCheck<Source: Resolver> {
             else {
                 continue
             }
-            // One finding of a kind is enough: the same fault shows for every address.
+            // One finding per kind is enough, since the same fault shows for every address.
             if told.insert(finding.code).inserted { findings.append(passed.isEmpty ? finding : finding.weakened) }
         }
         let examples = failed.prefix(5).map { "\($0.address): \($0.evaluation.result.rawValue)" }
@@ -206,7 +206,7 @@ struct SPFPathCheck<Source: Resolver> {
         alias == nil ? SPFSuggestion.publication(for: stream, amending: record) : nil
     }
 
-    /// The policy to publish so that those who may not send may; where it would be an error for them, why it is none.
+    /// The policy that would permit the addresses that fail; if it would be a permerror for them, the reason instead.
     private func amendment(
         of record: SPFRecord,
         for results: [(address: IPAddress, evaluation: SPFEvaluation)],

@@ -2,15 +2,15 @@
 package struct StreamChecker: Sendable {
     private let resolver: any Resolver
 
-    /// The longest a check takes, whatever DNS does.
+    /// The longest time a check takes, however slow DNS is.
     package static let timeLimit = Duration.seconds(30)
 
-    /// A checker that asks `resolver`; give several checks one ``CachingResolver`` to share answers.
+    /// A checker that asks `resolver`; pass one ``CachingResolver`` to several checkers to share answers.
     package init(_ resolver: any Resolver) {
         self.resolver = resolver
     }
 
-    /// Runs all checks of a stream side by side, at the latest until `deadline`; never throws.
+    /// Runs all checks of a stream concurrently, at the latest until `deadline`; never throws.
     package func check(_ stream: MailStream, by deadline: ContinuousClock.Instant) async -> StreamReport {
         let recorder = RecordingResolver(CachingResolver(resolver))
         async let spf = SPFPathCheck(stream, recorder).run(by: deadline)
@@ -46,7 +46,7 @@ package struct StreamChecker: Sendable {
         )
     }
 
-    /// Wrong signatures are no silence that passes: somebody has to mend the zone.
+    /// The findings for invalid DNSSEC signatures, which do not go away by themselves: somebody has to fix the zone.
     private func bogusFindings(_ answers: [(question: Question, outcome: LookupOutcome)]) -> [Finding] {
         answers.compactMap { question, outcome in
             guard case .serverFailure(let failure) = outcome, failure.dnssecBogus else { return nil }
@@ -72,7 +72,7 @@ package struct StreamChecker: Sendable {
         if !names.contains(stream.fromDomain) {
             missing.append((stream.fromDomain, "DKIM", "From domain"))
         }
-        // With one of two names registered one path is open: worth mending, not broken.
+        // With one of two names registered, one path is open: weak, but not broken.
         let severity: Finding.Severity =
             missing.count == 2 || stream.envelopeDomain == stream.fromDomain ? .broken : .weak
         return missing.map { name, path, role in
@@ -88,16 +88,16 @@ package struct StreamChecker: Sendable {
     }
 }
 
-/// How the paths stand, for the question whether anything aligned passes.
+/// The verdicts on the paths, used to decide whether any aligned path passes.
 struct Alignment {
     let spf: PathVerdict
     let dkim: PathVerdict
-    /// The keys by themselves, whoever signs.
+    /// The verdict on the keys alone, whichever domain signs.
     let keys: PathVerdict
 }
 
 extension [Finding] {
-    /// The most serious first, otherwise as found; each only once.
+    /// The findings without duplicates, the most serious first, otherwise in their original order.
     var inOrder: [Finding] {
         var seen: Set<Finding> = []
         let unique = filter { seen.insert($0).inserted }

@@ -1,4 +1,4 @@
-/// What a check of one stream found.
+/// The result of checking one stream.
 package struct StreamReport: Sendable {
     /// The stream as it was checked.
     package let stream: MailStream
@@ -6,7 +6,7 @@ package struct StreamReport: Sendable {
     package let verdict: StreamVerdict
     /// The findings, the most serious first.
     package let findings: [Finding]
-    /// Every answer of DNS the report rests on, ordered by name.
+    /// All DNS answers that the report is based on, ordered by name.
     package let answers: [(question: Question, outcome: LookupOutcome)]
 
     /// A report.
@@ -22,19 +22,19 @@ package struct StreamReport: Sendable {
         self.answers = answers
     }
 
-    /// The four ends a check can have; commands turn them into exit codes.
+    /// The four possible conclusions of a check; commands map them to exit codes.
     package enum Conclusion: String, Sendable, Hashable, CaseIterable {
-        /// Mail gets through and nothing is to be said.
+        /// Mail gets through, and there is nothing to report.
         case ok
-        /// Mail gets through and something should be mended.
+        /// Mail gets through, and something should be fixed.
         case advice
         /// Mail does not get through.
         case broken
-        /// It cannot be told.
+        /// Whether mail gets through is unknown.
         case unknown
     }
 
-    /// How the check ended.
+    /// The conclusion of the check.
     package var conclusion: Conclusion {
         switch verdict.reachable {
         case .no: .broken

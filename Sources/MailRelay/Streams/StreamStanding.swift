@@ -4,24 +4,25 @@
     package import Foundation
 #endif
 
-/// What is held of a stream between checks: the verdict that two runs agreed on, and the one that waits for a second.
+/// The state of a stream between checks: the verdict that two runs agreed on, and the one awaiting a second run.
 ///
-/// A pure value: the job loads it, shows it a verdict, stores it and acts on what comes back.
+/// A pure value: the job loads the state, passes a verdict to ``observe(_:at:)``, stores the state and acts on the
+/// returned change.
 package struct StreamStanding: Sendable, Hashable, Codable {
     /// The last verdict that two runs agreed on; nil until there is one.
     package private(set) var known: Known?
-    /// A verdict seen once that differs from the known one.
+    /// A verdict that differs from the known one and has been seen only once.
     package private(set) var pending: Known?
-    /// Since when DNS has not answered well enough for a verdict; nil when it does.
+    /// The time since which DNS answers have been insufficient for a verdict; nil while they are sufficient.
     ///
-    /// The known verdict only ages meanwhile.
+    /// Meanwhile, the known verdict stays and only ages.
     package private(set) var unknownSince: Date?
     /// When the known verdict last changed.
     package private(set) var changedAt: Date?
-    /// When the known verdict was last seen to hold.
+    /// When the known verdict was last confirmed.
     package private(set) var confirmedAt: Date?
 
-    /// The parts of a verdict that are remembered.
+    /// The parts of a verdict that are stored.
     package struct Known: Sendable, Hashable, Codable {
         /// The SPF path.
         package var spf: PathVerdict
@@ -31,26 +32,26 @@ package struct StreamStanding: Sendable, Hashable, Codable {
         package var reachable: Reachability
     }
 
-    /// A change that two runs agree on, worth an alert.
+    /// A change that two runs agreed on, which is worth an alert.
     package struct Change: Sendable, Hashable {
-        /// What was held before; nil for the first verdict.
+        /// The previous verdict; nil if there was none.
         package let from: Known?
-        /// What is held now.
+        /// The new verdict.
         package let to: Known
     }
 
-    /// Nothing known yet.
+    /// Creates a state without a verdict.
     package init() {}
 
-    /// Takes in a verdict.
+    /// Applies a verdict.
     ///
-    /// Each path changes when two runs that saw it agree. A run that did not see a path neither confirms nor withdraws
-    /// what waits for a second run: not answering is no change, and no agreement. The very first verdict also needs a
-    /// second run.
+    /// A path changes when two consecutive runs that saw it agree. A run that did not see a path neither confirms nor
+    /// withdraws its pending change, because a missing answer is neither a change nor an agreement. The very first
+    /// verdict also needs a second run.
     ///
     /// - Returns: The change that this verdict settles, if any.
     package mutating func observe(_ verdict: StreamVerdict, at now: Date) -> Change? {
-        // Times stored by a clock that ran ahead lie in the future and would look fresh; cap them at now.
+        // A clock that ran ahead stored times in the future, which would look fresh; cap them at now.
         unknownSince = unknownSince.map { min($0, now) }
         changedAt = changedAt.map { min($0, now) }
         confirmedAt = confirmedAt.map { min($0, now) }
@@ -61,13 +62,14 @@ package struct StreamStanding: Sendable, Hashable, Codable {
         let waiting = answer(spf.waiting, dkim.waiting, verdict)
         let rest = waiting == settled ? nil : waiting
         if settled == known {
-            // An unknown path does not matter if the other alone gives the same answer: the verdict counts as confirmed.
+            // An unknown path does not matter if the other path alone gives the same answer: the verdict counts as
+            // confirmed.
             if rest == nil, verdict.reachable == settled.reachable { confirmedAt = now }
             pending = rest
             return nil
         }
         let hasPathChanged = settled.spf != known?.spf ?? .unknown || settled.dkim != known?.dkim ?? .unknown
-        // Otherwise registration has changed, or there was no verdict so far: that needs a second run, too.
+        // Otherwise the registration has changed or there was no verdict yet, which needs a second run as well.
         guard hasPathChanged || (rest == nil && pending == settled) else {
             pending = waiting
             return nil
@@ -80,7 +82,7 @@ package struct StreamStanding: Sendable, Hashable, Codable {
         return change
     }
 
-    /// What is held of a path after a run, and what waits for a second one.
+    /// The settled verdict on a path after a run, and the one awaiting a second run.
     private static func step(
         _ held: PathVerdict,
         _ waiting: PathVerdict?,
@@ -90,9 +92,9 @@ package struct StreamStanding: Sendable, Hashable, Codable {
         return seen == waiting ? (seen, seen) : (held, seen)
     }
 
-    /// What paths that stand so make of the stream.
+    /// The verdict on the stream that follows from the verdicts on its paths.
     private func answer(_ spf: PathVerdict, _ dkim: PathVerdict, _ verdict: StreamVerdict) -> Known {
-        // Silence about the From domain's policy, or about the envelope domain, withdraws no refusal.
+        // A missing DNS answer about the From domain's policy or the envelope domain does not withdraw a refusal.
         let isRefusalOpen = verdict.refusal == .unknown || verdict.sender == .unknown
         if isRefusalOpen, let known, known.reachable == .no, known.spf == spf, known.dkim == dkim {
             return known
@@ -100,12 +102,12 @@ package struct StreamStanding: Sendable, Hashable, Codable {
         return Known(spf: spf, dkim: dkim, reachable: verdict.reachable(spf: spf, dkim: dkim))
     }
 
-    /// How long to wait for the next check: an hour after a change or while something is in doubt, a day when stable.
+    /// The time of the next check: after a day for a stream that is stable and reachable, otherwise after an hour.
     ///
     /// - Parameters:
     ///   - now: the time of the check just made.
-    ///   - jitter: -1 to 1, from a random source; moves the time by up to a tenth, so that streams spread out.
-    /// - Returns: when to check next.
+    ///   - jitter: a random number from -1 to 1, which shifts the time by up to a tenth to spread the checks.
+    /// - Returns: the time of the next check.
     package func nextCheck(after now: Date, jitter: Double) -> Date {
         let settled = pending == nil && known != nil && unknownSince == nil && known?.reachable == .yes
         let isFresh = changedAt.map { now.timeIntervalSince($0) < Self.watchTime } ?? true
@@ -115,6 +117,6 @@ package struct StreamStanding: Sendable, Hashable, Codable {
 
     private static var hour: Double { 3600 }
     private static var day: Double { 86_400 }
-    /// How long after a change a stream is checked hourly.
+    /// How long a stream is checked hourly after a change.
     private static var watchTime: Double { 86_400 }
 }

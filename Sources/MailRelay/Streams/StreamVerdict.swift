@@ -1,12 +1,12 @@
-/// How one path to the relay stands.
+/// The verdict on one path to the relay.
 package enum PathVerdict: String, Sendable, Hashable, CaseIterable, Codable {
     /// Mail gets through on this path.
     case ok
-    /// It does today, and something about it should be mended.
+    /// Mail gets through on this path today, but something about it should be fixed.
     case weak
-    /// It does not.
+    /// Mail does not get through on this path.
     case broken
-    /// DNS did not answer, or too little is known of the stream.
+    /// DNS did not answer, or too little is known about the stream.
     case unknown
 }
 
@@ -14,32 +14,33 @@ package enum PathVerdict: String, Sendable, Hashable, CaseIterable, Codable {
 package enum Reachability: String, Sendable, Hashable, CaseIterable, Codable {
     /// At least one path works and its name is registered.
     case yes
-    /// No path does, the From domain's own policy has the mail refused, or the envelope domain does not exist.
+    /// Neither path works, the From domain's policy makes receivers reject the mail, or the envelope domain does not
+    /// exist.
     case no
-    /// It cannot be told.
+    /// Whether mail gets through is unknown.
     case unknown
 }
 
-/// The verdict on a stream (Apple lets mail through on either path of a registered source).
+/// The verdict on a stream; Apple accepts mail of a registered source on either path.
 package struct StreamVerdict: Sendable, Hashable {
     /// The SPF path: the envelope domain's policy and the provider's addresses.
     package let spf: PathVerdict
-    /// The DKIM path: the keys, and whether the From domain itself signs.
+    /// The DKIM path: the keys, and whether the signing domain is the From domain.
     package let dkim: PathVerdict
-    /// Whether the envelope domain is registered; nil when nothing was said.
+    /// Whether the envelope domain is registered; nil if nothing was stated.
     package let envelopeRegistered: Bool?
-    /// Whether the From domain is registered; nil when nothing was said.
+    /// Whether the From domain is registered; nil if nothing was stated.
     package let fromRegistered: Bool?
-    /// What the From domain's policy asks of mail that is not its own.
+    /// Whether the From domain's policy rejects unaligned mail.
     let refusal: DMARCRefusal
-    /// Whether the envelope domain exists; no path leads past one that does not.
+    /// Whether the envelope domain exists; if it does not, no path works.
     let sender: SenderDomain
-    /// Whether DNS kept silent on a path, so that another run may tell more.
+    /// Whether DNS left a question about a path unanswered, so that another run may learn more.
     ///
-    /// A path of which too little was stated is unknown as well, and stays so however often DNS answers.
+    /// A path is also unknown if too little was stated about it, but then another run does not help.
     let isSilent: Bool
 
-    /// A verdict; without `isSilent` an unknown path counts as one on which DNS kept silent.
+    /// A verdict; without `isSilent`, an unknown path counts as one that DNS left unanswered.
     package init(
         spf: PathVerdict,
         dkim: PathVerdict,
@@ -58,10 +59,10 @@ package struct StreamVerdict: Sendable, Hashable {
         self.isSilent = isSilent ?? (spf == .unknown || dkim == .unknown)
     }
 
-    /// Whether mail reaches the relay; what was not said of registration counts as done.
+    /// Whether mail reaches the relay; names without a stated registration count as registered.
     package var reachable: Reachability { reachable(spf: spf, dkim: dkim) }
 
-    /// Whether mail reaches the relay where the paths stand so.
+    /// Whether mail reaches the relay given these verdicts on the paths.
     func reachable(spf: PathVerdict, dkim: PathVerdict) -> Reachability {
         if sender == .missing || refusal.refuses(spf: spf, dkim: dkim) { return .no }
         let paths = [Self.reach(spf, envelopeRegistered), Self.reach(dkim, fromRegistered)]
@@ -69,7 +70,7 @@ package struct StreamVerdict: Sendable, Hashable {
         return paths.contains(.unknown) ? .unknown : .no
     }
 
-    /// Whether both paths work, so that one may break without loss.
+    /// Whether both paths work, so that either may break without loss.
     package var isRobust: Bool {
         spf == .ok && dkim == .ok && reachable(spf: .broken, dkim: dkim) == .yes
             && reachable(spf: spf, dkim: .broken) == .yes

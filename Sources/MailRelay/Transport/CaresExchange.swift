@@ -1,17 +1,17 @@
 import CCares
 import EventThread
 
-/// Sends queries and hands back the bytes of their replies: the only owner of a c-ares channel.
+/// Sends queries and returns the bytes of their replies; the only owner of a c-ares channel.
 ///
-/// The channel is not thread-safe, so all of this runs on one thread, which waits for the channel's sockets while it
-/// has nothing else to do. Callbacks come from inside `ares_*` calls; they only note what happened, and the exchange
-/// acts on it afterwards, so the channel is never entered from its own callback.
+/// The channel is not thread-safe, so the actor runs on one thread, which waits for the channel's sockets while idle.
+/// Callbacks come from inside `ares_*` calls. They only record what happened, and the exchange acts on it afterwards,
+/// so no callback re-enters the channel.
 actor CaresExchange {
-    /// What became of one query.
+    /// The outcome of one query.
     enum Ending: Sendable {
-        /// Somebody answered; whether it makes sense is not looked at here.
+        /// A server answered; the bytes are not interpreted here.
         case reply([UInt8])
-        /// Nobody answered in time.
+        /// No server answered in time.
         case noReply
         /// No server could be reached.
         case unreachable
@@ -24,7 +24,8 @@ actor CaresExchange {
     private var active: [CaresQuery] = []
     private var waiting = CaresQueue()
 
-    /// An exchange; `passingFailuresOver` has it ask the next server where one fails or refuses, and not tell of that.
+    /// An exchange; with `passingFailuresOver`, a server that fails or refuses is skipped silently in favour of the
+    /// next.
     init(_ configuration: ResolverConfiguration, passingFailuresOver: Bool = false, on thread: EventThread) {
         self.configuration = configuration
         self.passesFailuresOver = passingFailuresOver
@@ -37,12 +38,12 @@ actor CaresExchange {
 
     // MARK: Life
 
-    /// Sets the channel up and says how many name servers it asks; throws ``CaresError``.
+    /// Sets the channel up and returns the number of its name servers; throws ``CaresError``.
     func open() throws -> Int {
         try CaresLibrary.initialize()
         var options = ares_options()
-        // NOCHECKRESP hands SERVFAIL, NOTIMP and REFUSED to us; without it the next server is asked, and where all of
-        // them fail, all are called unreachable.
+        // NOCHECKRESP passes SERVFAIL, NOTIMP and REFUSED to us. Without it, c-ares asks the next server, and reports
+        // "unreachable" if all servers fail.
         let failures = passesFailuresOver ? 0 : ARES_FLAG_NOCHECKRESP
         options.flags = Int32(failures | ARES_FLAG_EDNS | ARES_FLAG_NOSEARCH)
         options.timeout = Int32(clamping: configuration.tryTimeout.milliseconds)
@@ -71,7 +72,7 @@ actor CaresExchange {
         }
     }
 
-    /// Ends all queries without a reply and frees the channel.
+    /// Finishes all queries as unanswered and frees the channel.
     func close() {
         thread.watch(nil)
         if let channel { ares_destroy(channel) }
@@ -83,27 +84,27 @@ actor CaresExchange {
 
     // MARK: Queries
 
-    /// Sends a query as soon as there is room for it, and waits for its end or the deadline.
+    /// Sends a query as soon as a slot is free, and waits for its outcome or the deadline.
     func send(_ query: DNSQuery, by deadline: ContinuousClock.Instant) async -> Ending {
         await withCheckedContinuation { continuation in
-            // Not before: on the way in here the thread may do something else, such as close.
+            // Checked only here, since the thread may run other work, such as ``close()``, before this closure.
             guard channel != nil else { return continuation.resume(returning: .unreachable) }
             waiting.append(CaresQuery(query, deadline: deadline, continuation))
             step()
         }
     }
 
-    /// Sends what there is room for, forgets what has ended, and watches for what comes next.
+    /// Sends as many queries as there are free slots, removes finished ones and updates the watch.
     private func step() {
         guard let channel else { return }
         let now = ContinuousClock.now
-        // A query past its deadline stops waiting here; its place is free only when the channel lets go of it.
+        // A query past its deadline is finished here, but its slot is free only when the channel releases it.
         for query in active where query.deadline <= now { query.finish(.noReply) }
         waiting.finishExpired(at: now)
         active.removeAll { $0.isReleased }
         while active.count < configuration.maximumInFlight, let next = waiting.popFirst() {
             start(next, channel)
-            // One that fails at once has left its place already.
+            // A query that failed at once is already released.
             if next.isReleased { active.removeLast() }
         }
         watch(channel)
@@ -115,13 +116,13 @@ actor CaresExchange {
         query.id = id
         active.append(query)
         let bytes = query.query.bytes(id: id)
-        // Balanced by takeRetainedValue in the callback, which comes exactly once for each query.
+        // Balanced by takeRetainedValue in the callback, which c-ares calls exactly once for each query.
         let context = Unmanaged.passRetained(query).toOpaque()
         ares_send(channel, bytes, Int32(bytes.count), caresQueryEnded, context)
     }
 
     private func watch(_ channel: ares_channel) {
-        // Nothing waits while nothing is on its way.
+        // No query can be queued while none is in flight.
         guard !active.isEmpty else {
             thread.watch(nil)
             return
@@ -142,7 +143,7 @@ actor CaresExchange {
             let next = ContinuousClock.now.advanced(by: .seconds(left.tv_sec) + .microseconds(left.tv_usec))
             deadline = min(deadline ?? next, next)
         }
-        // Weak, since the actor owns the thread that holds the watch.
+        // Weak, since the actor owns the thread, which owns the watch.
         let handler: @Sendable ([Interest]) -> Void = { [weak self] ready in
             self?.assumeIsolated { $0.process(ready) }
         }
@@ -152,12 +153,12 @@ actor CaresExchange {
     private func process(_ ready: [Interest]) {
         guard let channel else { return }
         for interest in ready {
-            // A failure shows as readable, so that the channel reads it and moves on.
+            // A socket failure counts as readable, so that the channel reads the error and moves on.
             let reads = !interest.events.isDisjoint(with: [.read, .failure])
             let writes = interest.events.contains(.write)
             ares_process_fd(channel, reads ? interest.descriptor : -1, writes ? interest.descriptor : -1)
         }
-        // Without sockets: time-outs and repeats.
+        // No socket is ready: let the channel handle time-outs and retries.
         if ready.isEmpty { ares_process_fd(channel, -1, -1) }
         step()
     }

@@ -1,6 +1,6 @@
 import CCares
 
-/// The library's global set-up.
+/// The library's global initialisation.
 enum CaresLibrary {
     private static let status = ares_library_init(Int32(ARES_LIB_INIT_ALL))
 
@@ -9,7 +9,7 @@ enum CaresLibrary {
     }
 }
 
-/// The statuses that are told apart.
+/// The c-ares statuses that the exchange distinguishes.
 enum CaresStatus {
     static let success = Int32(ACCOUNTCTL_ARES_SUCCESS)
     static let timeout = Int32(ACCOUNTCTL_ARES_TIMEOUT)

@@ -1,10 +1,10 @@
-/// A query on its way; belongs to the exchange and its thread.
+/// A query in flight or queued; confined to the exchange and its thread.
 final class CaresQuery {
     let query: DNSQuery
     let deadline: ContinuousClock.Instant
     var id: UInt16 = 0
     private var continuation: CheckedContinuation<CaresExchange.Ending, Never>?
-    /// Whether the channel holds no reference any more, so that its place is free.
+    /// Whether the channel has released the query, so that its slot is free.
     fileprivate(set) var isReleased = false
 
     init(
@@ -17,17 +17,18 @@ final class CaresQuery {
         self.continuation = continuation
     }
 
-    /// Whether whoever asked has an ending.
+    /// Whether the caller has received an outcome.
     var isFinished: Bool { continuation == nil }
 
-    /// Gives the first ending to whoever asked; later ones do nothing.
+    /// Resumes the caller with the first outcome; later calls do nothing.
     func finish(_ ending: CaresExchange.Ending) {
         continuation?.resume(returning: ending)
         continuation = nil
     }
 }
 
-/// Called by the channel once for each query; file-level, as a closure would inherit an isolation it does not run in.
+/// Called by the channel once for each query; file-level, since a closure would inherit an isolation it does not run
+/// in.
 func caresQueryEnded(
     _ context: UnsafeMutableRawPointer?,
     _ status: Int32,

@@ -1,11 +1,11 @@
-/// Queries that wait for a place, first come, first served; belongs to the exchange.
+/// A FIFO queue of queries that wait for a free slot; confined to the exchange.
 ///
-/// Thousands may wait, so nothing here walks over all of them but the rare expiry.
+/// Thousands may wait, so only the rare expiry walks over all of them.
 struct CaresQueue {
     private var queries: [CaresQuery] = []
-    /// The first that has not been taken; what lies before it is cut off now and then.
+    /// The index of the first query not yet taken; the entries before it are removed from time to time.
     private var head = 0
-    /// No waiting query expires before this; may be too early, never too late.
+    /// A lower bound on the deadlines of all waiting queries.
     private(set) var earliestDeadline: ContinuousClock.Instant?
 
     mutating func append(_ query: CaresQuery) {
@@ -13,7 +13,7 @@ struct CaresQueue {
         earliestDeadline = min(earliestDeadline ?? query.deadline, query.deadline)
     }
 
-    /// Takes the first that still waits.
+    /// Removes and returns the first query that still waits.
     mutating func popFirst() -> CaresQuery? {
         while head < queries.count {
             let query = queries[head]
@@ -28,7 +28,7 @@ struct CaresQueue {
         return nil
     }
 
-    /// Ends what has waited past its deadline.
+    /// Finishes queries that have waited past their deadline.
     mutating func finishExpired(at now: ContinuousClock.Instant) {
         guard let earliest = earliestDeadline, earliest <= now else { return }
         for query in queries[head...] where query.deadline <= now { query.finish(.noReply) }
@@ -37,7 +37,7 @@ struct CaresQueue {
         earliestDeadline = queries.lazy.map(\.deadline).min()
     }
 
-    /// Ends all without a reply.
+    /// Finishes all queries as unanswered.
     mutating func finishAll() {
         for query in queries[head...] { query.finish(.noReply) }
         self = CaresQueue()

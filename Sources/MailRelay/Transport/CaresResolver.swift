@@ -1,20 +1,21 @@
 import EventThread
 
-/// Asks real name servers, with c-ares as transport and our own reading of the replies.
+/// Queries real name servers, with c-ares as transport and its own interpretation of the replies.
 ///
-/// One thread carries the channel and all its sockets; questions come from any task. Where there are several servers
-/// and one fails or refuses, the others are asked by a second channel, on a thread of its own, before that settles
-/// anything. Truncated replies are asked for again over TCP. A server's failure is asked about once more without
-/// validation, and where that is answered once more with it, which tells wrong DNSSEC signatures from a server that is
-/// simply broken, and from a failure that has passed.
+/// One thread runs the channel and all its sockets; lookups come from any task. If one of several servers fails or
+/// refuses, a second channel with a thread of its own asks the others before the outcome counts. Truncated replies are
+/// repeated over TCP. After a server failure, the query is repeated without DNSSEC validation and, if that gets an
+/// answer, once more with validation. This tells wrong signatures from a broken server and from a failure that has
+/// passed.
 package struct CaresResolver: Resolver {
     private let exchange: CaresExchange
-    /// Asks the next server where one fails; nil where there is only one.
+    /// The exchange that asks the next server after a failure; nil if there is only one server.
     private let others: CaresExchange?
 
     /// Runs `body` with a resolver that lives as long as the body.
     ///
-    /// Throws ``CaresError`` or ``EventThreadError`` when the transport cannot be set up, and what the body throws.
+    /// Throws ``CaresError`` or ``EventThreadError`` if the transport cannot be set up, and rethrows errors of the
+    /// body.
     package static func withResolver<Result>(
         _ configuration: ResolverConfiguration,
         _ body: (CaresResolver) async throws -> Result
@@ -40,14 +41,15 @@ package struct CaresResolver: Resolver {
         }
     }
 
-    /// Asks the configured servers.
+    /// Queries the configured servers.
     ///
-    /// Cancellation is seen between exchanges; one exchange ends with the last try's time-out at the latest.
+    /// Cancellation is checked between exchanges; an exchange in progress ends with the time-out of its last try at the
+    /// latest.
     package func lookup(_ question: Question, by deadline: ContinuousClock.Instant) async -> LookupOutcome {
         var name = question.name
         var chain: [DomainName] = []
         var ttl = UInt32.max
-        // Servers that only know one zone give an alias without its target: ask on from there.
+        // A server with only one zone returns an alias without its target: look the target up next.
         for _ in 0...ReplyInterpreter.maximumAliases {
             let asked = Question(name, question.type)
             switch await reading(DNSQuery(asked), by: deadline) {
@@ -99,7 +101,7 @@ package struct CaresResolver: Resolver {
         switch await exchange.send(query, by: deadline) {
         case .reply(let bytes):
             let reading = ReplyInterpreter.read(bytes, to: query.question)
-            // c-ares asks again without EDNS by itself, but only the first time that it meets such a server.
+            // c-ares retries without EDNS by itself, but only the first time that it meets such a server.
             guard query.hasEDNS, reading == .settled(.badReply(.responseCode(1))) else { return reading }
             let plain = DNSQuery(query.question, checkingDisabled: query.checkingDisabled, hasEDNS: false)
             return await sendAndRead(plain, exchange, by: deadline)
@@ -131,7 +133,8 @@ extension LookupOutcome {
 }
 
 extension LookupOutcome {
-    /// Whether the server alone is at fault, so that another one may know more: it failed, refused, or cannot do it.
+    /// Whether only this server is at fault, so that another may answer: it failed, refused, or does not implement the
+    /// query.
     fileprivate var isOneServersFailure: Bool {
         switch self {
         case .serverFailure(let failure): !failure.dnssecBogus

@@ -1,18 +1,18 @@
-/// A name server to ask, by address and port.
+/// The address and port of a name server.
 package struct NameServer: Sendable, Hashable, CustomStringConvertible {
-    /// Where it is.
+    /// The server's address.
     let address: IPAddress
     /// The server's port, for UDP and TCP alike.
     let port: UInt16
 
-    /// A server; 53 is the port of DNS.
+    /// Creates a name server; 53 is the standard port of DNS.
     package init(address: IPAddress, port: UInt16 = 53) {
         self.address = address
         self.port = port
     }
 
-    /// Reads `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`; nil for anything else, host names
-    /// included.
+    /// Parses `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1` or `[2001:db8::1]:5353`; nil for anything else, including
+    /// host names.
     package init?(_ text: String) {
         if let address = IPAddress(text) {
             self.init(address: address)
@@ -28,12 +28,12 @@ package struct NameServer: Sendable, Hashable, CustomStringConvertible {
         let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
         if isBracketed { host = String(host.dropFirst().dropLast()) }
         guard let address = IPAddress(host) else { return nil }
-        // An IPv6 address needs its brackets before a port, or nobody knows where it ends.
+        // An IPv6 address needs brackets before a port, since its end would be ambiguous otherwise.
         if case .v6 = address, !isBracketed { return nil }
         self.init(address: address, port: port)
     }
 
-    /// Address and port, the address in brackets where it needs them.
+    /// The address and the port, with an IPv6 address in brackets.
     package var description: String {
         switch address {
         case .v4: "\(address):\(port)"

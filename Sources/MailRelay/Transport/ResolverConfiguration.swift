@@ -1,15 +1,15 @@
-/// Whom to ask, how long to wait, and how much at once.
+/// The name servers to ask, and the limits on time and concurrency.
 package struct ResolverConfiguration: Sendable, Hashable {
-    /// The name servers in the order of preference; none stands for those of the system (`resolv.conf`).
+    /// The name servers in order of preference; empty means those of the system (`resolv.conf`).
     ///
-    /// They must recurse: asking the servers of a zone directly goes wrong with delegated names, split DNS and closed
-    /// ports.
+    /// They must be recursive resolvers: querying authoritative servers directly fails with delegated names, split DNS
+    /// and closed ports.
     var servers: [NameServer]
-    /// How long to wait for the first answer; each further try waits twice as long as the one before.
+    /// The time-out of the first try; each further try waits twice as long as the previous one.
     var tryTimeout: Duration
-    /// How often a question is sent, at least once.
+    /// The number of tries for a question, at least one.
     var tries: Int
-    /// The most questions that are on their way at once; further ones queue.
+    /// The most questions in flight at once; further ones are queued.
     var maximumInFlight: Int
 
     /// A configuration; by default the system's servers, 1.3 s and 2.6 s, 64 questions at once.
