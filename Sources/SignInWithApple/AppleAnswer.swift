@@ -1,17 +1,17 @@
 import HTTPCalls
 
-/// Apple's answer to any call, before it means something for the call.
+/// Apple's answer to any call, not yet interpreted for that call.
 enum AppleAnswer: Sendable, Equatable {
-    /// HTTP 200 with a body of the form that the call's answer has.
+    /// HTTP 200 with a body in the form that the call expects.
     case success([UInt8])
-    /// An error object.
+    /// An error object from Apple.
     case refused(AppleRefusal, status: Int)
-    /// No verdict.
+    /// No verdict for now.
     case delayed(AppleDelay)
 
-    /// Reads what came back from a call.
+    /// Classifies the outcome of a call.
     ///
-    /// A success looks as `form` says; anything else under HTTP 200 is no answer of Apple's API.
+    /// A success must match `form`; any other body under HTTP 200 is not an answer of Apple's API.
     init(_ outcome: HTTPOutcome, _ form: Form) {
         switch outcome {
         case .unreachable(let reason): self = .delayed(AppleDelay(.unreachable(reason)))
@@ -35,14 +35,14 @@ enum AppleAnswer: Sendable, Equatable {
         }
     }
 
-    /// What a success looks like.
+    /// The expected form of a success.
     ///
-    /// An edge or a proxy can answer 200 with a page of its own, which must neither end a credential nor close a
+    /// A CDN edge or a proxy may answer 200 with a page of its own, which must neither end a credential nor close a
     /// breaker.
     enum Form: Sendable {
-        /// A JSON object with a text under one of these names.
+        /// A JSON object with a string member under one of these names.
         case object(holding: [String])
-        /// Nothing, as Apple documents it for `/auth/revoke`, or a JSON object that names no error.
+        /// An empty body, as Apple documents for `/auth/revoke`, or a JSON object without an error.
         case emptyOrObject
 
         func fits(_ body: [UInt8]) -> Bool {
@@ -55,14 +55,14 @@ enum AppleAnswer: Sendable, Equatable {
         }
     }
 
-    /// What the answer says about the client itself, for the breaker.
+    /// What the answer says about the client itself, reported to the circuit breaker.
     var verdictOnClient: VerdictOnClient {
         switch self {
         case .success: .good
         case .refused(let refusal, _):
             switch refusal.code {
             case .invalidClient: .rejected(refusal)
-            // Apple looks at the client before it looks at a code or token.
+            // Apple checks the client before it checks a code or token, so this refusal shows that the client is good.
             case .invalidGrant: .good
             default: .none
             }

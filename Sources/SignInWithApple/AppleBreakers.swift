@@ -9,7 +9,7 @@ import Synchronization
     import Foundation
 #endif
 
-/// The breakers of all client ids, and what Apple said last about each.
+/// The circuit breakers of all client ids, with Apple's last refusal of each.
 final class AppleBreakers: Sendable {
     private struct State {
         var breakers: CircuitBreakers
@@ -17,7 +17,7 @@ final class AppleBreakers: Sendable {
     }
 
     private let state: Mutex<State>
-    /// Team and key by client id, to be named with it.
+    /// Team id and key id by client id, for log entries.
     private let names: [String: (team: String, key: String)]
 
     init(identities: [AppleClientIdentity]) {
@@ -25,7 +25,7 @@ final class AppleBreakers: Sendable {
         names = Dictionary(identities.map { ($0.clientID, ($0.teamID, $0.keyID)) }) { first, _ in first }
     }
 
-    /// Opens by what another process found out.
+    /// Opens a breaker on the finding of another process.
     func trip(_ key: String, until: Date, refusal: String, at now: Date) {
         let isTripped = state.withLock { state in
             guard case .closed = state.breakers.state(of: key) else { return false }
@@ -36,7 +36,7 @@ final class AppleBreakers: Sendable {
         if isTripped { record(key, isRejected: true) }
     }
 
-    /// Closes by what another process found out.
+    /// Closes a breaker on the finding of another process.
     func reset(_ key: String) {
         state.withLock { state in
             state.breakers.reset(key)
@@ -59,7 +59,7 @@ final class AppleBreakers: Sendable {
         state.withLock { $0.breakers.abandon(key, permit, at: now) }
     }
 
-    /// Reports an answer that a permit was given for.
+    /// Reports the answer to a call that was sent with a permit.
     func settle(
         _ key: String,
         _ permit: CircuitBreaker.Permit,
@@ -70,7 +70,7 @@ final class AppleBreakers: Sendable {
         let (before, after, refusal) = state.withLock { state in
             let before = state.breakers.state(of: key)
             switch answer.verdictOnClient {
-            // A straggler, whose permit is of an earlier time, decides about neither the breaker nor its reason.
+            // A late answer, whose permit belongs to an earlier state, changes neither the breaker nor its reason.
             case .good:
                 if state.breakers.succeed(key, permit) { state.refusals[key] = nil }
             case .rejected(let refusal):
@@ -95,7 +95,7 @@ final class AppleBreakers: Sendable {
         }
     }
 
-    /// Reports a self-test that somebody asked for: it decides, whatever the breaker's state.
+    /// Reports the result of a requested self-test, which closes or opens the breaker whatever its state.
     func settle(_ key: String, by answer: AppleAnswer, at now: Date, logger: Logger) {
         switch admit(key, at: now) {
         case .proceed(let permit), .probe(let permit): settle(key, permit, by: answer, at: now, logger: logger)
@@ -109,7 +109,7 @@ final class AppleBreakers: Sendable {
         state.withLock { ($0.breakers.state(of: key), $0.refusals[key]) }
     }
 
-    /// How long calls for this client id stay paused.
+    /// How long calls for this client id remain paused; nil unless the breaker is open.
     func pause(of key: String, at now: Date) -> Duration? {
         guard case .open(let until, _) = health(of: key).state else { return nil }
         return .seconds(max(0, until.timeIntervalSince(now)))

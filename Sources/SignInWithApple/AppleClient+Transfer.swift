@@ -1,11 +1,12 @@
 package import Sealing
 
-/// Moving users to another team, Apple's technote TN3159.
+/// Transfers users to another team, as Apple's technote TN3159 describes.
 ///
-/// Both teams' endpoints work from the transfer's start until sixty days after it was accepted. The client id is the
-/// same on both sides; only team and key change.
+/// Both teams' endpoints work from the start of the transfer until sixty days after its acceptance. The client id stays
+/// the same on both sides; only team and key change.
 extension AppleClient {
-    /// Gets the token that the two calls below need.
+    /// Requests the access token that ``transferIdentifier(ofSub:targetTeam:token:)`` and
+    /// ``exchange(transferIdentifier:token:)`` need.
     ///
     /// - Returns: The token; see ``MigrationTokenOutcome``.
     /// - Throws: `CancellationError`.
@@ -26,12 +27,12 @@ extension AppleClient {
         }
     }
 
-    /// Asks, as the sending team, for the identifier by which the recipient team can find a user.
+    /// Requests, as the sending team, the identifier by which the recipient team can find a user.
     ///
     /// - Parameters:
     ///   - sub: The user's sub in the sending team.
     ///   - targetTeam: The team id of the **recipient**.
-    ///   - token: What ``migrationToken()`` gave.
+    ///   - token: The token from ``migrationToken()``.
     /// - Returns: The transfer identifier, one for each pair of sub and recipient.
     /// - Throws: `CancellationError`.
     package func transferIdentifier(
@@ -48,12 +49,13 @@ extension AppleClient {
         return transferOutcome(answer) { $0["transfer_sub"]?.text }
     }
 
-    /// Asks, as the recipient team, who a moved user is now.
+    /// Requests, as the recipient team, the new sub of a transferred user.
     ///
     /// - Parameters:
-    ///   - transferIdentifier: What the sending team got from ``transferIdentifier(ofSub:targetTeam:token:)``.
-    ///   - token: What ``migrationToken()`` gave.
-    /// - Returns: The new sub, and the new relay address where there is one.
+    ///   - transferIdentifier: The identifier that the sending team got from
+    ///     ``transferIdentifier(ofSub:targetTeam:token:)``.
+    ///   - token: The token from ``migrationToken()``.
+    /// - Returns: The new sub, and the new relay address if there is one.
     /// - Throws: `CancellationError`.
     package func exchange(
         transferIdentifier: String,
@@ -89,7 +91,7 @@ extension AppleClient {
         case .refused(_, status: 401): return .tokenExpired
         case .refused(let refusal, _):
             switch refusal.code {
-            // Apple answers so for users who revoked before, which is normal in a large run.
+            // Apple's answer for users who revoked earlier, which is normal in a large run.
             case .invalidRequest, .invalidGrant: return .userRefused(refusal)
             case .invalidClient, .unauthorizedClient, .unsupportedGrantType, .invalidScope, .other:
                 return .misconfigured(misconfiguration(refusal))

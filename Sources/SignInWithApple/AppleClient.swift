@@ -2,12 +2,12 @@ import HTTPCalls
 import Logging
 package import Sealing
 
-/// Apple's REST API as one client id sees it.
+/// Apple's REST API for one client id.
 ///
-/// Outcomes are values; a call throws only `CancellationError`, when its task is cancelled. Cancelling is no proof that
-/// Apple did not act. While Apple rejects this client id, calls are answered by the breaker without being sent.
+/// Outcomes are values; a call throws only `CancellationError`, when its task is cancelled. Cancellation does not prove
+/// that Apple did not act. While Apple rejects this client id, the breaker answers calls without sending them.
 package struct AppleClient: Sendable {
-    /// Who the client is.
+    /// The client id, team and key.
     package let identity: AppleClientIdentity
     let transport: AppleTransport
 
@@ -16,13 +16,13 @@ package struct AppleClient: Sendable {
 
     /// Exchanges an authorization code.
     ///
-    /// A code lives five minutes and works once. The call is sent once; it is repeated only while it is certain that
-    /// nothing left this machine.
+    /// A code lives five minutes and works once. The call is therefore sent once; it is retried only while it is
+    /// certain that nothing left this machine.
     ///
     /// - Parameters:
-    ///   - code: The code as the app got it.
-    ///   - redirectURI: The redirect URI of the web flow; nil for native apps, where there is none.
-    /// - Returns: What became of it; see ``CodeExchangeOutcome``.
+    ///   - code: The code that the app received.
+    ///   - redirectURI: The redirect URI of the web flow; nil for native apps, which have none.
+    /// - Returns: The outcome; see ``CodeExchangeOutcome``.
     /// - Throws: `CancellationError`.
     package func exchange(
         code: Secret<String>,
@@ -43,9 +43,9 @@ package struct AppleClient: Sendable {
         }
     }
 
-    /// Finds out whether a grant lives; Apple asks for at most one check per user and day.
+    /// Checks whether a grant is still valid; Apple allows at most one check per user and day.
     ///
-    /// - Returns: What Apple says; see ``RefreshCheckOutcome``.
+    /// - Returns: Apple's verdict; see ``RefreshCheckOutcome``.
     /// - Throws: `CancellationError`.
     package func check(refreshToken: Secret<String>) async throws(CancellationError) -> RefreshCheckOutcome {
         let answer = try await send(
@@ -69,11 +69,11 @@ package struct AppleClient: Sendable {
         }
     }
 
-    /// Ends the user's authorization for this client and its app group.
+    /// Revokes the user's authorization for this client and its app group.
     ///
-    /// May be repeated freely.
+    /// The call is idempotent.
     ///
-    /// - Returns: What became of it; see ``RevocationOutcome``.
+    /// - Returns: The outcome; see ``RevocationOutcome``.
     /// - Throws: `CancellationError`.
     package func revoke(_ refreshToken: Secret<String>) async throws(CancellationError) -> RevocationOutcome {
         let answer = try await send(
@@ -88,12 +88,12 @@ package struct AppleClient: Sendable {
         }
     }
 
-    /// Tests client, team and key without using anything up: with good credentials a code that cannot exist is
-    /// `invalid_grant`, with others the answer is `invalid_client`.
+    /// Tests client, team and key without consuming anything: Apple refuses a code that cannot exist with
+    /// `invalid_grant` if the credentials are good, and with `invalid_client` otherwise.
     ///
-    /// The test is sent whether the breaker is open or not, and its result closes or opens it.
+    /// The test is sent even if the breaker is open, and its result closes or opens the breaker.
     ///
-    /// - Returns: What the test found.
+    /// - Returns: The result of the test.
     /// - Throws: `CancellationError`.
     package func selfTest() async throws(CancellationError) -> SelfTestOutcome {
         let answer = try await transport.sendDirectly(.selfTest, Self.selfTestFields, for: identity)
@@ -124,7 +124,7 @@ extension AppleClient {
 
     func outcome(ofSelfTest answer: AppleAnswer) -> SelfTestOutcome {
         switch answer {
-        // Nobody has seen Apple accept the code; if it did, the client would be good all the same.
+        // Not expected for a code that cannot exist, but it would show that the client is good.
         case .success: .good
         case .refused(let refusal, _) where refusal.code == .invalidGrant: .good
         case .refused(let refusal, _): .misconfigured(misconfiguration(refusal))

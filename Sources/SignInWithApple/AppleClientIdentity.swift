@@ -1,19 +1,19 @@
-/// Who a client is to Apple: client id, team and signing key.
+/// The identity of a client towards Apple: client id, team and signing key.
 package struct AppleClientIdentity: Sendable {
     /// The bundle id of an app, or a Services ID.
     ///
-    /// Never with the team id in front.
+    /// The team id is not part of it.
     package let clientID: String
-    /// The team's id, ten characters.
+    /// The team id, ten characters.
     package let teamID: String
-    /// The key's id, ten characters.
+    /// The key id, ten characters.
     package let keyID: String
-    /// The key.
+    /// The signing key.
     let key: ApplePrivateKey
 
-    /// Puts an identity together; the client id is a bundle id or Services ID.
+    /// Creates an identity; the client id is a bundle id or Services ID.
     ///
-    /// - Throws: ``Problem`` for the first part that cannot be right.
+    /// - Throws: ``Problem`` for the first invalid part.
     package init(clientID: String, teamID: String, keyID: String, key: ApplePrivateKey) throws(Problem) {
         guard Self.isTenCharacterID(teamID) else { throw .teamID }
         guard Self.isTenCharacterID(keyID) else { throw .keyID }
@@ -25,14 +25,14 @@ package struct AppleClientIdentity: Sendable {
         self.key = key
     }
 
-    /// What cannot be right about an identity.
+    /// An invalid part of an identity.
     package enum Problem: String, Error, Sendable, Hashable, CustomStringConvertible {
         case clientID
         case clientIDWithTeam
         case teamID
         case keyID
 
-        /// What is expected.
+        /// What a valid part looks like.
         package var description: String {
             switch self {
             case .clientID: "a client id is a bundle id or a Services ID, such as com.example.app"

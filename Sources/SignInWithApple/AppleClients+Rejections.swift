@@ -9,17 +9,17 @@ import HTTPCalls
 extension AppleClients {
     /// A client id that Apple rejects.
     package struct Rejection: Sendable, Hashable {
-        /// The team in use.
+        /// The team id in use.
         package let teamID: String
-        /// The key in use.
+        /// The key id in use.
         package let keyID: String
-        /// What Apple said.
+        /// Apple's refusal.
         package let refusal: String
-        /// When it is tested again.
+        /// When the client id is tested again.
         package let until: Date
     }
 
-    /// The client ids that are paused here, or are being tested again.
+    /// The client ids that are paused in this process or being tested again.
     package func rejections() -> [String: Rejection] {
         var rejections: [String: Rejection] = [:]
         for id in clientIDs {
@@ -41,14 +41,14 @@ extension AppleClients {
         return rejections
     }
 
-    /// Pauses a client id that another process found rejected; a pause of our own stays as it is.
+    /// Pauses a client id that another process found rejected; an existing pause of this process is kept.
     ///
-    /// The client id is tested again at `until`; a moment that has passed makes the next call test it.
+    /// The client id is tested again at `until`; if that is in the past, the next call tests it.
     package func pause(_ clientID: String, until: Date, refusal: String) {
         breakers.trip(clientID, until: until, refusal: refusal, at: moment)
     }
 
-    /// Ends the pause of a client id that another process found good.
+    /// Ends the pause of a client id that another process found to be accepted again.
     package func resume(_ clientID: String) {
         breakers.reset(clientID)
     }

@@ -8,12 +8,12 @@ import Waiting
     package import Foundation
 #endif
 
-/// All clients of an installation by client id: several apps, Services IDs and teams side by side.
+/// All clients of an installation by client id, which may be several apps, Services IDs and teams.
 package struct AppleClients: Sendable {
-    /// Where Apple lives; also the audience of what is sent there, and the issuer of what comes from there.
+    /// Apple's address, which is also the audience of client secrets and the issuer of Apple's tokens.
     package static let appleAddress = "https://appleid.apple.com"
 
-    /// How many calls are under way at most.
+    /// The maximum number of concurrent calls.
     package let callsAtOnce: Int
 
     private let clients: [String: AppleClient]
@@ -22,11 +22,11 @@ package struct AppleClients: Sendable {
     /// Apple's signing keys, shared by everything that verifies.
     let keys: AppleKeys
 
-    /// Makes the clients of Apple, or of a stand-in for it.
+    /// Creates the clients for Apple, or for a stand-in.
     ///
-    /// One call must have ended by `deadline`, repeats included. The logger is told of breakers that open and close.
+    /// One call, including its retries, must end by `deadline`. The logger records when breakers open and close.
     ///
-    /// - Throws: ``DuplicateClient`` when a client id stands in the list twice.
+    /// - Throws: ``DuplicateClient`` if a client id occurs twice in the list.
     package init(
         _ identities: [AppleClientIdentity],
         address: ServiceAddress,
@@ -54,21 +54,20 @@ package struct AppleClients: Sendable {
         keys = AppleKeys(address: address, caller: caller, logger: logger, now: now)
     }
 
-    /// The longest that asking Apple for one thing may take: the call with its repeats, and the test of a client id that
-    /// Apple rejected before, or rejects with a code.
+    /// The longest time that one request to Apple may take: the call with its retries, plus the self-test of a client
+    /// id that Apple rejected earlier or rejects together with a code.
     package var longestCall: Duration { transport.deadline * 2 }
 
-    /// Waits until a call could be sent at once, and has `body` make it, whose deadline does not run while others have
-    /// their turn.
+    /// Waits for a free slot and then runs `body`, whose deadline therefore excludes the wait.
     ///
-    /// - Throws: what `body` throws; `CancellationError` when the task is cancelled while it waits.
+    /// - Throws: what `body` throws; `CancellationError` if the task is cancelled while it waits.
     package func inTurn<Result>(_ body: () async throws -> Result) async throws -> Result {
         try await line.with { _ in try await body() }
     }
 
-    /// Tests every client id beside the others: where Apple cannot be reached, each takes as long as a connection may.
+    /// Tests all client ids concurrently, since each takes as long as a connection attempt if Apple is unreachable.
     ///
-    /// - Returns: What each test found, in the order of the client ids; see ``AppleClient/selfTest()``.
+    /// - Returns: The result of each test, in the order of the client ids; see ``AppleClient/selfTest()``.
     /// - Throws: `CancellationError`.
     package func selfTests() async throws -> [(identity: AppleClientIdentity, outcome: SelfTestOutcome)] {
         try await withThrowingTaskGroup(of: (AppleClientIdentity, SelfTestOutcome).self) { group in
@@ -81,13 +80,13 @@ package struct AppleClients: Sendable {
         }
     }
 
-    /// How many wait for their turn.
+    /// How many tasks wait for a slot.
     package var waitingCount: Int { line.waitingCount }
 
-    /// The moment, by the clock that everything about Apple goes by.
+    /// The current time, by the clock that everything about Apple uses.
     package var moment: Date { transport.now() }
 
-    /// Whether nobody but Apple, or a stand-in on this machine, can have answered.
+    /// Whether the connection proves that the answer came from Apple, or from a stand-in on this machine.
     var isConnectionTrusted: Bool { transport.address.scheme == "https" || transport.address.isLoopback }
 
     var breakers: AppleBreakers { transport.breakers }
@@ -95,12 +94,12 @@ package struct AppleClients: Sendable {
     /// The client ids, sorted.
     package var clientIDs: [String] { clients.keys.sorted() }
 
-    /// The client of an id; nil when it is not configured.
+    /// The client for an id; nil if it is not configured.
     package subscript(_ clientID: String) -> AppleClient? {
         clients[clientID]
     }
 
-    /// How things stand with Apple for a client id.
+    /// The state of a client id's breaker, and Apple's last refusal of it.
     func health(of clientID: String) -> ClientHealth {
         let (state, refusal) = transport.breakers.health(of: clientID)
         return ClientHealth(state: state, refusal: refusal)
@@ -108,8 +107,7 @@ package struct AppleClients: Sendable {
 
     /// Whether calls for a client id are paused now.
     ///
-    /// False once the pause is over, although the breaker still wants its self-test: whoever calls then brings it
-    /// about.
+    /// False once the pause is over, even though the breaker still requires a self-test, which the next call triggers.
     package func isPaused(_ clientID: String) -> Bool {
         switch health(of: clientID).state {
         case .closed: false
@@ -118,22 +116,22 @@ package struct AppleClients: Sendable {
         }
     }
 
-    /// Whether the next call for a client id begins with a test of it, since its pause is over.
+    /// Whether the next call for a client id starts with a self-test because its pause is over.
     package func isUntested(_ clientID: String) -> Bool {
         if case .open = health(of: clientID).state { !isPaused(clientID) } else { false }
     }
 
-    /// Why calls for a client id are not sent now; nil where they are not paused.
+    /// Why calls for a client id are not sent now; nil if they are not paused.
     package func pause(of clientID: String) -> AppleDelay? {
         guard isPaused(clientID) else { return nil }
         return AppleDelay(.breakerOpen, retryAfter: breakers.pause(of: clientID, at: transport.now()))
     }
 
-    /// How things stand with Apple for a client id.
+    /// The health of a client id.
     struct ClientHealth: Sendable, Hashable {
-        /// The breaker.
+        /// The state of the circuit breaker.
         let state: CircuitBreaker.State
-        /// What Apple said when it last rejected the client; nil while it takes it.
+        /// Apple's last refusal of the client; nil while Apple accepts it.
         let refusal: AppleRefusal?
     }
 

@@ -1,20 +1,21 @@
 package import HTTPCalls
 
-/// No verdict now, and the same call may be made later.
+/// The absence of a verdict for now; the same call may be made later.
 package struct AppleDelay: Sendable, Hashable, CustomStringConvertible {
     /// Why there is no verdict.
     package enum Cause: Sendable, Hashable {
-        /// Nothing was sent.
+        /// The server could not be reached, so nothing was sent.
         case unreachable(HTTPOutcome.Unreachable)
-        /// No answer in time.
+        /// No answer before the deadline.
         case timedOut
-        /// The connection ended before the answer.
+        /// The connection closed before the answer.
         case interrupted
         /// HTTP 429.
         case throttled
         /// HTTP 5xx.
         case serverError(status: Int)
-        /// An answer that is not Apple's API: HTML from the edge, a body too long, JSON of another shape.
+        /// An answer that is not from Apple's API: HTML from a CDN edge, a body that is too long, or JSON of another
+        /// shape.
         case notUnderstood(status: Int)
         /// The breaker of this client id is open; nothing was sent.
         case breakerOpen
@@ -22,7 +23,7 @@ package struct AppleDelay: Sendable, Hashable, CustomStringConvertible {
 
     /// Why there is no verdict.
     package let cause: Cause
-    /// How long Apple asks to wait, or until the breaker tests itself again.
+    /// How long Apple asks to wait, or the time until the breaker allows the next self-test.
     package let retryAfter: Duration?
 
     /// A delay.

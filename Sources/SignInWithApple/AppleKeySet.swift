@@ -2,14 +2,14 @@ import Crypto
 import CryptoExtras
 import Sealing
 
-/// Apple's public keys (`/auth/keys`): identity tokens and notifications are signed with them, often not with the same.
+/// Apple's public keys (`/auth/keys`), which sign identity tokens and notifications, often with different keys.
 struct AppleKeySet: Sendable {
     /// The keys, by id.
     let keys: [String: _RSA.Signing.PublicKey]
 
-    /// Reads a JWKS document; keys that are not RSA keys for RS256 signatures are left out.
+    /// Parses a JWKS document, skipping keys that are not RSA keys for RS256 signatures.
     ///
-    /// Gives nil when it is none, holds no usable key, or one id twice.
+    /// Returns nil if the document is invalid, has no usable key, or has the same id twice.
     init?(jwks body: [UInt8]) {
         guard let json = try? StrictJSON(parsing: body), case .array(let entries)? = json["keys"],
             entries.count <= 64
@@ -21,7 +21,7 @@ struct AppleKeySet: Sendable {
                 let id = entry["kid"]?.text, SignedToken.isKeyID(id),
                 let modulus = entry["n"]?.text.flatMap({ Base64.decode($0, alphabet: .urlSafe) }),
                 let exponent = entry["e"]?.text.flatMap({ Base64.decode($0, alphabet: .urlSafe) }),
-                // The library refuses keys of fewer than 2048 bits.
+                // The library rejects keys shorter than 2048 bits.
                 let key = try? _RSA.Signing.PublicKey(n: modulus, e: exponent)
             else { continue }
             guard keys.updateValue(key, forKey: id) == nil else { return nil }
@@ -30,10 +30,10 @@ struct AppleKeySet: Sendable {
         self.keys = keys
     }
 
-    /// Whether the set holds a key of this id.
+    /// Whether the set has a key with this id.
     func contains(_ keyID: String) -> Bool { keys[keyID] != nil }
 
-    /// Whether a key of the set made an RS256 signature; nil when the set has no such key.
+    /// Whether an RS256 signature verifies with the key of this id; nil if the set lacks the key.
     func isValid(signature: [UInt8], of bytes: some Collection<UInt8>, keyID: String) -> Bool? {
         guard let key = keys[keyID] else { return nil }
         let digest = SHA256.hash(data: Array(bytes))

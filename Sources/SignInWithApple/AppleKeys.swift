@@ -9,9 +9,9 @@ import Synchronization
     import Foundation
 #endif
 
-/// Apple's signing keys, fetched when needed, shared by all, and kept while Apple is down.
+/// Apple's signing keys, fetched on demand, shared by all callers, and kept while Apple is down.
 package final class AppleKeys: Sendable {
-    /// How long one fetch may take, its repeats included.
+    /// How long one fetch may take, including its retries.
     package static let longestFetch = Duration.seconds(10)
 
     private let address: ServiceAddress
@@ -28,25 +28,25 @@ package final class AppleKeys: Sendable {
         self.now = now
     }
 
-    /// What can be had, and what it says about a key that is not in it.
+    /// The newest key set, and whether a missing key can be trusted to be missing.
     struct Lookup: Sendable {
-        /// The newest set; nil when none was ever fetched.
+        /// The newest set; nil if no fetch has succeeded.
         let set: AppleKeySet?
-        /// Whether the set was asked for so long after the token was here that a key which it lacks is not Apple's.
+        /// Whether the set was fetched so long after the token arrived that a key missing from the set is not Apple's.
         ///
-        /// Otherwise Apple may have changed its keys, and not everywhere hands out the new one yet.
+        /// Otherwise, Apple may have rotated its keys and the new one may not have reached every cache yet.
         let isConclusive: Bool
     }
 
-    /// The newest set that can be had.
+    /// Returns the newest key set available.
     ///
-    /// A set that lacks `keyID` is fetched anew, at most every thirty seconds and once at a time. One that has the key
-    /// and is an hour old is given out at once, and fetched anew behind. Cancelling the waiting task does not end the
-    /// fetch for others.
+    /// A set that lacks `keyID` is fetched again, at most every thirty seconds and by one fetch at a time. A set that
+    /// has the key but is an hour old is returned at once and refreshed in the background. Cancelling one waiting task
+    /// does not stop the fetch for others.
     ///
     /// - Parameters:
     ///   - keyID: The key that is needed; nil for any set.
-    ///   - arrived: When the token came that wants the key.
+    ///   - arrived: When the token that needs the key arrived.
     /// - Returns: The set, which may still lack the key.
     /// - Throws: `CancellationError`.
     func lookup(_ keyID: String? = nil, arrived: Date) async throws(CancellationError) -> Lookup {

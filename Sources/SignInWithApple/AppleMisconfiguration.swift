@@ -1,12 +1,12 @@
-/// A refusal that is about us: no user's credential is to be judged by it.
+/// A refusal caused by our configuration, which says nothing about any user's credential.
 package struct AppleMisconfiguration: Sendable, Hashable, CustomStringConvertible {
     /// What Apple refused.
     package enum Kind: String, Sendable, Hashable {
-        /// `invalid_client`: the client secret was not taken. Trips the breaker of this client id.
+        /// `invalid_client`: Apple rejected the client secret. Trips the breaker of this client id.
         case clientRejected
         /// `unauthorized_client`.
         case clientNotAllowed
-        /// `invalid_request` and the codes that mean a malformed request.
+        /// `invalid_request` and the other codes for a malformed request.
         case requestRejected
     }
 
@@ -14,14 +14,14 @@ package struct AppleMisconfiguration: Sendable, Hashable, CustomStringConvertibl
     package let kind: Kind
     /// The client id in use.
     package let clientID: String
-    /// The team in use.
+    /// The team id in use.
     let teamID: String
-    /// The key in use.
+    /// The key id in use.
     let keyID: String
     /// Apple's answer.
     let refusal: AppleRefusal?
 
-    /// A misconfiguration, for stand-ins.
+    /// Creates a misconfiguration for stand-ins.
     init(kind: Kind, identity: AppleClientIdentity, refusal: AppleRefusal?) {
         self.kind = kind
         self.clientID = identity.clientID
@@ -30,7 +30,7 @@ package struct AppleMisconfiguration: Sendable, Hashable, CustomStringConvertibl
         self.refusal = refusal
     }
 
-    /// What is wrong, with which client, team and key, and where to look.
+    /// The problem, the client, team and key concerned, and where to look.
     package var description: String {
         let said = refusal.map { "Apple says \($0)" } ?? "no answer"
         let who = "client \(clientID), team \(teamID), key \(keyID)"

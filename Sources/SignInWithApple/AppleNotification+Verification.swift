@@ -8,25 +8,25 @@ import Sealing
 #endif
 
 extension AppleNotification {
-    /// The longest body that is read, in bytes.
+    /// The maximum length of a body, in bytes.
     static let longestBody = 32_768
 
-    /// What a check found.
+    /// The result of a verification.
     enum Verdict: Sendable, Hashable {
-        /// Apple's, for us, and good when it came.
+        /// Signed by Apple, addressed to us, and valid when it arrived.
         case verified(AppleNotification)
-        /// Signed with a key that the set lacks: fetch and check again.
+        /// Signed with a key that the set lacks; the caller fetches the keys and verifies again.
         case unknownKey(String)
-        /// Not to be believed.
+        /// Not authentic or not valid.
         case refused(TokenProblem)
     }
 
-    /// Checks the body of a notification request: `{"payload": "<JWS>"}`.
+    /// Verifies the body of a notification request: `{"payload": "<JWS>"}`.
     ///
-    /// A pure function. Whether it had ended is judged by when it `arrived`: one that waited here may have ended since.
-    /// What was taken in before is known by its id. `keys` is nil when none of Apple's are there.
+    /// A pure function. Expiry is checked against the time of arrival, since a notification may expire while it waits
+    /// here. Replays are detected by the notification's id. `keys` is nil if none of Apple's keys are available.
     ///
-    /// - Returns: The verdict. Nothing of a body that is not signed is ever returned, except a key id to look for.
+    /// - Returns: The verdict. It exposes nothing from an unsigned body except a key id to look up.
     static func verify(
         body: [UInt8],
         keys: AppleKeySet?,
@@ -53,10 +53,11 @@ extension AppleNotification {
         }
     }
 
-    /// Reads the signed payload of a token.
+    /// Parses the signed payload of a token.
     ///
-    /// Refused is only what is not for us, was not for then, or is no notification: Apple does not send again what it
-    /// holds to be delivered, so that whatever else is missing or of another form is made up for.
+    /// It refuses only payloads that are not for us, were not valid on arrival, or are not notifications. Apple does
+    /// not resend a notification that it considers delivered, so anything else that is missing or malformed gets a
+    /// default.
     init(
         _ payload: StrictJSON,
         of token: [UInt8],
@@ -64,14 +65,15 @@ extension AppleNotification {
         arrived: Date,
         now: Date
     ) throws(TokenProblem) {
-        // Apple's printed examples have no expiry, captured notifications do.
+        // Apple's documented examples have no expiry; captured notifications do.
         let claims = try TokenClaims(
             payload,
             audiences: audiences,
             clock: (arrived: arrived, now: now),
             datesRequired: false
         )
-        // Identity tokens have the same issuer, audiences and keys, and everybody who signs in holds one.
+        // Identity tokens share issuer, audiences and keys, and every signed-in user has one, so `events` must be
+        // present.
         guard case .object(let members) = payload, let told = members["events"] else { throw .missingClaim }
         id = Self.text(payload["jti"], upTo: 255) ?? Self.digest(of: token)
         audience = claims.audience
@@ -79,21 +81,22 @@ extension AppleNotification {
         events = Self.events(told, issuedAt: claims.issuedAt)
     }
 
-    /// Names a token that has no usable name of its own.
+    /// An id for a token without a usable `jti`.
     private static func digest(of token: [UInt8]) -> String {
         "sha256:" + Base64.encode(Array(SHA256.hash(data: token)), alphabet: .urlSafe)
     }
 
-    /// A text that a row of ours can hold.
+    /// The text of a claim if a database row can store it.
     fileprivate static func text(_ claim: StrictJSON?, upTo limit: Int) -> String? {
         guard let text = claim?.text, (1...limit).contains(text.utf8.count), !text.utf8.contains(0) else { return nil }
         return text
     }
 
-    /// Apple's page prints an object, every captured notification has a string that holds one, and arrays are feared.
+    /// The events of a notification, accepted as an object, a string that contains one, or an array.
     ///
-    /// Whatever Apple signed for us is taken in: what is in none of these forms becomes an event that says so, and does
-    /// not take those beside it along.
+    /// Apple's documentation shows an object; every captured notification has a string; an array is possible.
+    /// Everything that Apple signed for us is accepted: an entry in none of these forms becomes an `unreadable` event,
+    /// and the entries beside it are kept.
     private static func events(_ claim: StrictJSON, issuedAt: Date) -> [Event] {
         var claim = claim
         if case .string(let text) = claim, let inner = try? StrictJSON(parsing: Array(text.utf8)) { claim = inner }
@@ -102,7 +105,7 @@ extension AppleNotification {
         return entries.count > longestList ? read + [.unreadable(at: issuedAt)] : read
     }
 
-    /// More events than this in one notification are not read.
+    /// The most events that are read from one notification.
     private static let longestList = 16
 }
 
@@ -115,7 +118,7 @@ extension AppleNotification.Event {
             return
         }
         self.type = AppleNotification.EventType(type)
-        // An event about nobody, or about somebody who cannot be one of ours, is kept like one about a stranger.
+        // An event with no sub, or with one too long to be a user's, is kept like an event about an unknown user.
         sub = AppleNotification.text(json["sub"], upTo: 255)
         self.occurredAt = occurredAt
         email = AppleNotification.text(json["email"], upTo: 320)
@@ -126,7 +129,8 @@ extension AppleNotification.Event {
         Self(type: .other("unreadable"), sub: nil, occurredAt: moment, email: nil, isPrivateEmail: nil)
     }
 
-    /// Milliseconds in every captured notification, seconds on Apple's page; told apart by size.
+    /// Parses milliseconds, as in every captured notification, or seconds, as in Apple's documentation, told apart by
+    /// size.
     private static func time(_ claim: StrictJSON?, issuedAt: Date) -> Date? {
         guard let claim else { return issuedAt }
         guard let value = claim.numeric, (0..<1e14).contains(value) else { return nil }
@@ -135,12 +139,12 @@ extension AppleNotification.Event {
 }
 
 extension AppleClients {
-    /// Verifies the body of a notification request, fetching Apple's keys where needed.
+    /// Verifies the body of a notification request, fetching Apple's keys if needed.
     ///
-    /// By when it `arrived`, nil for now, it is judged whether it had ended, and whether a key that Apple's set lacks
-    /// may be one that it has just changed to.
+    /// `arrived`, by default the current time, decides whether the notification had expired, and whether an unknown key
+    /// may be one that Apple has just rotated to.
     ///
-    /// - Returns: The notification, or why it is not believed; see ``TokenProblem/mayPass``.
+    /// - Returns: The notification, or why it was refused; see ``TokenProblem/mayPass``.
     /// - Throws: `CancellationError`.
     package func verify(
         notification body: [UInt8],
@@ -148,7 +152,7 @@ extension AppleClients {
     ) async throws(CancellationError) -> Result<AppleNotification, TokenProblem> {
         let audiences = Set(clientIDs)
         let arrived = arrived ?? moment
-        // Nothing is fetched for a body that is not even a signed token.
+        // The first try has no keys, so that nothing is fetched for a body that is not even a signed token.
         var lookup = AppleKeys.Lookup(set: nil, isConclusive: false)
         for isLastTry in [false, true] {
             switch AppleNotification.verify(

@@ -6,24 +6,24 @@
 
 /// One verified server-to-server notification.
 package struct AppleNotification: Sendable, Hashable {
-    /// The notification's `jti`, or the hash of one that has none: repeats of a delivery share it.
+    /// The notification's `jti`, or a hash of the token if it has none; repeated deliveries share it.
     package let id: String
-    /// The client id it is for, one of the configured.
+    /// The configured client id that the notification is for.
     package let audience: String
-    /// When Apple signed it, or, where it does not say, when it was read.
+    /// When Apple signed the notification, or when it arrived if it does not say.
     let issuedAt: Date
-    /// What happened; usually one event.
+    /// The events, usually one.
     ///
-    /// What cannot be read is one of type `unreadable`.
+    /// An event that cannot be read has the type `unreadable`.
     package let events: [Event]
 
-    /// Something that happened to a person's use of Sign in with Apple.
+    /// An event in a person's use of Sign in with Apple.
     package struct Event: Sendable, Hashable {
-        /// What happened.
+        /// The type of event.
         package let type: EventType
-        /// The person's id, one per team; nil where Apple names none that could be.
+        /// The person's id, one per team; nil if Apple sent no usable one.
         package let sub: String?
-        /// When it happened.
+        /// When the event happened.
         package let occurredAt: Date
         /// The relay address, in e-mail events only.
         package let email: String?
@@ -40,20 +40,20 @@ package struct AppleNotification: Sendable, Hashable {
         }
     }
 
-    /// What happened.
+    /// The type of an event.
     package enum EventType: Sendable, Hashable {
         /// Mail to the relay address is no longer forwarded.
         case emailDisabled
         /// Mail to the relay address is forwarded again.
         case emailEnabled
-        /// The person, or our own revocation, ended the app's use.
+        /// The person, or our own revocation, ended the app's authorization.
         case consentRevoked
-        /// The person had the Apple Account deleted; both spellings of it.
+        /// The person's Apple Account was deleted; Apple spells this type in two ways.
         case accountDeleted
-        /// A type nobody documented; kept.
+        /// An undocumented type, kept as received.
         case other(String)
 
-        /// Reads Apple's spelling.
+        /// Parses Apple's spelling.
         package init(_ text: String) {
             self =
                 switch text {
@@ -65,7 +65,7 @@ package struct AppleNotification: Sendable, Hashable {
                 }
         }
 
-        /// The one spelling of the type.
+        /// The canonical spelling of the type.
         var text: String {
             switch self {
             case .emailDisabled: "email-disabled"
@@ -79,13 +79,13 @@ package struct AppleNotification: Sendable, Hashable {
 }
 
 extension AppleNotification: CustomStringConvertible {
-    /// Client id and types; nothing that names the person.
+    /// The client id and the types, without personal data.
     package var description: String {
         "<notification for \(audience): \(events.map(\.type.text).joined(separator: ", "))>"
     }
 }
 
 extension AppleNotification.Event: CustomStringConvertible {
-    /// The type; nothing that names the person.
+    /// The type, without personal data.
     package var description: String { "<event \(type.text)>" }
 }

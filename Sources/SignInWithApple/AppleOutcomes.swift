@@ -1,98 +1,99 @@
 package import Sealing
 
-/// What Apple gave for an authorization code.
+/// Apple's answer to an authorization code.
 package struct AppleGrant: Sendable {
-    /// Lives until it is revoked; does not rotate.
+    /// The refresh token, which lives until it is revoked and does not rotate.
     package let refreshToken: Secret<String>
     /// The identity token, unverified.
     ///
-    /// Its `sub` must be the expected user's before anything is stored or revoked.
+    /// Before anything is stored or revoked, its `sub` must be checked against the expected user's.
     package let identityToken: Secret<String>?
 }
 
-/// What became of a code exchange.
+/// The outcome of a code exchange.
 package enum CodeExchangeOutcome: Sendable {
-    /// Exchanged.
+    /// The code was exchanged.
     case granted(AppleGrant)
-    /// `invalid_grant`: expired, used, or issued to another client; or what a test right before was not told: with another
-    /// redirect URI, or of a person who has revoked since. Ask the app for a new code.
+    /// Apple refused the code: it is expired, used, or issued to another client (`invalid_grant`), or the client passed
+    /// a test just before this call, so that the refusal is about the code, such as another redirect URI or a person
+    /// who has revoked since. Ask the app for a new code.
     case codeRefused(AppleRefusal)
-    /// Refused in words that Apple has for codes that people hand in and for our configuration alike. Nothing was granted;
-    /// whose fault it is tells ``AppleClient/selfTest()``: what that is not told is about the code.
+    /// Apple refused the code with an error that means either a bad code or a bad configuration. Nothing was granted.
+    /// ``AppleClient/selfTest()`` tells which: if the test is good, the code is at fault.
     case refused(AppleRefusal)
-    /// The code was not looked at; the same code may be tried again while it lives.
+    /// Apple did not process the code; the same code may be retried while it lives.
     case later(AppleDelay)
-    /// The code may have been used up without an answer. Never to be repeated: ask the app for a new code.
+    /// The code may have been used up without an answer. Never retry it: ask the app for a new code.
     case ambiguous(AppleDelay)
 }
 
-/// What a refresh check says about a credential.
+/// The outcome of a refresh check.
 package enum RefreshCheckOutcome: Sendable {
-    /// The grant lives.
+    /// The grant is valid.
     case live
     /// `invalid_grant`: the grant is gone, or the token belongs to another client id. Conclusive only while the same
-    /// client id works for others. It may mean a changed password, not a wish to leave.
+    /// client id works for others. The cause may be a changed password rather than a wish to leave.
     case grantGone(AppleRefusal)
-    /// `invalid_request`: reported for users who revoked, and for our own mistakes.
+    /// `invalid_request`: reported for users who revoked, but also caused by our own mistakes.
     case doubtful(AppleRefusal)
-    /// Our configuration; says nothing about the credential.
+    /// Our configuration is at fault; this says nothing about the credential.
     case misconfigured(AppleMisconfiguration)
-    /// No verdict now.
+    /// No verdict for now.
     case later(AppleDelay)
 }
 
-/// What became of a revocation.
+/// The outcome of a revocation.
 package enum RevocationOutcome: Sendable {
-    /// HTTP 200 with an empty body, or at least no other than Apple's API could send. Apple says the same for a token
-    /// that was dead before, so this is no proof that a live grant ended.
+    /// HTTP 200 with an empty body or a JSON object without an error. Apple answers the same for a token that was
+    /// already dead, so this does not prove that a live grant ended.
     case revoked
     /// `invalid_grant`: Apple does not know the grant under this client id.
     case grantUnknown(AppleRefusal)
-    /// Our configuration; the grant, if any, still stands.
+    /// Our configuration is at fault; the grant, if any, remains.
     case misconfigured(AppleMisconfiguration)
-    /// No verdict now; a revocation may be repeated freely.
+    /// No verdict for now; a revocation may be retried freely.
     case later(AppleDelay)
 }
 
-/// What the self-test of a client id found.
+/// The result of a client id's self-test.
 package enum SelfTestOutcome: Sendable {
-    /// A code that cannot exist was refused as such: client, team and key are good.
+    /// Apple refused a code that cannot exist as such: client, team and key are good.
     case good
-    /// Client, team or key is not.
+    /// Client, team or key is wrong.
     case misconfigured(AppleMisconfiguration)
-    /// No verdict now.
+    /// No verdict for now.
     case later(AppleDelay)
 }
 
-/// What became of asking for a token for moving users to another team.
+/// The outcome of requesting a token for transferring users to another team.
 package enum MigrationTokenOutcome: Sendable {
-    /// The token and how long it lives.
+    /// The token and its lifetime.
     case granted(Secret<String>, lifetime: Duration)
-    /// Our configuration.
+    /// Our configuration is at fault.
     case misconfigured(AppleMisconfiguration)
-    /// No verdict now.
+    /// No verdict for now.
     case later(AppleDelay)
 }
 
-/// What became of moving one user to another team.
+/// The outcome of transferring one user to another team.
 package enum TransferOutcome<Value: Sendable>: Sendable {
-    /// Apple's answer.
+    /// The transfer step succeeded.
     case done(Value)
-    /// This user cannot be moved, usually for having revoked before; record and go on with the next.
+    /// This user cannot be transferred, usually because of an earlier revocation; record it and continue.
     case userRefused(AppleRefusal)
-    /// The migration token is no longer good; get a new one.
+    /// The migration token is no longer valid; request a new one.
     case tokenExpired
-    /// Our configuration; stop the run.
+    /// Our configuration is at fault; stop the run.
     case misconfigured(AppleMisconfiguration)
-    /// No verdict now.
+    /// No verdict for now.
     case later(AppleDelay)
 }
 
-/// Who a moved user is in the recipient team.
+/// A transferred user in the recipient team.
 package struct TransferredUser: Sendable, Hashable {
     /// The new sub.
     package let sub: String
-    /// The new address, only where a relay address was in use.
+    /// The new address, only if the user had a relay address.
     package let email: String?
     /// Whether the address is a relay address.
     package let isPrivateEmail: Bool?
@@ -106,6 +107,6 @@ package struct TransferredUser: Sendable, Hashable {
 }
 
 extension TransferredUser: CustomStringConvertible {
-    /// Nothing that names the person.
+    /// A placeholder without personal data.
     package var description: String { "<transferred user>" }
 }

@@ -2,21 +2,21 @@ import Crypto
 
 package import Sealing
 
-/// The key of a `.p8` file from Apple's developer portal: EC P-256.
+/// The EC P-256 key of a `.p8` file from Apple's developer portal.
 package struct ApplePrivateKey: Sendable {
     let key: Secret<P256.Signing.PrivateKey>
 
-    /// Reads a key in any form that people and secret stores hand it over in.
+    /// Parses a key in any form in which people and secret stores supply it.
     ///
-    /// Taken are the file itself, the file with line ends spelled `\n` or lost, with carriage returns, in quotes, as
-    /// base64 of the whole file, and the bare base64 of its middle.
+    /// Accepted are the file itself; the file with line ends spelled `\n` or lost, with carriage returns, or in quotes;
+    /// base64 of the whole file; and the bare base64 between the markers.
     ///
-    /// - Throws: ``Problem``, one for each usual mistake; none of them shows the text.
+    /// - Throws: ``Problem``, one for each usual mistake; none of them reveals the text.
     package init(parsing text: Secret<String>) throws(Problem) {
         key = Secret(try Self.parse(text.reveal(), mayBeEncoded: true))
     }
 
-    /// Makes a new key, for tests and stand-ins.
+    /// Generates a new key, for tests and stand-ins.
     package static func random() -> ApplePrivateKey {
         ApplePrivateKey(key: Secret(P256.Signing.PrivateKey()))
     }
@@ -25,14 +25,14 @@ package struct ApplePrivateKey: Sendable {
         self.key = key
     }
 
-    /// The signature of bytes in the form JOSE wants: 64 bytes, never DER, which Apple refuses.
+    /// Signs bytes in the form that JOSE requires: 64 bytes rather than DER, which Apple rejects.
     func signature(of bytes: [UInt8]) throws -> [UInt8] {
         Array(try key.reveal().signature(for: bytes).rawRepresentation)
     }
 }
 
 extension ApplePrivateKey {
-    /// What was given instead of a key.
+    /// What the text is instead of a usable key.
     package enum Problem: String, Error, Sendable, Hashable, CustomStringConvertible {
         case empty
         case clientSecretInstead
@@ -45,7 +45,7 @@ extension ApplePrivateKey {
         case damaged
         case notAKey
 
-        /// What it is, and what is wanted.
+        /// What the text is, and what is expected.
         package var description: String {
             switch self {
             case .empty: "the key is empty"
@@ -95,9 +95,9 @@ extension ApplePrivateKey {
         case "ENCRYPTED PRIVATE KEY": throw .encrypted
         default: throw .notAKey
         }
-        // Line ends may have become spaces on the way: the middle is read without any.
+        // Line ends may have become spaces on the way, so all white space is removed from the base64.
         let body = afterMarker[labelEnd.upperBound..<bodyEnd.lowerBound].filter { !$0.isWhitespace }
-        // A header of the older form (RFC 1421); base64 has no comma.
+        // A header of the older encrypted form (RFC 1421); base64 has no comma.
         if body.contains("4,ENCRYPTED") { throw .encrypted }
         guard let der = Base64.decode(body) else { throw .damaged }
         return try parseDER(der, otherwise: .damaged)
@@ -106,9 +106,9 @@ extension ApplePrivateKey {
     private static func parseDER(_ der: [UInt8], otherwise: Problem) throws(Problem) -> P256.Signing.PrivateKey {
         if let key = try? P256.Signing.PrivateKey(derRepresentation: der) { return key }
         func contains(_ pattern: [UInt8]) -> Bool { der.firstRange(of: pattern) != nil }
-        // Object identifiers as DER spells them.
+        // Object identifiers in DER.
         let rsa: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
-        // The curves of one list, P-384, P-521 and secp256k1 among them; P-256 is in another.
+        // The prefix of the curves in the SECG arc, including P-384, P-521 and secp256k1; P-256 is in another arc.
         let secg: [UInt8] = [0x06, 0x05, 0x2B, 0x81, 0x04, 0x00]
         let ed25519: [UInt8] = [0x06, 0x03, 0x2B, 0x65, 0x70]
         if contains(rsa) { throw .rsaKey }

@@ -1,6 +1,6 @@
-/// Apple's `{"error": ...}`: the code decides, the text is for people.
+/// Apple's `{"error": ...}`: the code decides, while the text is for people.
 package struct AppleRefusal: Sendable, Hashable, CustomStringConvertible {
-    /// The codes Apple documents, and room for others.
+    /// The codes that Apple documents, and a case for others.
     package enum Code: Sendable, Hashable {
         case invalidRequest
         case invalidClient
@@ -8,7 +8,7 @@ package struct AppleRefusal: Sendable, Hashable, CustomStringConvertible {
         case unauthorizedClient
         case unsupportedGrantType
         case invalidScope
-        /// A code nobody documented, shortened.
+        /// An undocumented code, shortened.
         case other(String)
 
         /// The code as Apple spells it.
@@ -40,13 +40,13 @@ package struct AppleRefusal: Sendable, Hashable, CustomStringConvertible {
 
     /// The code.
     package let code: Code
-    /// `error_description`: undocumented, never to be compared with, and the only diagnostic there is.
+    /// `error_description`: undocumented and the only diagnostic, so it must never be compared.
     ///
     /// Printable ASCII, shortened.
     let detail: String?
-    /// By how many seconds our clock is ahead of Apple's, where that may be why; less than none where it is behind.
+    /// How many seconds our clock is ahead of Apple's, if that may be the cause; negative if it is behind.
     var clockAhead: Int?
-    /// Whether a test of the client was good right before the call, so that this is about what was sent.
+    /// Whether the client passed a test just before the call, so that the refusal is about the fields sent.
     var isAfterGoodTest = false
 
     /// A refusal.
@@ -60,7 +60,7 @@ package struct AppleRefusal: Sendable, Hashable, CustomStringConvertible {
         self.init(code: Code(code), detail: json["error_description"]?.text)
     }
 
-    /// Code and detail, and what is wrong with the clock.
+    /// The code, the detail, and the clock error if any.
     package var description: String {
         let clock = clockAhead.map { seconds in
             "the clock of the machine that asked is \(abs(seconds)) s \(seconds > 0 ? "ahead of" : "behind") Apple's"

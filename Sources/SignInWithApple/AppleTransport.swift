@@ -8,7 +8,7 @@ import Sealing
     import Foundation
 #endif
 
-/// Sends the calls of all clients: mints the secret, asks the breaker, reads the answer.
+/// Sends the calls of all clients: consults the breaker, mints the client secret and interprets the answer.
 struct AppleTransport: Sendable {
     let caller: HTTPCaller
     let address: ServiceAddress
@@ -17,17 +17,19 @@ struct AppleTransport: Sendable {
     let logger: Logger
     let deadline: Duration
 
-    /// A call: where it goes and whether it may be sent twice.
+    /// The endpoint of a call, and whether the call may be retried.
     struct Call: Sendable {
         let label: String
         let path: String
         var repetition = HTTPCall.Repetition.always
         let form: AppleAnswer.Form
-        /// Whether Apple's `invalid_client` is about the client for certain.
+        /// Whether Apple's `invalid_client` is certain to be about the client.
         var judgesClient = true
 
-        /// People hand in what they like: Apple calls the client invalid for a code of another client or with another
-        /// redirect URI, too (its page about ErrorResponse).
+        /// The code exchange, whose refusals do not judge the client.
+        ///
+        /// Its fields come from users, and Apple also answers `invalid_client` for a code of another client or with
+        /// another redirect URI (see its page about ErrorResponse).
         static let exchange = Call(
             label: "apple.exchange",
             path: "/auth/token",
@@ -48,9 +50,10 @@ struct AppleTransport: Sendable {
         private static let tokens = AppleAnswer.Form.object(holding: ["access_token"])
     }
 
-    /// Sends a call unless the breaker of the client id says no.
+    /// Sends a call unless the breaker of the client id is open.
     ///
-    /// Before the first call after a pause the breaker wants a probe: that is the self-test, never a user's token.
+    /// Before the first call after a pause, the breaker requires a probe. The probe is the self-test, never a user's
+    /// token.
     func send(
         _ call: Call,
         _ fields: [(String, String)],
@@ -80,7 +83,7 @@ struct AppleTransport: Sendable {
         }
     }
 
-    /// Sends a call past the breaker.
+    /// Sends a call without consulting the breaker.
     func sendDirectly(
         _ call: Call,
         _ fields: [(String, String)],
@@ -110,7 +113,7 @@ struct AppleTransport: Sendable {
             )
         )
         let answer = AppleAnswer(outcome, call.form)
-        // Apple says the same of a wrong key and of a wrong clock.
+        // Apple gives the same error for a wrong key and a wrong clock.
         guard case .refused(var refusal, let status) = answer, refusal.code == .invalidClient,
             case .reply(let reply) = outcome, let date = reply.date
         else { return answer }
@@ -133,7 +136,7 @@ struct AppleTransport: Sendable {
             }
             return answer
         } catch {
-            // A probe that was cancelled must not hold the breaker half-open until its time-out.
+            // A cancelled probe must not leave the breaker half-open until its time-out.
             breakers.abandon(key, permit, at: now())
             throw error
         }

@@ -6,31 +6,31 @@ package import Sealing
     package import Foundation
 #endif
 
-/// The JWT by which a client proves to Apple who it is; minted for each call, so that none is ever old.
+/// The JWT that authenticates a client to Apple, minted anew for each call.
 package enum ClientSecret {
-    /// The longest life Apple takes, about six months.
+    /// The maximum lifetime that Apple accepts, about six months.
     static let longestLifetime: Duration = .seconds(15_777_000)
-    /// The audience, exactly as Apple wants it.
+    /// The audience exactly as Apple requires it.
     static let audience = AppleClients.appleAddress
-    /// How far `iat` lies in the past: Apple refuses tokens from what it believes to be the future.
+    /// How far `iat` is backdated, since Apple rejects tokens that its clock considers issued in the future.
     static let backdating: Duration = .seconds(30)
 
-    /// How long a secret lives that is minted for a call.
+    /// The lifetime of a secret that is minted for a call.
     package static let usualLifetime: Duration = .seconds(300)
 
-    /// By how many seconds a clock is ahead of Apple's, where Apple would refuse what is minted by it, as of the future or
-    /// as over; less than none where it is behind, nil where it is right enough.
+    /// How many seconds a clock is ahead of Apple's, if Apple would reject secrets minted by it as issued in the future
+    /// or expired; negative if it is behind, nil if it is accurate enough.
     static func fault(of clock: Date, apple: Date) -> Int? {
         let ahead = Int(clock.timeIntervalSince(apple))
         let tolerated = Int(-usualLifetime.components.seconds)...Int(backdating.components.seconds)
         return tolerated.contains(ahead) ? nil : ahead
     }
 
-    /// Mints a secret, as a compact JWT.
+    /// Mints a secret as a compact JWT.
     ///
-    /// It is good for `lifetime` from `now` on, at most ``longestLifetime`` less the backdating.
+    /// The secret is valid for `lifetime` from `now` on, at most ``longestLifetime`` minus the backdating.
     ///
-    /// - Throws: What the signing library throws; with a key that could be read it does not.
+    /// - Throws: Errors of the signing library; none is expected for a key that was parsed.
     package static func mint(
         for identity: AppleClientIdentity,
         now: Date,
@@ -39,7 +39,7 @@ package enum ClientSecret {
         let issuedAt = Int64(now.timeIntervalSince1970) - backdating.components.seconds
         let expires = issuedAt + min(lifetime + backdating, longestLifetime).components.seconds
         let header = #"{"alg":"ES256","kid":"\#(identity.keyID)"}"#
-        // The identity's parts are letters, digits, dots, hyphens and underscores: nothing to escape.
+        // The identity's parts contain only letters, digits, dots, hyphens and underscores, so nothing needs escaping.
         let payload =
             #"{"iss":"\#(identity.teamID)","iat":\#(issuedAt),"exp":\#(expires),"#
             + #""aud":"\#(audience)","sub":"\#(identity.clientID)"}"#

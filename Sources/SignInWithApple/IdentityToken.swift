@@ -4,14 +4,14 @@
     import Foundation
 #endif
 
-/// What a verified identity token says about a person.
+/// The claims of a verified identity token about a person.
 package struct IdentityToken: Sendable, Hashable {
-    /// The person's id, one per team; the same after revoking and coming back.
+    /// The person's id, one per team; it stays the same after a revocation and a new sign-in.
     package let sub: String
-    /// The client id the token is for, one of the configured.
+    /// The configured client id that the token is for.
     let audience: String
 
-    /// Checks a token, a compact JWS, against Apple's keys at a moment; `keys` is nil when there are none.
+    /// Verifies a compact JWS against Apple's keys at a given time; `keys` is nil if there are none.
     ///
     /// A pure function. `audiences` are the client ids that the token may be for.
     static func verify(
@@ -32,7 +32,7 @@ package struct IdentityToken: Sendable, Hashable {
         }
     }
 
-    /// Reads a token that Apple gave over a connection of ours; neither its signature nor its dates are judged.
+    /// Reads a token that Apple sent over our own connection, without checking its signature or dates.
     static func read(fromApple token: String, audiences: Set<String>) -> Result<Self, TokenProblem> {
         guard let payload = SignedToken.unsignedPayload(Array(token.utf8)) else { return .failure(.malformed) }
         do {
@@ -42,13 +42,13 @@ package struct IdentityToken: Sendable, Hashable {
         }
     }
 
-    /// What a check found.
+    /// The result of a verification.
     enum Verdict: Sendable, Hashable {
-        /// Apple's, for us, now.
+        /// Signed by Apple, addressed to us, and valid now.
         case verified(IdentityToken)
-        /// Signed with a key that the set lacks: fetch and check again.
+        /// Signed with a key that the set lacks; the caller fetches the keys and verifies again.
         case unknownKey(String)
-        /// Not to be believed.
+        /// Not authentic or not valid.
         case refused(TokenProblem)
     }
 
@@ -66,17 +66,17 @@ package struct IdentityToken: Sendable, Hashable {
 }
 
 extension IdentityToken: CustomStringConvertible {
-    /// The client id alone: everything else is about a person.
+    /// Only the client id, since everything else is personal data.
     package var description: String { "<identity token for \(audience)>" }
 }
 
 extension AppleClients {
-    /// Verifies an identity token, fetching Apple's keys where needed.
+    /// Verifies an identity token, fetching Apple's keys if needed.
     ///
     /// - Parameters:
     ///   - token: The compact JWS.
-    ///   - clientID: The client it must be for: the one whose code or token brought it.
-    /// - Returns: The token, or why it is not believed.
+    ///   - clientID: The client id it must be for, which is the one whose code or token came with it.
+    /// - Returns: The token, or why it was refused.
     /// - Throws: `CancellationError`.
     package func verify(
         identityToken token: String,
@@ -93,22 +93,21 @@ extension AppleClients {
                 lookup = try await keys.lookup(keyID, arrived: arrived)
             }
         }
-        // A key that is not listed yet may be in a while: the token came only now.
+        // The token has only just arrived, so a key that is not listed yet may still be published.
         return .failure(.keysUnavailable)
     }
 
-    /// Reads the identity token that Apple gave us in its answer to an exchange.
+    /// Verifies the identity token that Apple sent in its answer to an exchange.
     ///
-    /// It is verified like any other. Only where the key cannot be had, for the moment or because Apple does not
-    /// publish it yet, or our clock is minutes away from Apple's, the connection vouches for it in place of the
-    /// signature and the dates, as OpenID Connect Core 1.0 (3.1.3.7, point 6) allows for a token that comes straight
-    /// from the token endpoint: the code is spent by then, and a grant that is thrown away can never be revoked. The
-    /// other claims are checked all the same.
+    /// The token is verified like any other. If the key is unavailable or not published yet, or our clock differs from
+    /// Apple's by minutes, the connection vouches for the token in place of the signature and the dates, as OpenID
+    /// Connect Core 1.0 (3.1.3.7, point 6) allows for a token straight from the token endpoint. The code is spent by
+    /// then, and a grant that is thrown away can never be revoked. The other claims are checked in any case.
     ///
     /// - Parameters:
     ///   - token: The compact JWS.
     ///   - clientID: The client whose code was exchanged.
-    /// - Returns: The token, or why it is not believed.
+    /// - Returns: The token, or why it was refused.
     /// - Throws: `CancellationError`.
     package func verify(
         identityTokenFromApple token: String,
@@ -122,7 +121,7 @@ extension AppleClients {
         }
     }
 
-    /// Whether any of Apple's keys are at hand or can be had now.
+    /// Whether any of Apple's keys are cached or can be fetched now.
     ///
     /// - Throws: `CancellationError`.
     package func hasKeys() async throws(CancellationError) -> Bool {

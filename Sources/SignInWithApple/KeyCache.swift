@@ -4,34 +4,34 @@
     import Foundation
 #endif
 
-/// Decides when Apple's keys are fetched; a value that is told the time.
+/// Decides when Apple's keys are fetched; a value type whose caller supplies the time.
 struct KeyCache: Sendable {
-    /// How long a set is used without asking again.
+    /// How long a set is used before it is refreshed, in seconds.
     static let maximumAge: Double = 3600
-    /// The least time between two fetches, whoever asks for whatever key: tokens with invented key ids must not drive
-    /// traffic to Apple.
+    /// The minimum time between two fetches, in seconds, so that tokens with invented key ids cannot drive traffic to
+    /// Apple.
     static let cooldown: Double = 30
-    /// How long a new key may be missing from what is handed out, though Apple signs with it: caches hear of it one by
-    /// one.
+    /// How long a key that Apple already signs with may be missing from fetched sets, in seconds, since caches update
+    /// one by one.
     static let spreading: Double = 900
 
     enum Decision: Sendable {
-        /// Use what is at hand.
+        /// Use the cached set.
         case use(AppleKeys.Lookup)
-        /// Use what is at hand, which is old, and have it fetched anew behind.
+        /// Use the cached set, which is old, and refresh it in the background.
         case refresh(AppleKeys.Lookup)
-        /// Fetch first, or join the fetch under way.
+        /// Fetch first, or join the fetch in flight.
         case fetch
     }
 
-    /// The last good set; serves for as long as Apple is down.
+    /// The last good set, which stays in use while Apple is down.
     private(set) var set: AppleKeySet?
-    /// When the fetch of the set began.
+    /// When the fetch of the current set started.
     private var fetchedAt: Date?
     private var lastAttempt: Date?
     private var isFetching = false
 
-    /// What to do for somebody who needs a key, or any set, for a token that came at `arrived`.
+    /// Decides what to do for a caller that needs a key, or any set, for a token that came at `arrived`.
     func decide(need keyID: String?, arrived: Date, at now: Date) -> Decision {
         let found = lookup(arrived: arrived, at: now)
         if let set, keyID.map(set.contains) ?? true {
@@ -41,8 +41,8 @@ struct KeyCache: Sendable {
         return isFetching || hasCooledDown(at: now) ? .fetch : .use(found)
     }
 
-    /// Begins a fetch, unless one was made a moment ago: whoever decided to fetch may come after another's fetch has
-    /// ended.
+    /// Starts a fetch unless one is in flight or was just made: another caller's fetch may have ended since this
+    /// caller's decision.
     mutating func begin(at now: Date) -> Bool {
         guard !isFetching, hasCooledDown(at: now) else { return false }
         isFetching = true
@@ -50,7 +50,7 @@ struct KeyCache: Sendable {
         return true
     }
 
-    /// Takes the result of a fetch; a failed one leaves the set as it was.
+    /// Stores the result of a fetch; a failed fetch keeps the old set.
     mutating func finish(_ fetched: AppleKeySet?) {
         isFetching = false
         guard let fetched else { return }
@@ -58,15 +58,15 @@ struct KeyCache: Sendable {
         fetchedAt = lastAttempt
     }
 
-    /// What is at hand for a token that came at `arrived`.
+    /// The cached set, as it applies to a token that came at `arrived`.
     ///
-    /// A set that was asked for when a new key had spread holds the token's key, if it is Apple's. A set of the future
-    /// was fetched before the clock was set back, nobody knows when.
+    /// The lookup is conclusive if the set was fetched after a new key had time to spread. A fetch time in the future
+    /// means that the clock was set back since, so the set's age is unknown.
     func lookup(arrived: Date, at now: Date) -> AppleKeys.Lookup {
         AppleKeys.Lookup(set: set, isConclusive: fetchedAt.map { arrived + Self.spreading <= $0 && $0 <= now } ?? false)
     }
 
-    /// Seconds since the set was fetched.
+    /// The age of the set in seconds; nil without a set.
     func age(at now: Date) -> Double? {
         fetchedAt.map { now.timeIntervalSince($0) }
     }

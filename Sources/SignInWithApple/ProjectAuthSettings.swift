@@ -7,35 +7,34 @@ package import Sealing
     import Foundation
 #endif
 
-/// A Supabase project's settings of Sign in with Apple, through the management API: where the web flow's secret is
-/// kept.
+/// A Supabase project's settings for Sign in with Apple, which hold the web flow's secret, through the management API.
 ///
-/// Outcomes are values; a call throws only `CancellationError`. All calls may be repeated.
+/// Outcomes are values; a call throws only `CancellationError`. All calls are idempotent.
 package struct ProjectAuthSettings: Sendable {
-    /// Where the management API lives.
+    /// The address of the management API.
     package static let managementAddress = "https://api.supabase.com"
 
-    /// What the project says about Sign in with Apple.
+    /// The project's settings for Sign in with Apple.
     package struct Provider: Sendable {
-        /// Whether people can sign in with Apple at all.
+        /// Whether Sign in with Apple is enabled.
         package let isOn: Bool
-        /// The client ids whose identity tokens are taken; the web flow uses the first.
+        /// The client ids whose identity tokens the project accepts; the web flow uses the first.
         package let clientIDs: [String]
-        /// What is kept as the secret, where the API shows it; often it shows a hash alone.
+        /// The stored secret, if the API returns it; often the API returns only a hash.
         package let secret: Secret<String>?
 
         /// The client id of the web flow.
         package var webClientID: String? { clientIDs.first }
     }
 
-    /// What became of a call.
+    /// The outcome of a call.
     package enum Outcome<Value: Sendable>: Sendable {
         case done(Value)
-        /// The token may not do this, or the project is not one of its owner's.
+        /// The token lacks the permission, or its owner has no access to the project.
         case notAllowed(status: Int)
-        /// The request was not taken.
+        /// The API refused the request.
         case refused(status: Int)
-        /// No verdict now; worth trying again.
+        /// No verdict for now; worth retrying.
         case later(String)
     }
 
@@ -46,10 +45,9 @@ package struct ProjectAuthSettings: Sendable {
     private let caller: HTTPCaller
     private let deadline: Duration
 
-    /// Names a project by its reference, with an access token of the management API.
+    /// Creates access to a project by its reference, with an access token of the management API.
     ///
-    /// The address is that of the API or of a stand-in for it. One call must have ended by `deadline`, repeats
-    /// included.
+    /// The address is that of the API or of a stand-in. One call, including its retries, must end by `deadline`.
     package init(
         project: String,
         token: Secret<String>,
@@ -64,9 +62,9 @@ package struct ProjectAuthSettings: Sendable {
         self.deadline = deadline
     }
 
-    /// Reads what the project says about Sign in with Apple.
+    /// Reads the project's settings for Sign in with Apple.
     ///
-    /// - Returns: What it says, or why nothing can be said.
+    /// - Returns: The settings, or why they could not be read.
     /// - Throws: `CancellationError`.
     package func provider() async throws(CancellationError) -> Outcome<Provider> {
         switch try await send(.get, body: nil) {
@@ -88,7 +86,7 @@ package struct ProjectAuthSettings: Sendable {
     /// - Throws: `CancellationError`.
     package func replaceSecret(_ secret: Secret<String>) async throws(CancellationError) -> Outcome<Void> {
         let change = secret.map { text -> [UInt8] in
-            // A client secret is base64 and points: nothing in it needs an escape.
+            // A client secret consists of base64 and dots, so nothing needs escaping.
             Array(#"{"external_apple_secret":"\#(text)"}"#.utf8)
         }
         switch try await send(.patch, body: change) {
@@ -133,7 +131,7 @@ package struct ProjectAuthSettings: Sendable {
         }
     }
 
-    /// The part of the answer that is about Apple; some projects keep the additional ids in a field of their own.
+    /// The part of the answer about Apple; some projects store the additional ids in a separate field.
     private struct Answer: Decodable {
         let isOn: Bool?
         let clientIDs: String?

@@ -1,10 +1,10 @@
 import Sealing
 
-/// A compact JWS by Apple: RS256 with one of Apple's keys, and nothing else.
+/// Verification of a compact JWS from Apple, accepting only RS256 with one of Apple's keys.
 ///
-/// The algorithm is never taken from the token. The payload is not looked at before the signature is good.
+/// The algorithm is never taken from the token, and the payload is not parsed before the signature is verified.
 enum SignedToken {
-    /// The longest token that is read, in bytes.
+    /// The maximum length of a token, in bytes.
     static let longest = 16_384
 
     enum Verdict: Sendable {
@@ -21,7 +21,7 @@ enum SignedToken {
         else { return .refused(.malformed) }
 
         guard header["alg"]?.text == "RS256" else { return .refused(.algorithm) }
-        // RFC 7515 section 4.1.11: extensions that are not understood must be refused.
+        // RFC 7515 section 4.1.11: a token with extensions that the reader does not understand must be refused.
         guard header["crit"] == nil else { return .refused(.malformed) }
         guard let keyID = header["kid"]?.text, isKeyID(keyID) else { return .refused(.noKeyID) }
         guard let keys, keys.contains(keyID) else { return .unknownKey(keyID) }
@@ -36,9 +36,9 @@ enum SignedToken {
         return .verified(payload)
     }
 
-    /// The payload of a token whose signature nobody could check.
+    /// The payload of a token whose signature could not be checked.
     ///
-    /// Only for a token that Apple itself gave us over a connection of ours.
+    /// Use this only for a token that Apple itself sent over our own connection.
     static func unsignedPayload(_ token: [UInt8]) -> StrictJSON? {
         guard token.count <= longest, let firstDot = token.firstIndex(of: 0x2E),
             let lastDot = token.lastIndex(of: 0x2E),
@@ -53,7 +53,7 @@ enum SignedToken {
     }
 }
 
-/// Why a token or notification is not Apple's, or not for us.
+/// Why a token or notification was refused: it is not from Apple, or not for us.
 package enum TokenProblem: String, Error, Sendable, Hashable, CustomStringConvertible {
     case tooLarge
     case malformed
@@ -69,7 +69,7 @@ package enum TokenProblem: String, Error, Sendable, Hashable, CustomStringConver
     case notYetIssued
     case missingClaim
 
-    /// Whether the same may be believed later, when nothing but time has passed or our clock was put right.
+    /// Whether the same token may be accepted later, once the keys are available or our clock is corrected.
     package var mayPass: Bool { self == .keysUnavailable || self == .notYetIssued }
 
     /// The problem in a few words.

@@ -6,14 +6,14 @@ package import Sealing
     package import Foundation
 #endif
 
-/// The client secret that Supabase keeps for the web flow: a JWT that silently ends after six months.
+/// The client secret that Supabase stores for the web flow: a JWT that expires silently after six months.
 package struct StaticClientSecret: Sendable, Hashable {
-    /// The days before its end from which it is warned of.
+    /// How many days before its expiry the warnings start.
     package static let warningDays = 30
 
     /// The header's algorithm, which must be ES256.
     let algorithm: String?
-    /// The id of the key that signed it.
+    /// The id of the signing key.
     package let keyID: String?
     /// The team (`iss`).
     package let teamID: String?
@@ -21,22 +21,23 @@ package struct StaticClientSecret: Sendable, Hashable {
     package let clientID: String?
     /// When it was issued.
     package let issuedAt: Date?
-    /// When it ends.
+    /// When it expires.
     package let expiresAt: Date?
-    /// What Apple would not take.
+    /// The properties that Apple would reject.
     package let problems: [Problem]
 
-    /// What a text turned out to be.
+    /// The result of inspecting a text.
     package enum Inspection: Sendable, Hashable {
-        /// A client secret, good or not.
+        /// A client secret, valid or not.
         case clientSecret(StaticClientSecret)
-        /// The `.p8` key itself, which belongs in no form field: it must be replaced at Apple if it was stored there.
+        /// The `.p8` key itself, which must never be entered in a form field; if it was stored there, replace it at
+        /// Apple.
         case privateKey
         /// Something else.
         case notASecret
     }
 
-    /// What Apple would not take.
+    /// A property that Apple would reject.
     package enum Problem: String, Sendable, Hashable, CustomStringConvertible {
         case algorithm
         case noKeyID
@@ -64,9 +65,9 @@ package struct StaticClientSecret: Sendable, Hashable {
         }
     }
 
-    /// Finds out what a text is, and reads it.
+    /// Determines what a text is, and parses it.
     ///
-    /// The text comes from Supabase's settings. The signature is not checked: that takes the key.
+    /// The text comes from Supabase's settings. The signature is not checked, since that would require the key.
     package static func inspect(_ text: Secret<String>, now: Date) -> Inspection {
         let value = text.reveal().filter { !$0.isWhitespace }
         if let secret = StaticClientSecret(token: value, now: now) { return .clientSecret(secret) }
@@ -74,7 +75,7 @@ package struct StaticClientSecret: Sendable, Hashable {
         return .notASecret
     }
 
-    /// The whole days until it ends, less than none afterwards; nil without an end.
+    /// The whole days until it expires, negative afterwards; nil without an expiry.
     package func daysLeft(at now: Date) -> Int? {
         expiresAt.map { Int(($0.timeIntervalSince(now) / 86_400).rounded(.down)) }
     }
@@ -109,7 +110,7 @@ package struct StaticClientSecret: Sendable, Hashable {
         self.problems = problems
     }
 
-    /// Whether a text has the looks of a JWT: three parts, the first one an encoded object.
+    /// Whether a text looks like a JWT: three parts, the first of which is an encoded object.
     static func looksLikeToken(_ text: String) -> Bool {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 3 && text.hasPrefix("eyJ")

@@ -1,7 +1,7 @@
-/// A JSON value, parsed without mercy: what signed messages are read with.
+/// A strictly parsed JSON value, used for signed messages.
 ///
-/// Twice the same member, more depth than asked for, numbers outside the grammar, stray bytes and invalid UTF-8 are
-/// refused, so that no two readers can see two different messages in the same bytes.
+/// Duplicate members, excessive depth, numbers outside the grammar, stray bytes and invalid UTF-8 are refused, so
+/// that two parsers cannot see different messages in the same bytes.
 enum StrictJSON: Sendable, Hashable {
     case null
     case bool(Bool)
@@ -14,7 +14,7 @@ enum StrictJSON: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - bytes: UTF-8 text.
-    ///   - maximumDepth: How many arrays and objects may be open at once.
+    ///   - maximumDepth: The maximum nesting depth of arrays and objects.
     /// - Throws: ``Problem``.
     init(parsing bytes: [UInt8], maximumDepth: Int = 8) throws(Problem) {
         var reader = StrictJSONReader(bytes: bytes, maximumDepth: maximumDepth)
@@ -25,9 +25,9 @@ enum StrictJSON: Sendable, Hashable {
     enum Problem: String, Error, Sendable, Hashable {
         /// Not JSON.
         case malformed
-        /// More depth than allowed.
+        /// Nested more deeply than allowed.
         case tooDeep
-        /// A member that stands in one object twice.
+        /// A member that occurs twice in one object.
         case duplicateMember
         /// A string that is not valid Unicode.
         case invalidText
@@ -35,7 +35,7 @@ enum StrictJSON: Sendable, Hashable {
 }
 
 extension StrictJSON {
-    /// A member of an object; nil for other values and for members that are missing or null.
+    /// A member of an object; nil for other values and for a missing or null member.
     subscript(_ name: String) -> StrictJSON? {
         guard case .object(let members) = self, let member = members[name], member != .null else { return nil }
         return member
@@ -59,7 +59,7 @@ extension StrictJSON {
         }
     }
 
-    /// The value of a boolean, or of the strings `true` and `false`, as Apple writes them.
+    /// The value of a boolean, or of the strings `true` and `false`, which Apple also sends.
     var truth: Bool? {
         switch self {
         case .bool(let value): value

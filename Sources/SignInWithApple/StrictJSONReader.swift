@@ -1,4 +1,4 @@
-/// Reads one JSON text by RFC 8259.
+/// A parser for one JSON text (RFC 8259).
 struct StrictJSONReader {
     private let bytes: [UInt8]
     private let maximumDepth: Int
@@ -74,7 +74,7 @@ struct StrictJSONReader {
         {
             position += 1
         }
-        // The usual string has no escapes: it is taken in one piece.
+        // Fast path: a string without escapes is copied at once.
         if peek() == UInt8(ascii: "\"") {
             guard let text = String(validating: bytes[start..<position], as: UTF8.self) else { throw .invalidText }
             position += 1

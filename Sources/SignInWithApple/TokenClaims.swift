@@ -4,21 +4,23 @@
     import Foundation
 #endif
 
-/// The claims that identity tokens and notifications share, checked.
+/// The checked claims that identity tokens and notifications share.
 struct TokenClaims {
     /// Apple's issuer.
     ///
-    /// Fixed: Apple's own discovery document once named another for a day.
+    /// Fixed, since Apple's own discovery document once named another issuer for a day.
     static let issuer = AppleClients.appleAddress
-    /// How far clocks may be apart, in seconds.
+    /// The tolerated difference between clocks, in seconds.
     static let skew: Double = 60
 
     let audience: String
     let issuedAt: Date
     let expiresAt: Date?
 
-    /// What is judged later than it came may have ended since, and no clock's correction since makes it one of the
-    /// future; without a clock dates are read, and not judged.
+    /// Checks the claims; expiry is checked at the time of arrival, and `iat` at the current time.
+    ///
+    /// A token may expire while it waits to be checked, and a clock that is corrected meanwhile must not make it one of
+    /// the future. Without a clock, the dates are read but not checked.
     init(
         _ payload: StrictJSON,
         audiences: Set<String>,
@@ -51,7 +53,7 @@ struct TokenClaims {
         }
     }
 
-    /// Seconds since 1970, within what a date of ours can be.
+    /// Parses seconds since 1970 within the range of dates that we store.
     static func date(_ claim: StrictJSON?) -> Date? {
         guard case .number(let seconds)? = claim, (0..<1e11).contains(seconds) else { return nil }
         return Date(timeIntervalSince1970: seconds)
