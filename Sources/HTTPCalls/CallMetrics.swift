@@ -1,6 +1,6 @@
 import Metrics
 
-/// What is counted about calls: labels and outcomes, never paths or hosts that configuration did not name.
+/// Metrics about calls, with labels and outcomes but without paths or hosts that the configuration does not name.
 enum CallMetrics {
     static func record(_ outcome: HTTPOutcome, label: String, took duration: Duration) {
         let dimensions = [("call", label), ("outcome", name(of: outcome))]

@@ -4,23 +4,23 @@
     package import Foundation
 #endif
 
-/// Stops calls that can only fail, and finds out by itself when they would succeed again.
+/// Stops calls that can only fail, and probes by itself whether they would succeed again.
 ///
-/// A value: it is told the time and decides. Whoever got a permit must report with it what came of the call, or give it
-/// back with ``abandon(_:at:)``.
+/// A value type: the caller supplies the time and acts on the decisions. The holder of a permit must use it to report
+/// the outcome of the call, or return it with ``abandon(_:at:)``.
 package struct CircuitBreaker: Sendable, Hashable {
-    /// When to open and for how long.
+    /// When the breaker opens and for how long.
     package struct Policy: Sendable, Hashable {
-        /// Failures in a row that open the breaker.
+        /// The number of consecutive failures that opens the breaker.
         var failuresToOpen: Int
         /// The first pause; it doubles each time a probe fails.
         var firstCooldown: Duration
         /// The longest pause.
         var longestCooldown: Duration
-        /// When a probe that nobody reported on counts as lost.
+        /// The time after which a probe without a report counts as lost.
         var probeTimeout: Duration
 
-        /// A policy; the defaults fit rejected credentials, which only a person can mend.
+        /// Creates a policy; the defaults fit rejected credentials, which only a person can fix.
         package init(
             failuresToOpen: Int = 1,
             firstCooldown: Duration = .seconds(30),
@@ -34,48 +34,49 @@ package struct CircuitBreaker: Sendable, Hashable {
         }
     }
 
-    /// Where the breaker stands.
+    /// The state of the breaker.
     package enum State: Sendable, Hashable {
-        /// Calls pass. Next: open.
+        /// Calls are admitted; enough failures lead to open.
         case closed(failures: Int)
-        /// Calls are refused until then. Next: half-open.
+        /// Calls are refused until the given time, then a probe leads to half-open.
         case open(until: Date, cooldown: Duration)
-        /// One probe is under way. Next: closed or open.
+        /// One probe is in flight; its outcome leads to closed or open.
         case halfOpen(since: Date, cooldown: Duration)
     }
 
-    /// The answer to a call that wants to start.
+    /// The decision on a call that wants to start.
     package enum Admission: Sendable, Hashable {
-        /// Go on.
+        /// The call may start.
         case proceed(Permit)
-        /// Find out first, with a call that costs nothing, whether things are well again.
+        /// First probe whether the service has recovered, with a call that has no side effects.
         case probe(Permit)
-        /// Not before then.
+        /// The call must not start before the given time.
         case refuse(until: Date)
     }
 
-    /// The right to report; good for the state it was given in, so that a straggler cannot decide about a later one.
+    /// The right to report an outcome, valid only for the state it was issued in, so that a late report cannot affect a
+    /// later state.
     package struct Permit: Sendable, Hashable {
         fileprivate let epoch: Int
     }
 
-    /// Where the breaker stands.
+    /// The current state.
     package private(set) var state: State = .closed(failures: 0)
     private let policy: Policy
     private var epoch = 0
 
-    /// A closed breaker.
+    /// Creates a closed breaker.
     package init(policy: Policy = Policy()) {
         self.policy = policy
     }
 
-    /// Asks whether a call may start.
+    /// Decides whether a call may start.
     package mutating func admit(at now: Date) -> Admission {
         switch state {
         case .closed:
             return .proceed(Permit(epoch: epoch))
         case .open(let until, let cooldown):
-            // A clock that was set back must not keep the breaker open for longer than it was meant to be.
+            // If the clock was set back, the breaker must not stay open for longer than its cooldown.
             let remaining = until.timeIntervalSince(now)
             guard remaining <= 0 || remaining > cooldown / .seconds(1) else { return .refuse(until: until) }
             return startProbe(at: now, cooldown: cooldown)
@@ -88,9 +89,9 @@ package struct CircuitBreaker: Sendable, Hashable {
         }
     }
 
-    /// Reports that a call showed things to be well.
+    /// Reports a successful call.
     ///
-    /// - Returns: Whether the report counts: that of a straggler does not.
+    /// - Returns: Whether the report counts; a late one does not.
     @discardableResult
     package mutating func succeed(_ permit: Permit) -> Bool {
         guard permit.epoch == epoch else { return false }
@@ -100,9 +101,9 @@ package struct CircuitBreaker: Sendable, Hashable {
         return true
     }
 
-    /// Reports that a call failed in the way the breaker watches for.
+    /// Reports a failure of the kind that the breaker counts.
     ///
-    /// - Returns: Whether the report counts: that of a straggler does not.
+    /// - Returns: Whether the report counts; a late one does not.
     @discardableResult
     package mutating func fail(_ permit: Permit, at now: Date) -> Bool {
         guard permit.epoch == epoch else { return false }
@@ -121,19 +122,19 @@ package struct CircuitBreaker: Sendable, Hashable {
         return true
     }
 
-    /// Gives a permit back without a verdict: the call was cancelled or the service could not be reached.
+    /// Returns a permit without a verdict, because the call was cancelled or the service could not be reached.
     ///
-    /// A probe that learned nothing leaves the breaker open for the same pause as before.
+    /// A probe without a verdict opens the breaker again for the same pause as before.
     package mutating func abandon(_ permit: Permit, at now: Date) {
         guard permit.epoch == epoch, case .halfOpen(_, let cooldown) = state else { return }
         open(at: now, cooldown: cooldown)
     }
 
-    /// Opens by what another process found out; an open or half-open breaker stays as it is.
+    /// Opens the breaker on the finding of another process; an open or half-open breaker does not change.
     ///
     /// - Parameters:
-    ///   - until: When a probe is due; in the past, the next call probes.
-    ///   - now: The moment.
+    ///   - until: When a probe is due; if in the past, the next call probes.
+    ///   - now: The current time.
     mutating func trip(until: Date, at now: Date) {
         guard case .closed = state else { return }
         epoch += 1
@@ -141,7 +142,7 @@ package struct CircuitBreaker: Sendable, Hashable {
         state = .open(until: until, cooldown: max(policy.firstCooldown, remaining))
     }
 
-    /// Closes by what another process found out.
+    /// Closes the breaker on the finding of another process.
     mutating func reset() {
         epoch += 1
         state = .closed(failures: 0)

@@ -4,22 +4,22 @@
     package import Foundation
 #endif
 
-/// One breaker per key, for instance per Apple client id.
+/// One circuit breaker per key, such as an Apple client id.
 package struct CircuitBreakers: Sendable {
     private let policy: CircuitBreaker.Policy
     private var breakers: [String: CircuitBreaker] = [:]
 
-    /// Breakers that are all closed.
+    /// Creates breakers that are all closed.
     package init(policy: CircuitBreaker.Policy = .init()) {
         self.policy = policy
     }
 
-    /// Where the breaker of a key stands.
+    /// The state of the breaker for a key.
     package func state(of key: String) -> CircuitBreaker.State {
         breakers[key]?.state ?? .closed(failures: 0)
     }
 
-    /// Asks whether a call may start; see ``CircuitBreaker/admit(at:)``.
+    /// Decides whether a call may start; see ``CircuitBreaker/admit(at:)``.
     package mutating func admit(_ key: String, at now: Date) -> CircuitBreaker.Admission {
         breakers[key, default: CircuitBreaker(policy: policy)].admit(at: now)
     }
@@ -36,17 +36,17 @@ package struct CircuitBreakers: Sendable {
         breakers[key]?.fail(permit, at: now) ?? false
     }
 
-    /// Gives a permit back; see ``CircuitBreaker/abandon(_:at:)``.
+    /// Returns a permit without a verdict; see ``CircuitBreaker/abandon(_:at:)``.
     package mutating func abandon(_ key: String, _ permit: CircuitBreaker.Permit, at now: Date) {
         breakers[key]?.abandon(permit, at: now)
     }
 
-    /// Opens the breaker of a key; see ``CircuitBreaker/trip(until:at:)``.
+    /// Opens the breaker for a key; see ``CircuitBreaker/trip(until:at:)``.
     package mutating func trip(_ key: String, until: Date, at now: Date) {
         breakers[key, default: CircuitBreaker(policy: policy)].trip(until: until, at: now)
     }
 
-    /// Closes the breaker of a key; see ``CircuitBreaker/reset()``.
+    /// Closes the breaker for a key; see ``CircuitBreaker/reset()``.
     package mutating func reset(_ key: String) {
         breakers[key]?.reset()
     }

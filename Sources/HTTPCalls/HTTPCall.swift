@@ -1,29 +1,30 @@
 package import Sealing
 
-/// One request to a service, with the bounds it runs in.
+/// One request to a service, with its limits.
 package struct HTTPCall: Sendable, CustomStringConvertible {
-    /// A fixed name such as `apple.revoke`, for logs and metrics; paths are never logged, they may name a person.
+    /// A fixed name such as `apple.revoke`, for logs and metrics; paths are never logged, since they may identify a
+    /// person.
     var label: String
     /// The request method.
     var method: Method
     /// The service.
     var address: ServiceAddress
-    /// The path and query below the address: percent-encoded, starting with a slash.
+    /// The path and query below the address, percent-encoded and starting with a slash.
     var path: String
-    /// Header fields besides the ones every call sends (`User-Agent`, `Host`, `Content-Length`).
+    /// Header fields in addition to those that every call sends (`User-Agent`, `Host`, `Content-Length`).
     var headers: [Header]
-    /// The body; secret as a whole, since forms carry tokens.
+    /// The body, secret as a whole because forms carry tokens.
     var body: Secret<[UInt8]>?
-    /// When the call must have ended, waiting for a slot and repeats included.
+    /// How long the whole call may take, including the wait for a slot and retries.
     var deadline: Duration
-    /// When one attempt must have ended.
+    /// How long one attempt may take.
     var attemptTimeout: Duration
-    /// When a call may be sent again.
+    /// When the call may be sent again.
     var repetition: Repetition
-    /// The longest body that is read of a reply, in bytes.
+    /// The maximum length of a reply's body, in bytes.
     var maximumReplyBytes: Int
 
-    /// Describes a call; see the properties.
+    /// Creates a call; see the properties.
     package init(
         label: String,
         method: Method,
@@ -48,14 +49,14 @@ package struct HTTPCall: Sendable, CustomStringConvertible {
         self.maximumReplyBytes = maximumReplyBytes
     }
 
-    /// Label, method and host: what may be logged.
+    /// The label, the method and the host, which may be logged.
     package var description: String {
         "\(label) (\(method.rawValue) \(address.hostAndPort))"
     }
 }
 
 extension HTTPCall {
-    /// The methods the clients use.
+    /// The HTTP methods that the clients use.
     package enum Method: String, Sendable {
         case get = "GET"
         case head = "HEAD"
@@ -64,19 +65,19 @@ extension HTTPCall {
         case delete = "DELETE"
     }
 
-    /// A header field; its value is secret, since half of them are credentials.
+    /// A header field, whose value is secret because many fields carry credentials.
     package struct Header: Sendable {
         /// The field's name.
         package let name: String
         /// The field's value.
         package let value: Secret<String>
 
-        /// A field whose value is public.
+        /// Creates a field with a public value.
         package init(_ name: String, _ value: String) {
             self.init(name, Secret(value))
         }
 
-        /// A field whose value is a credential.
+        /// Creates a field whose value is a credential.
         package init(_ name: String, _ value: Secret<String>) {
             self.name = name
             self.value = value
@@ -85,9 +86,9 @@ extension HTTPCall {
 
     /// When a call may be sent again.
     package enum Repetition: Sendable, Hashable {
-        /// Only while it is certain that nothing was sent: the connection could not be made.
+        /// Only while it is certain that nothing was sent, because no connection could be made.
         case onlyIfNothingWasSent
-        /// Sending it twice does no more than sending it once.
+        /// Always: the request is idempotent.
         case always
     }
 }

@@ -14,23 +14,23 @@ package import Logging
     import Foundation
 #endif
 
-/// Makes HTTP calls with deadlines, bounded repeats and a bound on calls per host; redirects are not followed.
+/// Makes HTTP calls with deadlines, bounded retries and a concurrency limit per host; it does not follow redirects.
 ///
-/// One caller serves every client of the process. It exists inside ``withCaller(configuration:logger:_:)`` only, which
+/// One caller serves all clients of the process. It exists only inside ``withCaller(configuration:logger:_:)``, which
 /// closes its connections at the end.
 package final class HTTPCaller: Sendable {
-    /// How a caller behaves.
+    /// The settings of a caller.
     package struct Configuration: Sendable {
-        /// Sent with every call: Apple is reported to refuse calls without one.
+        /// The `User-Agent` of every call; Apple is reported to refuse calls without one.
         var userAgent: String
-        /// When a connection attempt gives up.
+        /// How long one connection attempt may take.
         var connectTimeout: Duration
-        /// Calls to one host at the same time; more wait in line.
+        /// The maximum number of concurrent calls to one host; more calls wait in line.
         package var callsPerHost: Int
-        /// How calls are repeated that may be.
+        /// The retry policy for calls that may be repeated.
         var retries: RetrySchedule.Policy
 
-        /// A configuration; every value has a default.
+        /// Creates a configuration; every value has a default.
         package init(
             userAgent: String = "accountctl",
             connectTimeout: Duration = .seconds(5),
@@ -55,12 +55,12 @@ package final class HTTPCaller: Sendable {
         self.logger = logger
     }
 
-    /// Opens a caller for the time of `body` and closes its connections afterwards, whether `body` throws or not.
+    /// Runs `body` with a caller and closes its connections afterwards, even if `body` throws.
     ///
     /// - Parameters:
-    ///   - configuration: How it behaves.
-    ///   - logger: Gets attempts at debug level, without paths, headers or bodies.
-    ///   - body: What uses it.
+    ///   - configuration: The settings of the caller.
+    ///   - logger: Records attempts at debug level, without paths, headers or bodies.
+    ///   - body: The work that uses the caller.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     package static func withCaller<Result>(
@@ -71,13 +71,14 @@ package final class HTTPCaller: Sendable {
         var transport = HTTPClient.Configuration()
         transport.redirectConfiguration = .disallow
         var protection = TLSConfiguration.makeClientConfiguration()
-        // The library's own least version is 1.0; these calls carry the keys to everything.
+        // The library allows TLS 1.0 by default; these calls carry the most powerful credentials.
         protection.minimumTLSVersion = .tlsv12
         transport.tlsConfiguration = protection
         transport.timeout.connect = TimeAmount(configuration.connectTimeout)
-        // Connecting again is the schedule's decision, which knows the deadline.
+        // Reconnecting is left to the retry schedule, which knows the deadline.
         transport.connectionPool.retryConnectionEstablishment = false
-        // Shorter than servers keep idle connections: a call sent into a connection that just closed is ambiguous.
+        // Shorter than servers keep idle connections open: a call sent into a connection that was just closed is
+        // ambiguous.
         transport.connectionPool.idleTimeout = .seconds(10)
         transport.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.callsPerHost
         return try await HTTPClient.withHTTPClient(configuration: transport) { client in
@@ -85,16 +86,16 @@ package final class HTTPCaller: Sendable {
         }
     }
 
-    /// Calls to one host at the same time.
+    /// The maximum number of concurrent calls to one host.
     package var callsPerHost: Int { configuration.callsPerHost }
 
     /// Makes a call and waits for its outcome.
     ///
-    /// Cancelling the task ends the call at once and closes its connection; the service may have acted all the same,
-    /// so that cancelling is no proof of anything.
+    /// Cancelling the task ends the call at once and closes its connection. The service may have acted nevertheless, so
+    /// cancellation proves nothing.
     ///
-    /// - Returns: What became of it; see ``HTTPOutcome``.
-    /// - Throws: `CancellationError` when the task is cancelled, nothing else.
+    /// - Returns: The outcome; see ``HTTPOutcome``.
+    /// - Throws: Only `CancellationError`, when the task is cancelled.
     package func perform(_ call: HTTPCall) async throws(CancellationError) -> HTTPOutcome {
         let started = ContinuousClock.now
         let deadline = started.advanced(by: call.deadline)
@@ -134,7 +135,7 @@ package final class HTTPCaller: Sendable {
             let timeout = min(call.attemptTimeout, deadline - ContinuousClock.now)
             guard timeout > .zero else { return HTTPOutcome.unreachable(.busy) }
             let outcome = await send(call, timeout: timeout)
-            // The transport reports a cancelled task as one error among many; the task itself knows.
+            // The transport does not distinguish a cancelled task from other errors, so check the task itself.
             if Task.isCancelled { throw CancellationError() }
             return outcome
         }
@@ -146,7 +147,7 @@ package final class HTTPCaller: Sendable {
         let body = call.body.flatMap { $0.reveal().isEmpty ? nil : RequestBody($0.reveal()) }
         if let body { request.body = .stream(body, length: .known(Int64(body.length))) }
         let outcome = await outcome(of: request, limit: call.maximumReplyBytes, timeout: timeout)
-        // While the connection was still being made the time may have gone by, or somebody on the way may have cut it.
+        // The attempt may have timed out or been cut before the connection took the body; then nothing was sent.
         switch outcome {
         case .timedOut where body?.withdraw() == true: return .unreachable(.connectTimedOut)
         case .interrupted where body?.withdraw() == true: return .unreachable(.cut)
@@ -156,8 +157,7 @@ package final class HTTPCaller: Sendable {
 
     private func outcome(of request: HTTPClientRequest, limit: Int, timeout: Duration) async -> HTTPOutcome {
         do {
-            // The deadline ends with the head of the reply, as far as the transport is concerned: a body that trickles
-            // needs its own.
+            // The transport's deadline covers only the head of the reply, so a slowly arriving body needs its own.
             return try await withThrowingTaskGroup(of: HTTPOutcome.self) { group in
                 group.addTask { [client, logger] in
                     let response = try await client.execute(

@@ -6,13 +6,13 @@ import CalendarDays
     package import Foundation
 #endif
 
-/// Dates as HTTP writes them, RFC 9110 section 5.6.7; the two obsolete forms are not read.
+/// Parses HTTP dates (RFC 9110 section 5.6.7), except the two obsolete forms.
 package enum HTTPDate {
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// Reads `Sun, 06 Nov 1994 08:49:37 GMT`; nil for anything else.
+    /// Parses `Sun, 06 Nov 1994 08:49:37 GMT`; nil for anything else.
     package static func parse(_ text: String) -> Date? {
         let parts = text.split(separator: " ")
         guard parts.count == 6, parts[0].hasSuffix(","), parts[5] == "GMT",

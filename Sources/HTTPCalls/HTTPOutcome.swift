@@ -4,34 +4,35 @@
     package import Foundation
 #endif
 
-/// What became of a call.
+/// The outcome of a call.
 ///
-/// Everything that can happen on a network is a value here; a call throws only when its task was cancelled.
+/// Every network failure is a value; a call throws only when its task is cancelled.
 package enum HTTPOutcome: Sendable, Equatable {
-    /// The service answered. Whatever the status: what it means is the client's to say.
+    /// The service answered, with any status; the client interprets it.
     case reply(HTTPReply)
-    /// The service answered with more bytes than the call allows; the rest was not read.
+    /// The service answered with more bytes than the call allows; the rest was discarded.
     case replyTooLarge(status: Int, limit: Int)
-    /// No answer in time. The service may have acted.
+    /// No answer before the deadline; the service may have acted.
     case timedOut
-    /// The connection ended before the answer did. The service may have acted.
+    /// The connection closed before the answer was complete; the service may have acted.
     case interrupted
-    /// Nothing was sent, the service cannot have acted.
+    /// Nothing was sent, so the service cannot have acted.
     case unreachable(Unreachable)
 
     /// Why nothing could be sent.
     package enum Unreachable: String, Sendable, Hashable, CustomStringConvertible {
         /// The host's name has no address.
         case unknownHost
-        /// No connection: refused, or no route.
+        /// The connection was refused, or there is no route.
         case refused
-        /// No connection in time.
+        /// No connection before the time-out.
         case connectTimedOut
-        /// The TLS handshake failed: an unknown authority, a wrong name, an expired certificate.
+        /// The TLS handshake failed, because of an unknown authority, a wrong name or an expired certificate, for
+        /// example.
         case tlsFailed
-        /// The connection was cut before the body of the request was on it; its head may have been.
+        /// The connection was cut before the request's body was sent; its head may have been sent.
         case cut
-        /// Too many calls to this host were under way until the deadline.
+        /// No slot for this host became free before the deadline.
         case busy
         /// The client is shut down or cannot open connections.
         case clientUnavailable
@@ -54,22 +55,22 @@ package enum HTTPOutcome: Sendable, Equatable {
 
 /// A reply with its whole body.
 package struct HTTPReply: Sendable, Equatable {
-    /// The status code.
+    /// The HTTP status code.
     package let status: Int
-    /// The `Content-Type` without parameters, lower case.
+    /// The `Content-Type` without parameters, in lower case.
     let contentType: String?
-    /// What `Retry-After` asks for, bounded by ``RetryAfter/longest``.
+    /// The wait that `Retry-After` asks for, at most ``RetryAfter/longest``.
     package let retryAfter: Duration?
-    /// `Content-Range`: which part of the whole the body is.
+    /// `Content-Range`: which part of the resource the body is.
     package let contentRange: String?
-    /// `ETag`: which version of the whole it is.
+    /// `ETag`: the version of the resource.
     package let entityTag: String?
-    /// `Date`: when it was made, by the service's clock.
+    /// `Date`: when the reply was created, by the service's clock.
     package let date: Date?
-    /// The body, no longer than the call allowed.
+    /// The body, within the call's limit.
     package let body: [UInt8]
 
-    /// A reply, for tests and stand-ins.
+    /// Creates a reply, for tests and stand-ins.
     package init(
         status: Int,
         contentType: String? = nil,
@@ -90,9 +91,9 @@ package struct HTTPReply: Sendable, Equatable {
 }
 
 extension HTTPReply: CustomStringConvertible, CustomDebugStringConvertible {
-    /// Status and size; a body may hold a token and is never shown.
+    /// The status and the size; the body may hold a token and is never shown.
     package var description: String { "HTTP \(status), \(body.count) bytes" }
 
-    /// Status and size, as in ``description``: a body is never shown.
+    /// The status and the size, as in ``description``; the body is never shown.
     package var debugDescription: String { description }
 }

@@ -1,32 +1,33 @@
 /// Percent-encoding by RFC 3986: everything but the unreserved characters is encoded.
 package enum PercentEncoding {
-    /// Encodes one path segment or form value; a slash is encoded too.
+    /// Encodes one path segment or form value, including slashes.
     package static func component(_ text: String) -> String {
         encode(text.utf8)
     }
 
-    /// Encodes a path whose slashes separate segments, as the keys of stored objects have them.
+    /// Encodes a path whose slashes separate segments, as in the keys of stored objects.
     ///
-    /// None for a path with an empty segment or one of `.` or `..`: gateways merge slashes and remove dot segments,
-    /// escaped ones too, since `%2E` is a dot to them (RFC 3986, section 6.2.2). What arrives would be another path.
+    /// Returns nil for a path with an empty segment or one of `.` or `..`. Gateways merge slashes and remove dot
+    /// segments, even escaped ones, since `%2E` is equivalent to a dot (RFC 3986, section 6.2.2), so another path would
+    /// arrive.
     package static func path(_ text: String) -> String? {
-        // By bytes, as the other side reads: a slash with an accent on it is another character.
+        // Split by bytes, as the server does: in Swift, a slash with a combining accent is a different character.
         let segments = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         guard segments.allSatisfy({ arrives($0) }) else { return nil }
         return segments.map { encode($0) }.joined(separator: "/")
     }
 
-    /// Encodes one segment of a path, a slash in it too; none for one that a gateway takes away, see ``path(_:)``.
+    /// Encodes one path segment, including slashes; nil for a segment that gateways remove, see ``path(_:)``.
     package static func segment(_ text: String) -> String? {
         arrives(text.utf8) ? encode(text.utf8) : nil
     }
 
-    /// The body of a form: `name=value` joined by ampersands.
+    /// The body of a form: `name=value` pairs joined by ampersands.
     package static func form(_ fields: [(name: String, value: String)]) -> [UInt8] {
         Array(fields.map { "\(component($0.name))=\(component($0.value))" }.joined(separator: "&").utf8)
     }
 
-    /// Whether a gateway leaves a segment where it is.
+    /// Whether gateways keep a segment unchanged.
     private static func arrives(_ segment: some Collection<UInt8>) -> Bool {
         segment.count > 2 || !segment.allSatisfy { $0 == UInt8(ascii: ".") }
     }

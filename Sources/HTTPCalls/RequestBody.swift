@@ -1,10 +1,10 @@
 import NIOCore
 import Synchronization
 
-/// The body of one attempt, which knows whether a connection has taken it.
+/// The body of one attempt, which records whether a connection has taken it.
 ///
-/// The transport asks for it once the connection stands and the head is out. Nobody can have acted on a request whose
-/// body was never asked for, however the attempt ended.
+/// The transport requests the body once the connection is established and the head is sent. A service cannot have acted
+/// on a request whose body was never requested, however the attempt ended.
 final class RequestBody: AsyncSequence, Sendable {
     private enum State {
         case waiting, taken, withdrawn
@@ -20,7 +20,7 @@ final class RequestBody: AsyncSequence, Sendable {
         buffer = ByteBuffer(bytes: bytes)
     }
 
-    /// Keeps it from being taken from now on; false where it was taken before.
+    /// Prevents the body from being taken from now on; false if it was already taken.
     func withdraw() -> Bool {
         state.withLock { state in
             if case .taken = state { return false }
@@ -39,7 +39,7 @@ final class RequestBody: AsyncSequence, Sendable {
 
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body: self) }
 
-    /// Gives the body in one piece.
+    /// Returns the body as a single buffer.
     struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var body: RequestBody?
 

@@ -6,19 +6,19 @@
 
 /// The `Retry-After` header field, RFC 9110 section 10.2.3: seconds, or an HTTP date.
 package enum RetryAfter {
-    /// The longest wait that is believed; a service that asks for a year is asking for a person.
+    /// The longest wait that is honoured; a longer request needs a person to look at it.
     package static let longest: Duration = .seconds(3600)
 
-    /// Reads the field's value.
+    /// Parses the field's value.
     ///
     /// - Parameters:
     ///   - text: The value as received.
-    ///   - now: The moment that a date is compared with.
-    /// - Returns: A wait from zero to ``longest``; nil when the value is neither seconds nor a date.
+    ///   - now: The time that a date is compared with.
+    /// - Returns: A wait from zero to ``longest``; nil if the value is neither seconds nor a date.
     package static func parse(_ text: String, now: Date) -> Duration? {
         let text = text.split(separator: " ").joined(separator: " ")
         if !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
-            // More digits than an Int takes are a long time all the same.
+            // A number too large for Int still means a long wait.
             let seconds = Int(text) ?? Int.max
             return min(longest, .seconds(min(seconds, 1 << 32)))
         }

@@ -1,17 +1,17 @@
-/// Decides whether and when a call is sent again: exponential backoff with full jitter, inside the call's deadline.
+/// Decides whether and when a call is retried: exponential backoff with full jitter, within the call's deadline.
 ///
-/// A value that is told outcomes and answers with actions; it neither waits nor reads a clock.
+/// A value type that maps outcomes to actions; it neither waits nor reads a clock.
 package struct RetrySchedule: Sendable {
-    /// How often and how fast.
+    /// The number and the pace of attempts.
     package struct Policy: Sendable, Hashable {
-        /// Attempts in all, the first included.
+        /// The total number of attempts, including the first.
         var attempts: Int
-        /// The upper bound of the first pause; it doubles with each attempt.
+        /// The upper bound of the first pause, which doubles with each attempt.
         var firstPause: Duration
-        /// The upper bound of any pause that the service did not ask for.
+        /// The upper bound of any pause that the service did not request.
         var longestPause: Duration
 
-        /// A policy; the defaults fit calls that a job repeats anyway.
+        /// Creates a policy; the defaults fit calls whose job is retried anyway.
         package init(attempts: Int = 3, firstPause: Duration = .milliseconds(250), longestPause: Duration = .seconds(8))
         {
             self.attempts = attempts
@@ -22,7 +22,7 @@ package struct RetrySchedule: Sendable {
 
     /// What to do after an attempt.
     package enum Action: Sendable, Equatable {
-        /// The outcome stands.
+        /// The outcome is final.
         case finish
         /// Wait, then send again.
         case pause(Duration)
@@ -32,20 +32,20 @@ package struct RetrySchedule: Sendable {
     private let repetition: HTTPCall.Repetition
     private var made = 0
 
-    /// A schedule for one call.
+    /// Creates a schedule for one call.
     package init(policy: Policy, repetition: HTTPCall.Repetition) {
         self.policy = policy
         self.repetition = repetition
     }
 
-    /// Takes the outcome of an attempt.
+    /// Decides what to do after an attempt.
     ///
     /// - Parameters:
-    ///   - outcome: What became of it.
-    ///   - remaining: What is left until the call's deadline.
+    ///   - outcome: The outcome of the attempt.
+    ///   - remaining: The time left until the call's deadline.
     ///   - jitter: A random number from 0 to 1.
-    /// - Returns: What to do next. A pause that would leave no time for an attempt is not taken: the caller then gets
-    ///   the reply with its `retryAfter` and can come back later.
+    /// - Returns: The next action. If the pause would leave no time for an attempt, the outcome is final: the caller
+    ///   gets the reply with its `retryAfter` and can retry later.
     package mutating func next(after outcome: HTTPOutcome, remaining: Duration, jitter: Double) -> Action {
         guard mayRepeat(outcome) else { return .finish }
         var asked: Duration?
@@ -53,7 +53,7 @@ package struct RetrySchedule: Sendable {
         return next(asked: asked, remaining: remaining, jitter: jitter)
     }
 
-    /// What to do after an attempt that may be repeated, by the pause that the service asked for.
+    /// Decides what to do after an attempt that may be repeated, given the pause that the service requested.
     package mutating func next(asked: Duration?, remaining: Duration, jitter: Double) -> Action {
         made += 1
         guard made < policy.attempts else { return .finish }
@@ -72,7 +72,7 @@ package struct RetrySchedule: Sendable {
         }
     }
 
-    /// Whether a status says "not now"; 544 is the database timeout of the Storage service.
+    /// Whether a status is transient; 544 is the database timeout of the Storage service.
     private static func isPassing(_ status: Int) -> Bool {
         switch status {
         case 408, 425, 429, 500, 502, 503, 504, 544: true

@@ -1,23 +1,23 @@
-/// Where a service lives: scheme, host, port and an optional path in front of all its paths.
+/// The address of a service: scheme, host, port and an optional prefix of all its paths.
 ///
-/// Plain `http` is taken for loopback hosts only, unless the caller says otherwise: a token must not cross a network
-/// in the clear because of a typing mistake.
+/// Plain `http` is accepted only for loopback hosts, unless the caller allows it: a typing mistake must not send a
+/// token across a network in the clear.
 package struct ServiceAddress: Sendable, Hashable, CustomStringConvertible {
     /// `https` or `http`.
     package let scheme: String
-    /// Lower case; an IPv6 address keeps its brackets.
+    /// The host in lower case; an IPv6 address keeps its brackets.
     package let host: String
-    /// The port as written, nil for the scheme's own.
+    /// The port as written; nil for the scheme's default.
     package let port: Int?
     /// Empty, or a path that starts with a slash and ends without one.
     package let pathPrefix: String
 
-    /// Reads `https://host[:port][/path]`.
+    /// Parses `https://host[:port][/path]`.
     ///
     /// - Parameters:
     ///   - text: The address. User information, a query or a fragment is refused.
-    ///   - allowPlainHTTP: Whether `http` is taken for hosts other than loopback.
-    /// - Throws: ``Problem`` with what is wrong.
+    ///   - allowPlainHTTP: Whether `http` is accepted for hosts other than loopback.
+    /// - Throws: ``Problem`` if the address is invalid.
     package init(_ text: String, allowPlainHTTP: Bool = false) throws(Problem) {
         guard let separator = text.firstRange(of: "://") else { throw .notAnAddress }
         let scheme = text[..<separator.lowerBound].lowercased()
@@ -62,41 +62,41 @@ package struct ServiceAddress: Sendable, Hashable, CustomStringConvertible {
         return (host, port)
     }
 
-    /// Whether the host is this machine, told by its name alone.
+    /// Whether the host is this machine, judged by its name alone.
     package var isLoopback: Bool {
         if host == "localhost" || host == "[::1]" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
     }
 
-    /// Host and port: what concurrency is limited by.
+    /// The host and the port, which are the key for limiting concurrency.
     var hostAndPort: String {
         port.map { "\(host):\($0)" } ?? host
     }
 
-    /// Scheme, host, port and path prefix, as configured.
+    /// The scheme, host, port and path prefix, as configured.
     package var description: String {
         "\(scheme)://\(hostAndPort)\(pathPrefix)"
     }
 
-    /// The URL of a path that is percent-encoded already and starts with a slash.
+    /// The URL for a percent-encoded path that starts with a slash.
     package func url(path: String) -> String {
         description + path
     }
 }
 
 extension ServiceAddress {
-    /// What is wrong with an address.
+    /// Why an address is invalid.
     package enum Problem: Error, Sendable, Hashable, CustomStringConvertible {
         /// Not `https://host[:port][/path]`.
         case notAnAddress
         /// Neither `https` nor `http`.
         case unknownScheme
-        /// A name or password in front of the host.
+        /// A user name or password before the host.
         case userInformation
-        /// Not a port number.
+        /// An invalid port number.
         case badPort
-        /// `http` to a host that is not loopback.
+        /// `http` to a host other than loopback.
         case plainHTTP
 
         /// One sentence for the person who wrote the address.

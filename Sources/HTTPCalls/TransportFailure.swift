@@ -9,10 +9,10 @@ import NIOSSL
     import Darwin
 #endif
 
-/// Tells from the transport's errors whether anything was sent.
+/// Derives from the transport's errors whether anything was sent.
 ///
-/// Whatever is not known to have happened before the request left counts as interrupted: to believe that nothing was
-/// sent when something was would repeat what must not be repeated.
+/// An error that is not known to occur before sending counts as interrupted: wrongly assuming that nothing was sent
+/// would repeat a call that must not be repeated.
 enum TransportFailure {
     static func outcome(of error: any Error) -> HTTPOutcome {
         switch error {
@@ -20,8 +20,8 @@ enum TransportFailure {
         case let error as NIOConnectionError: .unreachable(reason(of: error))
         case ChannelError.connectTimeout: .unreachable(.connectTimedOut)
         case let error as IOError where isRefusal(error): .unreachable(.refused)
-        // The authorities are read before a connection is secured, and the certificate and its name before anything is
-        // sent.
+        // The trust roots are loaded before the connection is secured, and the certificate and its name are checked
+        // before anything is sent.
         case BoringSSLError.unknownError, NIOSSLError.handshakeFailed, NIOSSLError.noCertificateToValidate,
             NIOSSLError.unableToValidateCertificate:
             .unreachable(.tlsFailed)
@@ -49,7 +49,7 @@ enum TransportFailure {
         return timedOut ? .connectTimedOut : .refused
     }
 
-    /// Whether the name is at fault, which is compared before anything is sent.
+    /// Whether the host name is at fault, which is checked before anything is sent.
     private static func namesNobody(_ error: NIOSSLExtraError) -> Bool {
         [
             .failedToValidateHostname, .serverHostnameImpossibleToMatch, .cannotUseIPAddressInSNI, .invalidSNIHostname,
