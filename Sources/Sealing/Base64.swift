@@ -1,6 +1,6 @@
-/// Base64 by RFC 4648, decoded strictly: no whitespace, no stray bits, so that one value has one spelling.
+/// Base64 by RFC 4648, decoded strictly without whitespace or stray bits, so that each value has exactly one encoding.
 package enum Base64 {
-    /// Which of the two alphabets.
+    /// The two alphabets.
     package enum Alphabet: Sendable {
         /// `+` and `/`, padded with `=`.
         case standard
@@ -42,7 +42,7 @@ package enum Base64 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Decodes text; nil for anything that ``encode(_:alphabet:)`` would not have written.
+    /// Decodes text; nil for anything that ``encode(_:alphabet:)`` would not produce.
     package static func decode(_ text: some BidirectionalCollection<UInt8>, alphabet: Alphabet = .standard) -> [UInt8]?
     {
         let table = alphabet == .standard ? standardValues : urlSafeValues
@@ -71,7 +71,7 @@ package enum Base64 {
         return bytes
     }
 
-    /// Decodes text; nil for anything that ``encode(_:alphabet:)`` would not have written.
+    /// Decodes text; nil for anything that ``encode(_:alphabet:)`` would not produce.
     package static func decode(_ text: some StringProtocol, alphabet: Alphabet = .standard) -> [UInt8]? {
         decode(Array(text.utf8), alphabet: alphabet)
     }

@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// What a file is, and who may read and write it, as the system says.
+/// The type and the permissions of a file.
 package struct FileModes: Sendable {
     private let mode: mode_t
     private let owner: uid_t
@@ -14,29 +14,30 @@ package struct FileModes: Sendable {
         self.owner = owner
     }
 
-    /// Those of what a path leads to; nil where there is nothing, or it cannot be looked at.
+    /// The modes of the file at a path; nil if there is none or it cannot be inspected.
     package init?(path: String) {
         var found = stat()
         guard stat(path, &found) == 0 else { return nil }
         self.init(found.st_mode, of: found.st_uid)
     }
 
-    /// Those of an open file; nil where it cannot be looked at.
+    /// The modes of an open file; nil if it cannot be inspected.
     init?(descriptor: CInt) {
         var found = stat()
         guard fstat(descriptor, &found) == 0 else { return nil }
         self.init(found.st_mode, of: found.st_uid)
     }
 
-    /// Whether it is a plain file, which can be read again: a pipe cannot.
+    /// Whether it is a regular file, which can be read again, unlike a pipe.
     package var isPlain: Bool { mode & S_IFMT == S_IFREG }
 
-    /// Whether everybody on the machine may write it.
+    /// Whether every user of the machine may write the file.
     package var isWritableByAll: Bool { mode & S_IWOTH != 0 }
 
-    /// Whether others may read it than its owner and who reads it here.
+    /// Whether users other than the owner and the current reader may read the file.
     ///
-    /// What belongs to somebody else, as what a secret store mounts does, is read by its group, or not at all.
+    /// For a file of another owner, such as one mounted by a secret store, group access does not count, since the
+    /// current reader may need it.
     func isOpen(to reader: uid_t) -> Bool {
         mode & (owner == reader ? S_IRGRP | S_IROTH : S_IROTH) != 0
     }

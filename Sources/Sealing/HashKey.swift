@@ -1,16 +1,16 @@
 import Crypto
 
-/// A key for hashes by which a value can be found again and cannot be guessed: HMAC-SHA256.
+/// A key for HMAC-SHA256 hashes, which allow a value to be looked up but not guessed.
 ///
-/// It is not one of the sealing keys, and it does not rotate: with another key nothing that was hashed is found.
+/// The key is separate from the sealing keys and does not rotate: with another key, no stored hash would be found.
 package struct HashKey: Sendable {
     /// The key's name.
     package let id: KeyID
     private let bytes: Secret<[UInt8]>
 
-    /// Reads the text of a key file with exactly one `id:base64` line.
+    /// Parses the text of a key file with exactly one `id:base64` line.
     ///
-    /// - Throws: ``KeyRingProblems`` when there is another number of keys, or the key is wrong.
+    /// - Throws: ``KeyRingProblems`` if the number of keys is not one, or the key is invalid.
     package init(fileText text: Secret<String>) throws(KeyRingProblems) {
         let ring = try KeyRing(fileText: text)
         guard ring.ids.count == 1, let key = ring.onlyKey else {
@@ -25,15 +25,15 @@ package struct HashKey: Sendable {
         bytes = key.bytes
     }
 
-    /// Whether the key also seals, which it must not.
+    /// Whether the ring also contains this key, which must not happen.
     package func isIn(_ ring: KeyRing) -> Bool {
         ring.contains(bytes: bytes)
     }
 
-    /// Hashes a value for a purpose; the same value has unrelated hashes for two purposes.
+    /// Hashes a value for a purpose; the same value has unrelated hashes for different purposes.
     ///
     /// - Parameters:
-    ///   - value: The value, in the one spelling that is meant (for a UUID: lower case).
+    ///   - value: The value in its canonical spelling (for a UUID: lower case).
     ///   - purpose: A fixed name such as `erased-user`.
     /// - Returns: 32 bytes.
     package func hash(_ value: String, purpose: String) -> [UInt8] {
@@ -42,12 +42,12 @@ package struct HashKey: Sendable {
         return hash.bytes
     }
 
-    /// Begins a hash for a purpose over texts that come one after another: that of all of them as one text.
+    /// Starts a hash for a purpose over successive texts, equal to the hash of their concatenation.
     package func hashing(purpose: String) -> RunningHash {
         RunningHash(key: SymmetricKey(data: bytes.reveal()), purpose: purpose)
     }
 
-    /// A hash that tells whether the key is still the one that made the stored hashes.
+    /// A hash that shows whether the key is still the one that made the stored hashes.
     package func canary() -> [UInt8] {
         hash("canary", purpose: "hash-key-canary")
     }

@@ -1,9 +1,9 @@
 import Crypto
 
-/// The sealing keys of an installation: the newest one seals, all of them open.
+/// The sealing keys of an installation: the newest one seals, and all of them open.
 ///
-/// The file has one `id:base64` per line; empty lines and lines that start with `#` do not count. The **last** key is
-/// the newest, so that rotating is appending a line. A key may be removed once nothing sealed with it is left.
+/// The file has one `id:base64` per line; empty lines and lines that start with `#` are ignored. The **last** key is
+/// the newest, so a key is rotated by appending a line. A key may be removed once no value sealed with it is left.
 package struct KeyRing: Sendable {
     /// The keys by name.
     private let keys: [KeyID: SealingKey]
@@ -15,16 +15,16 @@ package struct KeyRing: Sendable {
     /// The name of the key that seals.
     package var newestID: KeyID { newest.id }
 
-    /// Makes a ring of keys, oldest first.
+    /// Creates a ring of keys, oldest first.
     ///
-    /// - Throws: ``KeyRingProblems`` when there is none, or a name or a key stands twice.
+    /// - Throws: ``KeyRingProblems`` if there is no key, or a name or a key occurs twice.
     package init(_ keys: [SealingKey]) throws(KeyRingProblems) {
         try self.init(numbered: keys.enumerated().map { ($0.offset + 1, $0.element) }, problems: [])
     }
 
-    /// Reads the text of a key file.
+    /// Parses the text of a key file.
     ///
-    /// - Throws: ``KeyRingProblems`` with every line that is wrong, by number; never with what it says.
+    /// - Throws: ``KeyRingProblems`` with the number of every invalid line, never with its content.
     package init(fileText text: Secret<String>) throws(KeyRingProblems) {
         var problems: [KeyRingProblems.Problem] = []
         var keys: [(Int, SealingKey)] = []
@@ -70,12 +70,12 @@ package struct KeyRing: Sendable {
         return key
     }
 
-    /// This ring for a process that goes on while its file changes: when it meets a value of a key that it does not
-    /// have, it looks there again.
+    /// A copy of this ring for a long-running process, which reads the key file again when it meets a value whose key
+    /// is unknown.
     ///
     /// - Parameters:
-    ///   - interval: How long it does not look again after it has looked.
-    ///   - read: Reads the ring again; nil when that fails.
+    ///   - interval: The minimum time between two reads.
+    ///   - read: Reads the ring again; nil if that fails.
     /// - Returns: The ring; it seals with the same key as before.
     package func following(
         every interval: Duration = .seconds(10),
@@ -88,12 +88,12 @@ package struct KeyRing: Sendable {
 
     func key(named id: KeyID) -> SealingKey? { keys[id] }
 
-    /// Whether the ring holds a key of this name.
+    /// Whether the ring has a key of this name.
     package func contains(_ id: KeyID) -> Bool {
         keys[id] != nil
     }
 
-    /// Whether one of the keys has these bytes: a key for hashes must not be one that seals.
+    /// Whether one of the keys has these bytes, since a hash key must not also be a sealing key.
     func contains(bytes: Secret<[UInt8]>) -> Bool {
         keys.values.contains { $0.bytes.isEqual(to: bytes) }
     }
@@ -101,8 +101,8 @@ package struct KeyRing: Sendable {
     /// Seals bytes with the newest key.
     ///
     /// - Parameters:
-    ///   - plain: What to seal.
-    ///   - context: What it is for and whom it belongs to; the same is needed to open it.
+    ///   - plain: The bytes to seal.
+    ///   - context: The purpose and the owner of the value; the same context is needed to open it.
     /// - Returns: The sealed value, which names the key.
     package func seal(_ plain: Secret<[UInt8]>, for context: SealingContext) -> SealedText {
         Self.seal(plain, for: context, with: newest)
@@ -113,15 +113,15 @@ package struct KeyRing: Sendable {
         seal(plain.map { Array($0.utf8) }, for: context)
     }
 
-    /// Opens what ``seal(_:for:)-(Secret<[UInt8]>,_)`` sealed for the same context.
+    /// Opens a value that ``seal(_:for:)-(Secret<[UInt8]>,_)`` sealed for the same context.
     ///
-    /// - Throws: ``SealingError`` when the key is missing or does not fit.
+    /// - Throws: ``SealingError`` if the key is missing or does not open the value.
     package func open(_ sealed: SealedText, for context: SealingContext) throws(SealingError) -> Secret<[UInt8]> {
         if let key = keys[sealed.keyID] { return try Self.open(sealed, for: context, with: key) }
         if let key = late?.known(sealed.keyID), let plain = try? Self.open(sealed, for: context, with: key) {
             return plain
         }
-        // Not there yet, or a wrong one that may have been put right since.
+        // The key is not known yet, or a wrong key may have been corrected since the last read.
         guard let key = late?.current(sealed.keyID) else {
             throw SealingError(.missingKey(sealed.keyID), purpose: context.purpose)
         }
@@ -145,9 +145,9 @@ package struct KeyRing: Sendable {
         }
     }
 
-    /// Opens text as it was stored, for the context that it was sealed for; see ``open(_:for:)``.
+    /// Opens stored text for the context that it was sealed for; see ``open(_:for:)``.
     ///
-    /// - Throws: ``SealingError`` when the key is missing or does not fit, or the text is not a sealed value.
+    /// - Throws: ``SealingError`` if the key is missing or does not open the value, or the text is not a sealed value.
     package func openText(_ stored: String, for context: SealingContext) throws(SealingError) -> Secret<String> {
         guard let sealed = SealedText(stored) else { throw SealingError(.malformed, purpose: context.purpose) }
         let bytes = try open(sealed, for: context)
@@ -157,9 +157,9 @@ package struct KeyRing: Sendable {
         return Secret(text)
     }
 
-    /// Seals a sealed value anew with the newest key; nil when it is under that one already.
+    /// Reseals a value with the newest key; nil if it is already sealed with that key.
     ///
-    /// - Throws: ``SealingError`` when the value does not open.
+    /// - Throws: ``SealingError`` if the value does not open.
     package func reseal(_ sealed: SealedText, for context: SealingContext) throws(SealingError) -> SealedText? {
         guard sealed.keyID != newest.id else { return nil }
         return seal(try open(sealed, for: context), for: context)
@@ -171,7 +171,7 @@ package struct KeyRing: Sendable {
             let box = try? AES.GCM.seal(plain.reveal(), using: key.symmetricKey, authenticating: associated),
             let combined = box.combined
         else {
-            // The key has 256 bits and the nonce is made by the library: neither can be refused.
+            // Cannot fail: the key has 256 bits and the library creates the nonce.
             preconditionFailure("AES-GCM refused a 256-bit key")
         }
         return SealedText(keyID: key.id, box: Array(combined))

@@ -1,36 +1,36 @@
-/// Everything that is wrong with a key file.
+/// All problems of a key file.
 ///
-/// Names lines and key names, never keys.
+/// It contains line numbers and key names, never keys.
 package struct KeyRingProblems: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong with a line.
+    /// The kinds of problems.
     enum Kind: Error, Sendable, Hashable {
-        /// No key at all.
+        /// The file has no key.
         case noKey
-        /// More than one, where there has to be one: this many.
+        /// The given number of keys, although exactly one is required.
         case severalKeys(Int)
         /// Not `id:base64`.
         case notAKey
         /// The name has characters other than letters, digits, `-` and `_`, or more than 32.
         case badID
-        /// What follows the name is not base64.
+        /// The text after the name is not base64.
         case badBase64(KeyID)
         /// The key has this many bytes instead of 32.
         case badLength(KeyID, Int)
-        /// The name stands in the file twice.
+        /// The name occurs twice in the file.
         case repeatedID(KeyID)
-        /// Two names stand for the same key.
+        /// Two names refer to the same key.
         case repeatedKey(KeyID, KeyID)
     }
 
-    /// One line that is wrong.
+    /// The problem of one line.
     package struct Problem: Sendable, Hashable {
-        /// The line, from 1; 0 for the whole.
+        /// The line number, starting at 1; 0 for the whole file.
         package let line: Int
-        /// What is wrong with it.
+        /// The kind of problem.
         let kind: Kind
     }
 
-    /// All lines that are wrong.
+    /// The problems of all invalid lines.
     package let problems: [Problem]
 
     /// One line of text per problem.

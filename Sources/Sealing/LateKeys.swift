@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The keys that came into a file since a ring was read from it.
+/// The keys that were added to the key file after a ring was read from it.
 ///
-/// They open and never seal: whether a key is what others know by its name is looked at when a process starts.
+/// They open values but never seal: a key is checked against its canary only when a process starts.
 final class LateKeys: Sendable {
     private struct State {
         var ring: KeyRing?
@@ -18,12 +18,12 @@ final class LateKeys: Sendable {
         self.read = read
     }
 
-    /// The key as it was found when the file was last looked at.
+    /// The key as of the last read of the file.
     func known(_ id: KeyID) -> SealingKey? {
         state.withLock { $0.ring?.key(named: id) }
     }
 
-    /// The key as it stands in the file now, or stood there a moment ago.
+    /// The key after reading the file again, unless it was read less than the interval ago.
     func current(_ id: KeyID) -> SealingKey? {
         state.withLock { state in
             let now = ContinuousClock.now

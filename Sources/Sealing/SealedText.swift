@@ -1,16 +1,16 @@
-/// A sealed value as it is stored: `v1.<key id>.<base64url of nonce, ciphertext and tag>`.
+/// A sealed value in its stored form: `v1.<key id>.<base64url of nonce, ciphertext and tag>`.
 ///
-/// The text names its key, so that a ring with many keys needs no search and a missing key can be told by name.
+/// The text names its key, so a ring with many keys needs no search, and an error can name a missing key.
 package struct SealedText: Sendable, Hashable {
     static let version = "v1"
 
     /// The whole text.
     package let text: String
-    /// The key that opens it.
+    /// The name of the key that opens it.
     package let keyID: KeyID
     let box: [UInt8]
 
-    /// Reads stored text; nil when it has another form.
+    /// Parses stored text; nil if it has another form.
     package init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == Self.version, let keyID = KeyID(String(parts[1])),
@@ -29,6 +29,6 @@ package struct SealedText: Sendable, Hashable {
 }
 
 extension SealedText: CustomStringConvertible {
-    /// The key's name alone; the text itself is of no use in a log.
+    /// Only the name of the key; the text itself is of no use in a log.
     package var description: String { "sealed with \(keyID)" }
 }

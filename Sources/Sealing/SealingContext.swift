@@ -1,20 +1,20 @@
-/// What a sealed value is for and whom it belongs to.
+/// The purpose and the owner of a sealed value.
 ///
-/// It is not stored with the value: it is bound to it as associated data, so that a value moved to another row, user
-/// or purpose does not open.
+/// The context is bound to the value as associated data rather than stored with it, so that a value moved to another
+/// row, user or purpose does not open.
 package struct SealingContext: Sendable, Hashable {
     /// A fixed name such as `apple-refresh-token`.
     package let purpose: String
-    /// The ids that the value belongs to, in a fixed order.
+    /// The ids of the owner, in a fixed order.
     let ids: [String]
 
-    /// Names a purpose and the ids.
+    /// Creates a context from a purpose and the ids.
     package init(purpose: String, ids: [String]) {
         self.purpose = purpose
         self.ids = ids
     }
 
-    /// All parts with their lengths in front: no two contexts have the same bytes.
+    /// All parts, each preceded by its length, so that no two contexts have the same bytes.
     func associatedData(version: String, key: KeyID) -> [UInt8] {
         var bytes: [UInt8] = []
         for part in [version, key.text, purpose] + ids {

@@ -1,24 +1,24 @@
 /// Why a sealed value could not be opened.
 ///
-/// Names keys, never values.
+/// It contains key names, never values.
 package struct SealingError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What went wrong.
+    /// The kinds of failures.
     package enum Code: Sendable, Hashable {
-        /// The ring holds no key of this name.
+        /// The ring has no key of this name.
         case missingKey(KeyID)
-        /// The key is there, but the value was sealed with another key of the same name, belongs to another purpose or
-        /// owner, or was changed.
+        /// The key is present, but the value was sealed with another key of the same name, belongs to another purpose
+        /// or owner, or was modified.
         case doesNotOpen(KeyID)
-        /// Not a sealed value at all.
+        /// The text is not a sealed value.
         case malformed
     }
 
-    /// What went wrong.
+    /// The kind of failure.
     let code: Code
-    /// What the value is for.
+    /// The purpose of the value.
     let purpose: String
 
-    /// Describes a failure.
+    /// Creates an error.
     package init(_ code: Code, purpose: String) {
         self.code = code
         self.purpose = purpose

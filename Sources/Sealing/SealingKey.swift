@@ -2,12 +2,12 @@ import Crypto
 
 /// The name of a key: 1 to 32 letters, digits, `-` and `_`.
 ///
-/// It is stored beside everything the key sealed.
+/// The name is stored with every value that the key sealed.
 package struct KeyID: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The name as written.
     package let text: String
 
-    /// Takes a name; nil when it has another form.
+    /// Validates a name; nil if it has another form.
     package init?(_ text: String) {
         guard (1...32).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else { return nil }
         self.text = text
@@ -30,23 +30,23 @@ package struct KeyID: Sendable, Hashable, Comparable, CustomStringConvertible {
     }
 }
 
-/// A key of 256 bits with its name.
+/// A named 256-bit key.
 package struct SealingKey: Sendable {
-    /// Bytes in a key.
+    /// The length of a key in bytes.
     static let byteCount = 32
 
     /// The key's name.
     package let id: KeyID
     let bytes: Secret<[UInt8]>
 
-    /// Makes a key from its bytes; nil when there are not 32.
+    /// Creates a key from its bytes; nil unless there are 32.
     init?(id: KeyID, bytes: Secret<[UInt8]>) {
         guard bytes.reveal().count == Self.byteCount else { return nil }
         self.id = id
         self.bytes = bytes
     }
 
-    /// Makes a new random key.
+    /// Generates a random key.
     package static func random(id: KeyID) -> SealingKey {
         SealingKey(id: id, raw: SymmetricKey(size: .bits256).withUnsafeBytes { Secret(Array($0)) })
     }

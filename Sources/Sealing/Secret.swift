@@ -1,8 +1,8 @@
 /// A value that must not appear in a log, an error, an argument list or a dump.
 ///
-/// Describing, debugging, interpolating and mirroring it all give the same fixed text. The value comes out through
-/// ``reveal()`` alone, so that one search finds every place where it does. Nothing here wipes memory: Swift may copy
-/// a value at any time, and a promise to the contrary could not be kept.
+/// Describing, debugging, interpolating and mirroring it all give the same fixed text. The value is accessible only
+/// through ``reveal()``, so a search finds every place that uses it. Memory is not wiped: Swift may copy a value at any
+/// time, so such a promise could not be kept.
 package struct Secret<Value: Sendable>: Sendable {
     private let value: Value
 
@@ -11,12 +11,12 @@ package struct Secret<Value: Sendable>: Sendable {
         self.value = value
     }
 
-    /// Gives the value to code that has to use it.
+    /// Returns the value to code that has to use it.
     package func reveal() -> Value {
         value
     }
 
-    /// Derives another secret, without the value leaving the wrapper.
+    /// Derives another secret while the value stays wrapped.
     package func map<Other: Sendable>(_ transform: (Value) throws -> Other) rethrows -> Secret<Other> {
         Secret<Other>(try transform(value))
     }
@@ -29,12 +29,12 @@ extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomR
     /// The same text for every value.
     package var debugDescription: String { "<secret>" }
 
-    /// A mirror without children: `dump` and test failures show nothing.
+    /// A mirror without children, so that `dump` and test failures show nothing.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension Secret where Value == [UInt8] {
-    /// Whether both hold the same bytes, in a time that depends on their length only.
+    /// Whether both hold the same bytes, compared in a time that depends only on their length.
     func isEqual(to other: Secret<[UInt8]>) -> Bool {
         let (left, right) = (value, other.value)
         guard left.count == right.count else { return false }

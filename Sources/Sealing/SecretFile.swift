@@ -4,18 +4,18 @@
     import Darwin
 #endif
 
-/// Reads secrets from where they may come from: a file, or standard input.
+/// Reads secrets from a file or from standard input.
 package enum SecretFile {
-    /// What was read.
+    /// The contents of a file.
     package struct Contents: Sendable {
         /// The bytes.
         let bytes: Secret<[UInt8]>
-        /// Whether users who should not can read the file.
+        /// Whether users other than the intended ones can read the file.
         ///
-        /// Worth a warning, not an error: secret stores mount files that way.
+        /// This deserves a warning rather than an error, since secret stores mount files that way.
         package let isReadableByOthers: Bool
 
-        /// The bytes as text; nil when they are not UTF-8.
+        /// The bytes as text; nil unless they are UTF-8.
         package var text: Secret<String>? {
             String(validating: bytes.reveal(), as: UTF8.self).map { Secret($0) }
         }
@@ -25,22 +25,22 @@ package enum SecretFile {
     package struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
         /// The path as given.
         package let path: String
-        /// The reason, in the system's words.
+        /// The reason, in the system's wording.
         package let reason: String
 
-        /// Names a file and why it cannot be read.
+        /// Creates a failure for a path, with the reason.
         package init(path: String, reason: String) {
             self.path = path
             self.reason = reason
         }
 
-        /// Path and reason.
+        /// The path and the reason.
         package var description: String { "\(path): \(reason)" }
     }
 
-    /// Reads a whole file, or standard input for the path `-`: at most `limit` bytes, as secrets are short.
+    /// Reads a whole file, or standard input for the path `-`, up to `limit` bytes, since secrets are short.
     ///
-    /// - Throws: ``Failure`` when the file cannot be opened or read, is a directory or is longer than `limit`.
+    /// - Throws: ``Failure`` if the file cannot be opened or read, is a directory or is longer than `limit`.
     package static func read(_ path: String, limit: Int = 1 << 16) throws(Failure) -> Contents {
         if path == "-" { return Contents(bytes: try readAll(STDIN_FILENO, path, limit), isReadableByOthers: false) }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -50,9 +50,9 @@ package enum SecretFile {
         return Contents(bytes: try readAll(descriptor, path, limit), isReadableByOthers: isOpenToOthers)
     }
 
-    /// Reads the text of a whole file, as ``read(_:limit:)``.
+    /// Reads a whole file as text; see ``read(_:limit:)``.
     ///
-    /// - Throws: ``Failure``, also when it is not UTF-8.
+    /// - Throws: ``Failure``, also if the file is not UTF-8.
     package static func readText(_ path: String, limit: Int = 1 << 16) throws(Failure) -> Secret<String> {
         guard let text = try read(path, limit: limit).text else {
             throw Failure(path: path, reason: "it is not UTF-8 text")
