@@ -4,18 +4,18 @@ package import Logging
 import ServiceLifecycle
 package import Telemetry
 
-/// The listener for those who run the program: health, metrics, wake-up.
+/// The listener for operators: health, metrics and wake-up.
 ///
-/// Keep it from the public.
+/// It must not be reachable from the public network.
 ///
 /// | route | answers |
 /// | --- | --- |
 /// | GET /health/live | 200 as long as the process runs |
 /// | GET /health/ready | 200 or 503, with each part's state |
 /// | GET /metrics | Prometheus text |
-/// | POST /wake | 202; has workers look for work at once |
+/// | POST /wake | 202; makes workers look for work at once |
 ///
-/// As a service: graceful shutdown answers what is under way and closes; cancellation closes at once.
+/// As a service: graceful shutdown finishes the requests in flight and then closes; cancellation closes at once.
 package struct AdminListener: Service {
     private let address: ListenerAddress
     private let health: Health
@@ -24,15 +24,15 @@ package struct AdminListener: Service {
     private let started: @Sendable (Int) -> Void
     private let logger: Logger
 
-    /// Makes a listener.
+    /// Creates a listener.
     ///
     /// - Parameters:
-    ///   - address: where to listen; port 0 takes a free one.
-    ///   - health: what is asked for health.
-    ///   - metrics: gives the text of the metrics.
-    ///   - wake: is called for each wake-up.
-    ///   - logger: where requests that fail are told.
-    ///   - started: is told the port once it listens.
+    ///   - address: the address to listen on; port 0 takes a free one.
+    ///   - health: the source of the health routes.
+    ///   - metrics: returns the text of the metrics.
+    ///   - wake: called for each wake-up.
+    ///   - logger: logs requests that fail.
+    ///   - started: called with the port once the listener accepts connections.
     package init(
         address: ListenerAddress,
         health: Health,

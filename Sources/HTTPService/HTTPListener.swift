@@ -2,7 +2,7 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// What both listeners have in common: bounds on how many clients there are and how long they may take.
+/// The common part of both listeners: limits on the number of clients and on the time they may take.
 struct HTTPListener {
     let address: ListenerAddress
     let limits: ListenerLimits
@@ -11,7 +11,7 @@ struct HTTPListener {
 
     /// Serves until the service is shut down or cancelled.
     ///
-    /// - Throws: ``ListenerRefusal`` where nobody can listen at the address.
+    /// - Throws: ``ListenerRefusal`` if the address cannot be bound.
     func run<Context: RequestContext>(_ router: Router<Context>) async throws
     where Context.Source == ApplicationRequestContextSource {
         let (started, limits) = (started, limits)

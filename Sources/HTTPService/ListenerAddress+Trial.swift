@@ -2,9 +2,10 @@ import NIOCore
 import NIOPosix
 
 extension ListenerAddress {
-    /// Listens there while `body` runs, and answers nobody: a refusal is known before anything has started.
+    /// Binds the address while `body` runs, without accepting connections, so that a refusal is known before anything
+    /// starts.
     ///
-    /// - Throws: ``ListenerRefusal`` where nobody can listen at the address; what `body` throws.
+    /// - Throws: ``ListenerRefusal`` if the address cannot be bound; what `body` throws.
     package func withTrial(_ body: () async throws -> Void) async throws {
         let channel: any Channel
         do {

@@ -4,11 +4,11 @@
     import Darwin
 #endif
 
-/// Where a listener listens.
+/// The address that a listener binds.
 package struct ListenerAddress: Sendable, Hashable {
-    /// Empty for every address of the machine.
+    /// The host; empty for all addresses of the machine.
     let host: String
-    /// 0 takes a free one.
+    /// The port; 0 takes a free one.
     let port: Int
 
     package init(host: String, port: Int) {
@@ -19,7 +19,7 @@ package struct ListenerAddress: Sendable, Hashable {
     /// The address to bind.
     var bound: String { host.isEmpty ? Self.every : host }
 
-    /// Every address: a socket of IPv6 takes connections over IPv4, too, but a kernel without IPv6 makes none.
+    /// The wildcard address: an IPv6 socket also accepts IPv4 connections, but a kernel without IPv6 cannot create one.
     private static let every: String = {
         #if canImport(Glibc)
             let descriptor = socket(AF_INET6, CInt(SOCK_STREAM.rawValue), 0)

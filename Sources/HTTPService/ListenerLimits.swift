@@ -1,14 +1,14 @@
-/// What a listener lets its clients take.
+/// The resources that a listener grants its clients.
 package struct ListenerLimits: Sendable {
-    /// How many connections are open at once; who comes beyond, or a few more when many come at once, waits in the
-    /// kernel's queue.
+    /// The maximum number of open connections, which a burst may exceed by a few; further clients wait in the kernel's
+    /// queue.
     package var connections = 256
-    /// How long a client may take to send a request in full from the opening of the connection on; on one that has
-    /// served, from the end of the request's head on.
+    /// How long a client may take to send a complete request, counted from the opening of the connection for the first
+    /// request and from the end of the head for later ones.
     package var request: Duration = .seconds(10)
-    /// How long an answer may take, the client's taking it included.
+    /// How long an answer may take, including the time the client takes to receive it.
     package var answer: Duration = .seconds(60)
-    /// How long a connection that has served may take until the head of its next request has come in full.
+    /// How long a kept-alive connection may take until the head of its next request is complete.
     package var idle: Duration = .seconds(30)
 
     package init() {}

@@ -6,18 +6,18 @@ import NIOCore
     import Darwin
 #endif
 
-/// Why nobody can listen at an address.
+/// Why an address cannot be bound.
 package enum ListenerRefusal: Error, Sendable, Hashable {
-    /// Another socket listens there.
+    /// Another socket listens on the address.
     case taken
-    /// It is another machine's.
+    /// The address belongs to another machine.
     case elsewhere
-    /// This user may not, as on ports below 1024.
+    /// The user lacks permission, as for ports below 1024.
     case forbidden
-    /// The host's name leads to no address.
+    /// The host name has no address.
     case unknownHost
 
-    /// The refusal that an error of a listener means; nil for others.
+    /// The refusal that a listener's error means; nil for other errors.
     init?(_ error: any Error) {
         switch error {
         case is SocketAddressError.UnknownHost: self = .unknownHost

@@ -9,26 +9,26 @@ import ServiceLifecycle
     import Foundation
 #endif
 
-/// The listener that Apple's notifications come to; serves nothing else.
+/// The listener for Apple's notifications, and for nothing else.
 ///
 /// | route | answers |
 /// | --- | --- |
-/// | POST /apple/notifications | what the handler says: 200 only after the notification was stored |
+/// | POST /apple/notifications | the handler's outcome: 200 only after the notification was stored |
 /// | GET /healthz | 204, for load balancers that must probe the public port |
 ///
-/// As a service: graceful shutdown answers what is under way and closes; cancellation closes at once.
+/// As a service: graceful shutdown finishes the requests in flight and then closes; cancellation closes at once.
 package struct PublicListener: Service {
-    /// What became of a notification.
+    /// The outcome of a notification.
     package enum Outcome: Sendable, Equatable {
-        /// Stored, or known already: Apple need not send it again.
+        /// Stored, or already known: Apple need not send it again.
         case accepted
-        /// Not one of Apple's, or not for us: sending it again would change nothing.
+        /// Not from Apple, or not for us: sending it again would change nothing.
         case refused
         /// Could not be stored now: Apple should send it again.
         case later
     }
 
-    /// A body that is larger is refused unread: Apple's are about a kilobyte.
+    /// The maximum size of a body; larger ones are refused unread, and Apple's are about a kilobyte.
     package static let maximumBody = 64 << 10
 
     private let address: ListenerAddress
@@ -37,14 +37,14 @@ package struct PublicListener: Service {
     private let started: @Sendable (Int) -> Void
     private let logger: Logger
 
-    /// Makes a listener.
+    /// Creates a listener.
     ///
     /// - Parameters:
-    ///   - address: where to listen; port 0 takes a free one.
-    ///   - limits: what a client may take.
-    ///   - logger: where requests that fail are told, without their bodies.
-    ///   - notification: takes the body of a notification.
-    ///   - started: is told the port once it listens.
+    ///   - address: the address to listen on; port 0 takes a free one.
+    ///   - limits: the limits for clients.
+    ///   - logger: logs requests that fail, without their bodies.
+    ///   - notification: handles the body of a notification.
+    ///   - started: called with the port once the listener accepts connections.
     package init(
         address: ListenerAddress,
         limits: ListenerLimits = ListenerLimits(),

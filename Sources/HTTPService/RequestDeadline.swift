@@ -1,11 +1,11 @@
 import NIOCore
 import NIOHTTPTypes
 
-/// Closes a connection whose client is too slow in sending a request or in taking the answer.
+/// Closes a connection whose client sends a request or receives the answer too slowly.
 ///
-/// The server's own idle limit is not enough: each part of a body lifts it, and it does not run while an answer is under
-/// way. It alone bounds the wait for the next head on a connection that has served, however that trickles in: what has
-/// come of a head is not seen here before its end.
+/// The server's idle limit does not suffice, since each part of a body resets it and it does not run while an answer is
+/// in progress. On a kept-alive connection, however, that idle limit is the only bound on the wait for the next head:
+/// this handler sees a head only when it is complete.
 final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -14,7 +14,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let limits: ListenerLimits
     private var alarm: Scheduled<Void>?
-    /// Whether a request is awaited or has come in part; a new connection is expected to have one to make.
+    /// Whether a request is expected or partly received; a new connection is expected to send one.
     private var isReceiving = true
     private var unanswered = 0
 
@@ -59,7 +59,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
         let taken = promise ?? context.eventLoop.makePromise()
         taken.futureResult.assumeIsolated().whenSuccess { [self] in
             unanswered = max(0, unanswered - 1)
-            // An answer that came before its request was read to the end does not excuse the rest of it.
+            // If an answer is sent before its request is complete, the limit for the rest of the request still applies.
             if !isReceiving { awaitAnswers(context) }
         }
         context.write(data, promise: taken)

@@ -62,7 +62,7 @@ extension CatalogSnapshot {
             join pg_namespace as n on n.oid = c.relnamespace
             where n.nspname = 'accountctl'
               and not c.relispartition
-              -- Told with the column: only from PostgreSQL 18 on it is a constraint as well.
+              -- Recorded with the column, since NOT NULL is a constraint only from PostgreSQL 18 on.
               and k.contype <> 'n'
 
             union all
@@ -95,7 +95,7 @@ extension CatalogSnapshot {
                           'receive_apple_notification'
                       )
                   )
-                  -- Migration 0059 says so where it is ours, and stays so when somebody replaces it.
+                  -- Migration 0059 marks our function by this comment, which survives when somebody replaces it.
                   or (
                       n.nspname = 'public'
                       and p.proname = 'handle_new_user'
@@ -122,11 +122,11 @@ extension CatalogSnapshot {
             join pg_class as c on c.oid = r.ev_class
             join pg_namespace as n on n.oid = c.relnamespace
             where n.nspname = 'accountctl'
-              -- What makes a view one.
+              -- Every view has this rule.
               and r.rulename <> '_RETURN'
 
             union all
-            -- Each day's partition of the history is made with them.
+            -- They apply to each day's new partition of the history.
             select 'default privileges of ' || pg_get_userbyid(d.defaclrole) || ' in ' || n.nspname || ' on '
                    || d.defaclobjtype::text,
                    (select string_agg(a::text, ' ' order by a::text) from unnest(d.defaclacl) as a)

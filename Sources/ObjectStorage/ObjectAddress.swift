@@ -1,26 +1,26 @@
 import HTTPCalls
 
-/// An object, as a request names it in its path.
+/// The path by which a request names an object.
 ///
-/// Storage takes keys with empty segments and with `.` and `..`, and people choose their keys. A gateway in between
-/// makes the path of another object of such a key, and our key opens every object: no request names one. What stands in
-/// a body arrives as it is.
+/// Storage accepts keys with empty segments and with `.` and `..`, and users choose their keys. A gateway in front
+/// normalises such a path, which would then name another object, and our key has access to all objects. Therefore no
+/// path may contain such a key; a key in a request body is not altered.
 package struct ObjectAddress: Sendable, Hashable {
-    /// The bucket or the key has a segment that gateways take away.
+    /// The bucket or the key has a segment that gateways remove.
     package struct Unaddressable: Error, Sendable, Hashable {}
 
     /// The path of the object below the service's base.
     let path: String
 
-    /// Names an object by its bucket's id and its exact key.
+    /// Creates the path of an object from its bucket's id and its exact key.
     ///
     /// - Throws: ``Unaddressable``.
     package init(bucket: String, key: String) throws(Unaddressable) {
         guard let bucket = PercentEncoding.segment(bucket), let key = PercentEncoding.path(key) else {
             throw Unaddressable()
         }
-        // The shorter route is deprecated, and a bucket may be called as what stands beside it: below `/object/` one
-        // called `authenticated` would be read as this route, and its keys as other buckets' objects.
+        // The shorter route is deprecated and ambiguous: for a bucket called `authenticated`, `/object/authenticated/…`
+        // would be read as this route, and its keys as objects of other buckets.
         path = "/object/authenticated/\(bucket)/\(key)"
     }
 }

@@ -1,6 +1,7 @@
-/// The Supabase project that a setting leads to, where it names one.
+/// The reference of the Supabase project that a setting names, if any.
 package enum ProjectReference {
-    /// By the address of Storage: `https://<project>.supabase.co/…`, or `https://<project>.storage.supabase.co/…`.
+    /// The reference in an address of Storage: `https://<project>.supabase.co/…` or
+    /// `https://<project>.storage.supabase.co/…`.
     package static func ofStorage(_ url: String) -> String? {
         let text = url.lowercased()
         guard let scheme = text.firstRange(of: "://") else { return nil }
@@ -14,7 +15,7 @@ package enum ProjectReference {
         }
     }
 
-    /// By the user of a pooler, `postgres.<project>`, or by the direct host, `db.<project>.supabase.co`.
+    /// The reference in the user of a pooler, `postgres.<project>`, or in the direct host, `db.<project>.supabase.co`.
     package static func ofDatabase(user: String?, host: String?) -> String? {
         let hosts = (host ?? "").lowercased().split(separator: ",").map(String.init)
         let words = (user ?? "").lowercased().split(separator: ".", maxSplits: 1)

@@ -1,12 +1,12 @@
 import HTTPCalls
 
-/// The service's answer to any call, before it means something for the call.
+/// The service's answer to any call, not yet interpreted for that call.
 enum StorageAnswer: Sendable, Equatable {
     /// HTTP 2xx with its body.
     case success([UInt8])
-    /// HTTP 2xx with a body that was not read to its end.
+    /// HTTP 2xx with a body that exceeded the limit.
     case longSuccess
-    /// The server is older than the call.
+    /// The server is too old for the call.
     case unknownRoute(StorageRefusal)
     case gone(StorageRefusal)
     case misconfigured(StorageRefusal)
@@ -29,7 +29,7 @@ enum StorageAnswer: Sendable, Equatable {
             return
         }
         guard let refusal = StorageRefusal(body: reply.body) else {
-            // Not the service speaking but something in front of it: only a key that is refused is clear from there.
+            // The answer comes from something in front of the service; from there, only a rejected key is conclusive.
             self =
                 reply.status == 401 || reply.status == 403
                 ? .misconfigured(StorageRefusal(code: nil, status: reply.status))
@@ -44,7 +44,7 @@ enum StorageAnswer: Sendable, Equatable {
         }
     }
 
-    /// The outcome for calls that read a body of a known form.
+    /// The outcome of a call whose body is parsed by `read`.
     func outcome<Value: Sendable>(_ read: ([UInt8]) -> Value?) -> StorageOutcome<Value> {
         switch self {
         case .success(let body): read(body).map { .done($0) } ?? .later(StorageDelay(.notUnderstood(status: 200)))

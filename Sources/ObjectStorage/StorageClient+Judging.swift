@@ -1,26 +1,26 @@
 import HTTPCalls
 
-/// What came of a deletion whose objects were judged before each of its calls.
+/// The outcome of a deletion whose objects were checked again before each of its calls.
 package struct JudgedDeletion: Sendable {
-    /// The objects of all calls: one that was turned away may have been carried out all the same.
+    /// The objects of all calls, since a call that was turned away may still have been carried out.
     package var asked: Set<StorageTarget> = []
-    /// The objects of the last call; empty where none was to go any more by then.
+    /// The objects of the last call; empty if none were left to delete.
     package var last: [StorageTarget] = []
-    /// What became of the last call; nil where none was made.
+    /// The outcome of the last call; nil if that call had no objects.
     package var outcome: StorageOutcome<StorageDeletion>?
 
-    /// Nothing yet.
+    /// Creates the result before the first call.
     package init() {}
 }
 
 extension StorageClient {
-    /// Deletes objects, a few times where the service turns the call away.
+    /// Deletes objects, with a few retries if the service turns a call away.
     ///
     /// - Parameters:
     ///   - bucket: The bucket's id.
-    ///   - judge: Which objects may go, at most ``largestBatch``; asked in turn, right before each call. No call is made
-    ///     for none.
-    /// - Returns: What was asked for, and what became of it.
+    ///   - judge: Returns the objects that may be deleted now, at most ``largestBatch``. It runs right before each
+    ///     call, so that no retry deletes an object that has changed hands. If it returns none, no call is made.
+    /// - Returns: The objects requested, and the outcome.
     /// - Throws: what `judge` throws; `CancellationError`.
     package func delete(
         in bucket: String,
@@ -35,7 +35,7 @@ extension StorageClient {
                 deletion.outcome = deletion.last.isEmpty ? nil : try await delete(deletion.last, in: bucket)
             }
             guard case .later(let delay)? = deletion.outcome, delay.isTurnedAway,
-                // No pause is longer than a call.
+                // A pause is never longer than a call may take.
                 case .pause(let pause) = schedule.next(
                     asked: delay.retryAfter,
                     remaining: deadline,

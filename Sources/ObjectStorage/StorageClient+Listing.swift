@@ -1,7 +1,7 @@
 import HTTPCalls
 
 extension StorageClient {
-    /// A page of the newer listing.
+    /// Requests a page of the newer listing.
     func recursiveListing(
         _ bucket: String,
         prefix: String,
@@ -22,7 +22,7 @@ extension StorageClient {
         )
     }
 
-    /// Reads a page of the newer listing.
+    /// Parses a page of the newer listing.
     static func listing(_ answer: StorageAnswer) -> StorageOutcome<StorageListing> {
         struct Page: Decodable {
             struct Object: Decodable {
@@ -35,7 +35,7 @@ extension StorageClient {
         }
         return answer.outcome { body in
             guard let page = decode(Page.self, body) else { return nil }
-            // A page that promises more and does not say where would be read for ever.
+            // A page that announces another one without a cursor would make the listing endless.
             guard !page.hasNext || page.nextCursor?.isEmpty == false else { return nil }
             return StorageListing(
                 keys: page.objects.map { $0.key ?? $0.name },
@@ -44,7 +44,7 @@ extension StorageClient {
         }
     }
 
-    /// A page of the older listing, which tells of one folder at a time.
+    /// Requests a page of the older listing, which shows one folder at a time.
     func listOneLevel(
         bucket: String,
         folders: [String],

@@ -1,16 +1,16 @@
 import HTTPCalls
 
 extension StorageClient {
-    /// Reads an object, a part at a time: however large it is, it costs the memory of one part.
+    /// Reads an object in parts, so that it needs the memory of only one part, however large it is.
     ///
-    /// Asks for the whole object first, which is enough for most. Ranges are used only after that: past the end some
-    /// backends promise more bytes than they have, and an empty object has no first byte to ask for.
+    /// The whole object is requested first, which suffices for most. Ranges are used only after that: past the end,
+    /// some backends promise more bytes than they have, and an empty object has no first byte to request.
     ///
     /// - Parameters:
     ///   - object: The object.
-    ///   - cursor: Where to go on; nil at the start.
-    ///   - limit: The most bytes of a part.
-    /// - Returns: A part, always of one and the same version of the object.
+    ///   - cursor: Where to continue; nil at the start.
+    ///   - limit: The maximum size of a part, in bytes.
+    /// - Returns: A part; all parts belong to the same version of the object.
     /// - Throws: `CancellationError`.
     package func read(
         _ object: ObjectAddress,
@@ -26,7 +26,7 @@ extension StorageClient {
         }
         let first = try await get(object.path, range: 0..<1, limit)
         guard case .reply(let reply) = first, reply.status == 206 else {
-            // A server that knows no parts gives the whole again.
+            // A server without range support returns the whole object again.
             return StorageAnswer(first).outcome { _ in nil }
         }
         guard let start = StoragePart.Cursor(firstByte: reply) else {
@@ -42,7 +42,7 @@ extension StorageClient {
     ) async throws(CancellationError) -> StorageOutcome<StoragePart> {
         let outcome = try await get(path, range: cursor.offset..<min(cursor.offset + limit, cursor.size), limit)
         guard case .reply(let reply) = outcome, reply.status == 206 else {
-            // The whole, in the middle, is something else than was asked for.
+            // A whole object in place of a range in the middle is not the requested part.
             return StorageAnswer(outcome).outcome { _ in nil }
         }
         return StoragePart.read(reply, from: cursor, limit: limit)
@@ -58,7 +58,7 @@ extension StorageClient {
             .get,
             path,
             extraHeaders: range.map { [.init("Range", "bytes=\($0.lowerBound)-\($0.upperBound - 1)")] } ?? [],
-            // A refusal may be longer than a short part.
+            // The body of a refusal may be longer than a short part.
             limit: max(limit, 1 << 16)
         )
     }

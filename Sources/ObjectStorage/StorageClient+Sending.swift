@@ -33,7 +33,7 @@ extension StorageClient {
             guard let data = try? JSONEncoder().encode(json) else {
                 preconditionFailure("strings and numbers can be encoded")
             }
-            // Keys of objects often hold a user's id.
+            // Secret, since object keys often contain a user's id.
             body = Secret(Array(data))
         }
         return try await caller.perform(

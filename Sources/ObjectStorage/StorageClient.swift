@@ -1,29 +1,29 @@
 package import HTTPCalls
 import Waiting
 
-/// Supabase Storage's REST API, as far as erasing an account needs it.
+/// The part of Supabase Storage's REST API that erasing an account needs.
 ///
-/// Outcomes are values; a call throws only `CancellationError`, when its task is cancelled. One that deletes is sent
-/// again only where nothing was sent: its keys may be somebody else's by then.
+/// Outcomes are values; a call throws only `CancellationError`, when its task is cancelled. A delete is retried only if
+/// nothing was sent, since its keys may belong to somebody else by then.
 package struct StorageClient: Sendable {
-    /// The most objects in one delete call: the service works in transactions of this size, so that a larger call can be
-    /// half done.
+    /// The maximum number of objects in one delete call: the service uses transactions of this size, so a larger call
+    /// could be half done.
     package static let largestBatch = 500
 
     let address: ServiceAddress
     let key: StorageKey
     let caller: HTTPCaller
     private let line: Permits
-    /// When one call has ended, repeats included.
+    /// How long one call may take, including retries.
     package let deadline: Duration
 
-    /// Makes a client.
+    /// Creates a client.
     ///
     /// - Parameters:
     ///   - address: The service's base, `https://<ref>.supabase.co/storage/v1`.
-    ///   - key: A key that may delete.
-    ///   - caller: What sends.
-    ///   - deadline: When one call must have ended, repeats included.
+    ///   - key: A key that permits deletion.
+    ///   - caller: Sends the requests.
+    ///   - deadline: How long one call may take, including retries.
     package init(address: ServiceAddress, key: StorageKey, caller: HTTPCaller, deadline: Duration = .seconds(60)) {
         self.address = address
         self.key = key
@@ -32,24 +32,23 @@ package struct StorageClient: Sendable {
         self.deadline = deadline
     }
 
-    /// Waits until a call could be sent at once, and has `body` make it, whose deadline does not run while others have
-    /// their turn.
+    /// Waits for a free slot and then runs `body`, whose deadline therefore excludes the wait.
     ///
-    /// - Throws: what `body` throws; `CancellationError` when the task is cancelled while it waits.
+    /// - Throws: what `body` throws; `CancellationError` if the task is cancelled while it waits.
     package func inTurn<Result>(_ body: () async throws -> Result) async throws -> Result {
         try await line.with { _ in try await body() }
     }
 
-    /// Lists the objects below a folder, all levels, a page at a time.
+    /// Lists the objects below a folder at all levels, a page at a time.
     ///
-    /// Uses the newer listing, and the older one where the server has no other.
+    /// Uses the newer listing, and falls back to the older one if the server lacks it.
     ///
     /// - Parameters:
     ///   - bucket: The bucket's id.
-    ///   - folder: A folder, with or without a slash at its end; empty for the whole bucket.
+    ///   - folder: A folder, with or without a trailing slash; empty for the whole bucket.
     ///   - cursor: Where to begin; nil at the start.
-    ///   - limit: The most objects in a page, up to 1000.
-    /// - Returns: A page. Gone is a bucket that does not exist.
+    ///   - limit: The maximum number of objects in a page, up to 1000.
+    /// - Returns: A page; the outcome is `gone` if the bucket does not exist.
     /// - Throws: `CancellationError`.
     package func list(
         bucket: String,
@@ -73,12 +72,12 @@ package struct StorageClient: Sendable {
         }
     }
 
-    /// Deletes objects by their exact keys, and by their versions where the bucket keeps these.
+    /// Deletes objects by their exact keys, and by version if the bucket keeps versions.
     ///
     /// - Parameters:
     ///   - targets: 1 to ``largestBatch`` objects.
     ///   - bucket: The bucket's id.
-    /// - Returns: Which keys the service named as deleted. Confirm in the database what it did not name.
+    /// - Returns: The keys that the service named as deleted. Check all others in the database.
     /// - Throws: `CancellationError`.
     package func delete(
         _ targets: [StorageTarget],
@@ -94,15 +93,15 @@ package struct StorageClient: Sendable {
             "/object/\(PercentEncoding.component(bucket))",
             json: Request(prefixes: targets)
         )
-        // The service answers once all is deleted, with whole rows, which people may make as long as they like: an
-        // answer that is too long to be read is a success.
+        // The service answers after deleting everything, with whole rows whose size users control, so an answer that is
+        // too long to read is a success.
         if answer == .longSuccess { return .done(StorageDeletion(requested: keys, named: [])) }
         return answer.outcome { body in
             Self.decode([Row].self, body).map { StorageDeletion(requested: keys, named: $0.map(\.name)) }
         }
     }
 
-    /// Lists the buckets; also the cheapest way to learn whether address and key are good.
+    /// Lists the buckets, which is also the cheapest way to test the address and the key.
     ///
     /// - Returns: The buckets.
     /// - Throws: `CancellationError`.

@@ -7,28 +7,28 @@ package import Sealing
     import Foundation
 #endif
 
-/// The key by which the Storage service knows us: a secret key, or the legacy `service_role` JWT.
+/// The key that authenticates us to the Storage service: a secret key, or the legacy `service_role` JWT.
 package struct StorageKey: Sendable {
     private let text: Secret<String>
-    /// Which of the two forms it has.
+    /// Which of the two forms the key has.
     let form: Form
 
     /// The forms of keys.
     enum Form: String, Sendable, Hashable {
-        /// `sb_secret_...`: not a JWT, and refused as a bearer token.
+        /// `sb_secret_...`: not a JWT, and rejected as a bearer token.
         case secretKey
-        /// A JWT, sent as API key and as bearer token.
+        /// A JWT, sent both as API key and as bearer token.
         case legacyJWT
     }
 
-    /// What was given instead.
+    /// What the text is instead of a usable key.
     package enum Problem: String, Error, Sendable, Hashable, CustomStringConvertible {
         case empty
         case publishable
         case notServiceRole
         case notAKey
 
-        /// What it is, and what is wanted.
+        /// What the text is, and what is expected.
         package var description: String {
             switch self {
             case .empty: "the key is empty"
@@ -39,10 +39,10 @@ package struct StorageKey: Sendable {
         }
     }
 
-    /// Takes a key.
+    /// Validates a key.
     ///
-    /// - Parameter text: The key; whitespace does not count, around it or where a line was broken.
-    /// - Throws: ``Problem``, which does not show it.
+    /// - Parameter text: The key; white space around or inside it is removed.
+    /// - Throws: ``Problem``, which does not reveal the key.
     package init(_ text: Secret<String>) throws(Problem) {
         let value = text.reveal().filter { !$0.isWhitespace }
         guard !value.isEmpty else { throw .empty }

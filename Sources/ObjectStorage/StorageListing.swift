@@ -1,19 +1,20 @@
 /// One page of a bucket's objects.
 package struct StorageListing: Sendable, Hashable {
-    /// Full keys, in the spelling that deleting them needs.
+    /// Full keys, spelled as a delete needs them.
     package let keys: [String]
     /// Where the next page begins; nil at the end.
     package let next: Cursor?
 
-    /// Where a page begins.
+    /// The position at which a page begins.
     ///
-    /// Objects that are deleted between two pages may make the older listing skip others: whoever deletes while listing
-    /// lists again from the start until nothing is left.
+    /// Objects that are deleted between two pages may make the older listing skip others, so a caller that deletes
+    /// while listing must start over until nothing is left.
     package struct Cursor: Sendable, Hashable {
         enum Place: Sendable, Hashable {
-            /// The service's own mark.
+            /// The service's own cursor.
             case mark(String)
-            /// The older listing shows one level only: folders still to be seen, and how far the first one was.
+            /// The older listing shows only one level: the folders still to list, and the offset within the first of
+            /// them.
             case folders([String], offset: Int)
         }
 
@@ -21,15 +22,16 @@ package struct StorageListing: Sendable, Hashable {
     }
 }
 
-/// What a delete-many call did.
+/// The result of a delete-many call.
 package struct StorageDeletion: Sendable, Hashable {
-    /// Keys that were asked for and are named in the answer.
+    /// Requested keys that the answer names.
     package let deleted: [String]
-    /// Keys that were asked for and are not: missing before, hidden by a policy, or in a bucket that does not exist.
+    /// Requested keys that the answer does not name: missing before, hidden by a policy, or in a bucket that does not
+    /// exist.
     ///
-    /// The service says 200 to all of these; the database knows which it was.
+    /// The service answers 200 in all of these cases; the database shows which one it was.
     package let notNamed: [String]
-    /// Keys in the answer that nobody asked for; never seen, and worth an alarm.
+    /// Keys in the answer that were not requested; never seen, and worth an alarm.
     package let unrequested: [String]
 
     init(requested: [String], named: [String]) {

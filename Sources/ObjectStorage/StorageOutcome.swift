@@ -1,14 +1,14 @@
 package import HTTPCalls
 
-/// What became of a call to the Storage service.
+/// The outcome of a call to the Storage service.
 package enum StorageOutcome<Value: Sendable>: Sendable {
-    /// Done.
+    /// The call succeeded.
     case done(Value)
-    /// There is no such object or bucket.
+    /// The object or bucket does not exist.
     case gone(StorageRefusal)
-    /// Our key, address or request; trying again changes nothing.
+    /// Our key, address or request is at fault; a retry changes nothing.
     case misconfigured(StorageRefusal)
-    /// No verdict now; every call here may be repeated.
+    /// No verdict for now; the call may be repeated, a delete only after its objects have been checked again.
     case later(StorageDelay)
 
     /// This outcome with another value.
@@ -24,21 +24,22 @@ package enum StorageOutcome<Value: Sendable>: Sendable {
 
 extension StorageOutcome: Equatable where Value: Equatable {}
 
-/// No verdict now, and the same call may be made later.
+/// The absence of a verdict for now; the same call may be made later.
 package struct StorageDelay: Sendable, Hashable, CustomStringConvertible {
     /// Why there is no verdict.
     package enum Cause: Sendable, Hashable {
-        /// Nothing was sent.
+        /// The service could not be reached, so nothing was sent.
         case unreachable(HTTPOutcome.Unreachable)
-        /// No answer in time.
+        /// No answer before the deadline.
         case timedOut
-        /// The connection ended before the answer.
+        /// The connection closed before the answer.
         case interrupted
-        /// The service says "not now".
+        /// The service refused the call for now.
         case refused(StorageRefusal)
-        /// Another version took the object's place while it was read.
+        /// Another version replaced the object while it was read.
         case replaced
-        /// An answer that is not the service's API: a gateway's page, a body too long, JSON of another shape.
+        /// An answer that is not from the service's API: a gateway's page, a body that is too long, or JSON of another
+        /// shape.
         case notUnderstood(status: Int)
     }
 
@@ -53,8 +54,7 @@ package struct StorageDelay: Sendable, Hashable, CustomStringConvertible {
         self.retryAfter = retryAfter
     }
 
-    /// Whether the service, or what stands in front of it, turned the call away: most likely nothing was
-    /// done.
+    /// Whether the service, or a gateway in front of it, turned the call away, so that most likely nothing was done.
     var isTurnedAway: Bool {
         switch cause {
         case .refused(let refusal): refusal.status == 429 || refusal.status == 503

@@ -2,15 +2,15 @@ import HTTPCalls
 
 /// A part of an object's bytes.
 package struct StoragePart: Sendable, Hashable {
-    /// Where the next part begins.
+    /// The position at which the next part begins.
     package struct Cursor: Sendable, Hashable {
         let offset: Int
-        /// The length of the whole.
+        /// The size of the whole object.
         let size: Int
-        /// The version that the first part was of.
+        /// The version that the first part belongs to.
         let entityTag: String?
 
-        /// The start of an object of which a reply holds the first byte.
+        /// Creates the cursor at the start of an object from a reply with its first byte.
         init?(firstByte reply: HTTPReply) {
             guard let range = reply.contentRange.flatMap(ContentRange.init), range.start == 0, range.end == 1,
                 reply.body.count == 1
@@ -25,10 +25,10 @@ package struct StoragePart: Sendable, Hashable {
 
     /// The bytes, in order.
     package let bytes: [UInt8]
-    /// nil at the end.
+    /// The position of the next part; nil at the end.
     package let next: Cursor?
 
-    /// Takes a part out of a reply, unless it is another one than was asked for.
+    /// Extracts a part from a reply, unless the reply has another range than requested.
     static func read(_ reply: HTTPReply, from cursor: Cursor, limit: Int) -> StorageOutcome<StoragePart> {
         guard let range = reply.contentRange.flatMap(ContentRange.init), range.start == cursor.offset,
             range.end - range.start == reply.body.count, range.end == min(range.start + limit, range.size)
@@ -44,7 +44,7 @@ package struct StoragePart: Sendable, Hashable {
 /// `bytes 0-99/1234` (RFC 9110, section 14.4).
 private struct ContentRange {
     let start: Int
-    /// The place behind the last byte.
+    /// The position after the last byte.
     let end: Int
     let size: Int
 

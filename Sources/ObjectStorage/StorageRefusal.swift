@@ -4,15 +4,15 @@
     import Foundation
 #endif
 
-/// The Storage service's error body; the HTTP status beside it is 400 for nearly everything and says nothing.
+/// The Storage service's error body; the HTTP status is 400 for nearly every error and therefore meaningless.
 package struct StorageRefusal: Sendable, Hashable, CustomStringConvertible {
     /// `code`, such as `NoSuchKey`; older servers send none.
     package let code: String?
-    /// `statusCode`: the true status, sent as text.
+    /// `statusCode`: the true status, sent as a string.
     let status: Int?
     /// `error`, such as `not_found`.
     let error: String?
-    /// Whether the server has no such route at all, which is not the same as having no such object.
+    /// Whether the server lacks the route, as opposed to the object.
     let isUnknownRoute: Bool
 
     /// A refusal.
@@ -53,9 +53,9 @@ package struct StorageRefusal: Sendable, Hashable, CustomStringConvertible {
         )
     }
 
-    /// Code and true status.
+    /// The code and the true status.
     ///
-    /// The server's message is left out: it may hold an object's name.
+    /// The server's message is omitted, since it may contain an object's name.
     package var description: String {
         let parts = [code, error, status.map { "status \($0)" }].compactMap { $0 }
         return parts.isEmpty ? "unnamed error" : parts.joined(separator: ", ")
@@ -65,18 +65,18 @@ package struct StorageRefusal: Sendable, Hashable, CustomStringConvertible {
         String(decoding: text.utf8.prefix(60).map { (0x20..<0x7F).contains($0) ? $0 : 0x3F }, as: UTF8.self)
     }
 
-    /// The codes of a refused key.
+    /// The codes for a rejected key.
     private static let keyCodes: Set<String> = [
         "AccessDenied", "InvalidJWT", "Unauthorized", "InvalidSignature", "SignatureDoesNotMatch",
     ]
 
-    /// Whether the code says that it is the key that is refused.
+    /// Whether the code says that the key was rejected.
     private var namesKey: Bool { code.map(Self.keyCodes.contains) ?? false }
 
-    /// Whether it is the key that is refused.
+    /// Whether the key was rejected.
     package var isOfKey: Bool { namesKey || status == 401 || status == 403 }
 
-    /// What a refusal means.
+    /// The meaning of a refusal.
     enum Meaning: Sendable {
         case gone
         case configuration
@@ -84,7 +84,7 @@ package struct StorageRefusal: Sendable, Hashable, CustomStringConvertible {
         case unknownRoute
     }
 
-    /// By code first, then by the true status, never by the HTTP status.
+    /// The meaning, derived from the code first, then from the true status, never from the HTTP status.
     var meaning: Meaning {
         if namesKey { return .configuration }
         switch code {

@@ -1,10 +1,10 @@
-/// What a delete names: an object by its key, or one of the versions that its bucket keeps of it.
+/// An object to delete, named by its key or, in a bucket with versioning, by one version of it.
 package struct StorageTarget: Sendable, Hashable, Comparable {
     /// The key exactly as stored.
     package let key: String
-    /// The version that is to go, and no other of its key; nil in a bucket that keeps none.
+    /// The only version of the key to delete; nil in a bucket without versioning.
     ///
-    /// In one that does, a delete by key alone removes nothing: it hides what the key names behind a mark.
+    /// In a bucket with versioning, a delete by key alone removes nothing: it hides the object behind a delete marker.
     package let version: String?
 
     /// A target.
@@ -24,7 +24,7 @@ extension StorageTarget: ExpressibleByStringLiteral {
     }
 }
 
-/// As the API takes it: a key alone is a text, which is all that older servers know.
+/// The form that the API accepts: a key alone is a string, the only form that older servers know.
 extension StorageTarget: Encodable {
     private enum CodingKeys: String, CodingKey {
         case path, versionId
