@@ -1,12 +1,12 @@
 package import Postgres
 
 extension AdoptionPlan {
-    /// What the migrations that are still to run will do with what is there already.
+    /// The decisions of the pending migrations on existing objects.
     ///
     /// - Parameters:
-    ///   - numbers: the migrations that are to run.
-    ///   - visibility: what was asked for.
-    ///   - connection: the database, of which catalogs are read only.
+    ///   - numbers: the pending migrations.
+    ///   - visibility: the visibility that was requested.
+    ///   - connection: the database, of which only catalogs are read.
     /// - Returns: the items of these migrations.
     /// - Throws: `PostgresError`.
     package static func pending(

@@ -4,9 +4,9 @@
     package import Foundation
 #endif
 
-/// A row of the history.
+/// A row of the migration history.
 package struct AppliedMigration: Sendable, Equatable {
-    /// How far it came; only a migration without a transaction is ever seen as started.
+    /// The progress of the migration; only one without a transaction is ever seen as started.
     enum State: String, Sendable, Equatable {
         case started, done
     }

@@ -1,19 +1,19 @@
 extension CatalogSnapshot {
-    /// A difference between what was recorded and what is there.
+    /// A difference between the recorded and the present state.
     package struct Difference: Sendable, Equatable {
-        /// What has happened to the object since it was recorded.
+        /// The change to the object since it was recorded.
         package enum Kind: String, Sendable, Equatable {
             case added, removed, changed
         }
 
         package let kind: Kind
-        /// What differs, such as `policy public.profiles "profiles are …"`.
+        /// The object that differs, such as `policy public.profiles "profiles are …"`.
         package let object: String
         package let recorded: String?
         package let present: String?
 
-        /// Whether something is gone or changed that acts or forbids by itself, or may be done now by whoever has the
-        /// app's public key.
+        /// Whether the difference removes or changes an object that takes effect by itself, or grants new rights to
+        /// anyone with the app's public key.
         package var isGrave: Bool {
             let actsByItself = object.hasPrefix("policy ") || object.hasPrefix("trigger ")
             switch kind {
@@ -30,7 +30,7 @@ extension CatalogSnapshot {
             return recorded?.contains(isOn) == true && present?.contains(isOn) == false
         }
 
-        /// What everybody and the role `anon` may do, one word for each right, such as `anon=D`.
+        /// The rights of `public` and of the role `anon`, one string per right, such as `anon=D`.
         private static func openRights(_ definition: String?) -> Set<String> {
             let grants = (definition ?? "").split(separator: " ").filter {
                 ($0.hasPrefix("=") || $0.hasPrefix("anon=")) && $0.contains("/")

@@ -1,13 +1,13 @@
 import Postgres
 
 extension CatalogSnapshot {
-    /// One row per object.
+    /// The objects of the snapshot, one row each.
     ///
-    /// Everything in the private schema except what runs change by themselves (partitions), and of the public surface
-    /// what others rely on: the functions that the app calls, the one at sign-up where it is ours, row-level security,
-    /// policies and grants of profiles, policies that speak of avatars, and triggers that call our functions. Columns
-    /// that an app adds to its profiles are its own business. Rules and default privileges are somebody else's: no
-    /// migration makes any.
+    /// It covers everything in the private schema except partitions, which runs create and drop, and the public objects
+    /// that others rely on: the functions that the app calls, our sign-up function, row-level security, policies and
+    /// grants of profiles, policies that mention avatars, and triggers that call our functions. Columns that an app
+    /// adds to its profiles are left out. Rules and default privileges are included because no migration creates any,
+    /// so somebody else did.
     static let objects: Statement = """
         select object, definition
         from (

@@ -1,16 +1,17 @@
 package import Postgres
 
-/// What the catalogs say of the objects that the migrations made, as text that can be compared.
+/// The catalog entries of the objects that the migrations created, as comparable text.
 package enum CatalogSnapshot {
-    /// Prepares a run: notes what differs already, so that the run does not take it for its own doing.
+    /// Prepares a run: records the differences that exist already, so that the run does not take them for its own
+    /// changes.
     ///
-    /// What it notes is committed before the first migration is: a run that dies is made good by the next one,
-    /// ``isUnfinished(on:)``.
+    /// The record is committed before the first migration. If the run dies, the next one detects that by
+    /// ``isUnfinished(on:)`` and completes it.
     ///
-    /// - Returns: What differs.
+    /// - Returns: The existing differences.
     static func begin(on connection: isolated Connection) async throws -> [Difference] {
         try await connection.transaction { connection in
-            // Before the first record everything would differ.
+            // Before the first snapshot, everything would differ.
             let isRecorded = try connection.one(
                 "select exists (select from accountctl.catalog_snapshot)",
                 as: Bool.self
@@ -38,8 +39,8 @@ package enum CatalogSnapshot {
         }
     }
 
-    /// Records what is there now as what should be there, except what differed before the run and was not touched by
-    /// it.
+    /// Records the present state as the expected one, except objects that differed before the run and that it did not
+    /// change.
     static func record(on connection: isolated Connection) async throws {
         try await connection.transaction { connection in
             try fixForm(on: connection)
@@ -74,7 +75,7 @@ package enum CatalogSnapshot {
         }
     }
 
-    /// Whether a run applied migrations, or was about to, and died before it recorded what they made.
+    /// Whether a run died before it recorded the objects of the migrations that it applied or was about to apply.
     package static func isUnfinished(on connection: isolated Connection) throws -> Bool {
         guard try connection.one("select to_regclass('accountctl.catalog_drift') is not null", as: Bool.self) else {
             return false
@@ -82,17 +83,18 @@ package enum CatalogSnapshot {
         return try connection.one("select exists (select from accountctl.catalog_drift)", as: Bool.self)
     }
 
-    /// What differs from what was recorded, in the order of the objects' names; in a transaction of its own.
+    /// The differences from the snapshot, ordered by object, read in a transaction of its own.
     package static func differences(on connection: isolated Connection) async throws -> [Difference] {
         try await connection.transaction(readOnly: true) { connection in
             try differencesInTransaction(on: connection)
         }
     }
 
-    /// Has the catalogs print in one form, until the transaction ends, whatever settings the role or the database has;
-    /// also behind a transaction pooler, where no session is set up.
+    /// Makes the catalogs print in one form until the transaction ends, whatever the settings of the role or the
+    /// database.
     ///
-    /// By these nearly all snapshots that are out there were recorded.
+    /// This also works behind a transaction pooler, where no session is set up. Nearly all existing snapshots were
+    /// recorded with these settings.
     private static func fixForm(on connection: isolated Connection) throws {
         try connection.execute(
             """
@@ -104,10 +106,10 @@ package enum CatalogSnapshot {
         )
     }
 
-    /// A definition in the form in which it is compared.
+    /// A definition in the form that is compared.
     ///
-    /// An owner's rights that are granted by nobody and those that are written out are the same, and a backup does not
-    /// keep them apart; nor does the right to maintain a table count, which PostgreSQL has from 17 on.
+    /// An owner's default rights and the same rights granted explicitly are equal, since a backup does not distinguish
+    /// them. The MAINTAIN privilege, which exists since PostgreSQL 17, is ignored.
     private static func compared(_ definition: String) -> Statement {
         Statement(
             unsafeSQL: """
@@ -125,10 +127,10 @@ package enum CatalogSnapshot {
         )
     }
 
-    /// A view's text without the name of its table, or function, before columns: from PostgreSQL 16 on it is printed so
-    /// where a view has only one.
+    /// A view's text without the table or function name that qualifies its columns, which PostgreSQL 16 and later print
+    /// even if the view has only one.
     ///
-    /// The name is the last word behind FROM. Right behind FROM it stays, since a schema has that name there.
+    /// The name is the last word of the FROM clause. Directly after FROM it stays, since there it would be a schema.
     private static func unqualified(_ view: String) -> String {
         let name = #"substring(\#(view) from '\n   FROM (?!\()[^\n]*?(\w+)(?:\([^()\n]*\))?;?(?:\n|$)')"#
         return #"coalesce(regexp_replace(\#(view), '(?<!FROM )\m' || \#(name) || '\.(?=\w)', '', 'g'), \#(view))"#
@@ -157,13 +159,13 @@ package enum CatalogSnapshot {
         }
     }
 
-    /// Records what is there now as what should be there, unless what differs is something else than was said.
+    /// Records the present state as the expected one, unless the differences are not the given ones.
     ///
     /// - Parameters:
-    ///   - differences: what was said.
-    ///   - connection: holds the lock of migrations.
-    ///   - recording: what is done in the same transaction where it is recorded.
-    /// - Returns: Whether it was recorded.
+    ///   - differences: the differences to accept.
+    ///   - connection: the connection that holds the migration lock.
+    ///   - recording: work to do in the same transaction as the recording.
+    /// - Returns: Whether the state was recorded.
     /// - Throws: `PostgresError`, and what `recording` throws.
     static func accept(
         _ differences: [Difference],

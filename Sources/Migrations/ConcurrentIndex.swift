@@ -1,15 +1,15 @@
 import Postgres
 
-/// The index that a `create index concurrently` statement makes.
+/// The index that a `create index concurrently` statement creates.
 ///
-/// A build that is killed or refused leaves an index that is never used and still maintained; it has to be dropped
-/// before the next try.
+/// A build that is killed or fails leaves an invalid index, which is never used but still maintained, so it must be
+/// dropped before the next try.
 struct ConcurrentIndex: Equatable {
-    /// The schema and name as they are written in the statement, the schema being the table's.
+    /// The schema and the name as written in the statement; the schema is the table's.
     let schema: String?
     let name: String
 
-    /// Reads the statement; nil when it makes no index concurrently or does not name it.
+    /// Parses the statement; nil if it does not create an index concurrently or does not name the index.
     init?(statement: String) {
         var words = Words(statement)
         guard words.take("create") else { return nil }
@@ -55,7 +55,7 @@ struct ConcurrentIndex: Equatable {
     }
 }
 
-/// The words and names at the start of a statement.
+/// A tokenizer for the words and names at the start of a statement.
 private struct Words {
     private var rest: Substring
 
@@ -71,7 +71,7 @@ private struct Words {
         return true
     }
 
-    /// A name as the catalog has it: in lower case unless it is quoted.
+    /// A name as stored in the catalog: in lower case unless quoted.
     mutating func name() -> String? {
         skipBlanks()
         if rest.first == "\"" {

@@ -2,11 +2,11 @@ import Logging
 import Postgres
 import Synchronization
 
-/// A session that holds what a migration waits for.
+/// A session that holds a lock that a migration waits for.
 package struct LockBlocker: Sendable, Hashable, CustomStringConvertible {
     let session: ServerSession
     let state: String?
-    /// Since when its transaction is open, in seconds.
+    /// How long its transaction has been open, in seconds.
     let age: Int?
 
     package var description: String {
@@ -17,9 +17,9 @@ package struct LockBlocker: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Sees, from a connection of its own, who blocks a session while that session waits.
+/// Observes, on a connection of its own, which sessions block another session while it waits.
 ///
-/// The waiting session cannot ask: by the time it hears of its timeout it no longer waits for anybody.
+/// The waiting session cannot query this itself: when its lock timeout fires, it no longer waits for anybody.
 struct LockBlockerWatch: Sendable {
     let configuration: ConnectionConfiguration
     let logger: Logger
@@ -30,10 +30,10 @@ struct LockBlockerWatch: Sendable {
         self.logger = logger
     }
 
-    /// Everybody who was seen so far, in the order of their process ids.
+    /// All blockers seen so far, ordered by process id.
     var blockers: [LockBlocker] { seen.all }
 
-    /// Looks every few hundredths of a second until it is cancelled.
+    /// Polls every few hundredths of a second until it is cancelled.
     @concurrent
     func watch(pid: Int) async {
         do {
@@ -56,7 +56,7 @@ struct LockBlockerWatch: Sendable {
                 }
             }
         } catch {
-            // Only the wording of a message depends on it.
+            // Only the wording of a message depends on the result.
             logger.debug("cannot see who blocks", metadata: ["reason": "\(error)"])
         }
     }

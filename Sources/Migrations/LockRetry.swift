@@ -1,21 +1,21 @@
-/// When a migration that could not get its locks is tried again.
+/// Decides when a migration that could not get its locks is retried.
 ///
-/// Waiting in the lock queue is what hurts a live database: everybody who comes later waits behind the one that waits.
-/// So each try waits briefly, gives everything back, and comes again after a pause that grows and is never the same.
+/// Waiting in the lock queue harms a live database, since every later session queues behind the waiting one. Each try
+/// therefore waits only briefly, rolls back, and is repeated after a growing pause with jitter.
 struct LockRetry: Sendable {
     private static let shortest: Duration = .milliseconds(50)
     private static let longest: Duration = .seconds(5)
 
-    /// The longest that all tries together may take.
+    /// The maximum time for all tries together.
     let patience: Duration
 
-    /// The pause before the next try, nil when it is time to give up.
+    /// The pause before the next try; nil when it is time to give up.
     ///
     /// - Parameters:
-    ///   - tries: how many there were.
-    ///   - elapsed: the time since the first one began.
+    ///   - tries: the number of tries so far.
+    ///   - elapsed: the time since the first try began.
     ///   - random: a number from 0 to 1.
-    /// - Returns: half of the pause fixed, half of it by chance.
+    /// - Returns: a pause of which half is fixed and half is random.
     func pause(after tries: Int, elapsed: Duration, random: Double) -> Duration? {
         guard elapsed < patience else { return nil }
         let doubled = Self.shortest * Double(1 << min(tries - 1, 10))

@@ -1,7 +1,7 @@
 extension Migration {
-    /// The locks that this migration's text takes, to be read off it, on tables outside the private schema.
+    /// The locks on tables outside the private schema that this migration takes, as far as its text shows them.
     ///
-    /// What is decided inside blocks of procedural code is not seen here; `AdoptionPlan` tells that.
+    /// Decisions inside blocks of procedural code are not visible here; `AdoptionPlan` covers those.
     package var locks: [TableLock] {
         var strongest: [String: TableLock.Mode] = [:]
         for statement in SQLText.statements(sql) {
@@ -55,7 +55,7 @@ extension Migration {
         return locks
     }
 
-    /// The words of a statement without comments, in lower case.
+    /// The words of a statement in lower case, without comments.
     private static func words(of statement: String) -> [String] {
         statement.split(whereSeparator: \.isNewline)
             .map { line in line.firstRange(of: "--").map { line[..<$0.lowerBound] } ?? line }

@@ -1,23 +1,23 @@
 import Crypto
 
-/// One file of SQL that is applied once.
+/// An SQL file that is applied once.
 package struct Migration: Sendable, Hashable {
-    /// The number that orders it, the digits at the start of its name.
+    /// The number that orders it, from the digits at the start of the file name.
     package let number: Int
     /// The name without number and extension, such as `foundation`.
     package let name: String
-    /// What it belongs to; a bundle is installed as a whole or not at all.
+    /// The bundle it belongs to; a bundle is installed as a whole or not at all.
     let bundle: String
     /// Whether it runs in a transaction together with its history row.
     let isTransactional: Bool
-    /// The text as it is run.
+    /// The SQL text that is run.
     package let sql: String
     /// SHA-256 of the normalised text, in hex.
     package let checksum: String
-    /// Checksums of former texts of this file: where one of them was applied, this one counts as applied.
+    /// Checksums of former texts of this file; a database where one of them was applied counts as having this one.
     let replaced: Set<String>
 
-    /// Reads a file: its number and name from the file's name, the rest from the comments at its head.
+    /// Parses a file: number and name come from the file name, the rest from the comments at its head.
     ///
     /// ```sql
     /// -- accountctl: bundle=core
@@ -25,12 +25,12 @@ package struct Migration: Sendable, Hashable {
     /// create index concurrently …
     /// ```
     ///
-    /// A text that did harm is corrected where it stands, since no later migration comes before it; it then names by
-    /// `-- accountctl: replaces=CHECKSUM` each text that it stands for, and leads to the same schema where that one did
-    /// none.
+    /// A harmful text is corrected in place, since no later migration runs before it. The new text names each former
+    /// text that it replaces by `-- accountctl: replaces=CHECKSUM`, and leads to the same schema as a former text that
+    /// did no harm.
     ///
-    /// - Throws: ``MigrationFileError`` when the name or the head is not as it should be, or a file without a
-    ///   transaction holds more than one statement.
+    /// - Throws: ``MigrationFileError`` if the name or the head is invalid, or a file without a transaction has more
+    ///   than one statement.
     package init(fileName: String, text: String) throws(MigrationFileError) {
         let digits = fileName.prefix { $0.isASCII && $0.isNumber }
         let rest = fileName.dropFirst(digits.count)
@@ -61,8 +61,9 @@ package struct Migration: Sendable, Hashable {
         return String(repeating: "0", count: max(0, 4 - digits.count)) + digits + "_" + name + ".sql"
     }
 
-    /// SHA-256 of the text with line ends as LF and without blanks at the end of lines and of the file: what editors
-    /// and version control change on their own does not count as a change.
+    /// SHA-256 of the text with LF line ends and without trailing blanks on lines or at the end of the file.
+    ///
+    /// Changes that editors and version control make by themselves therefore do not count.
     static func checksum(of text: String) -> String {
         var lines = text.split(omittingEmptySubsequences: false) { $0.isNewline }
             .map { line in line.lastIndex { !$0.isWhitespace }.map { line[...$0] } ?? "" }
@@ -73,7 +74,7 @@ package struct Migration: Sendable, Hashable {
     }
 }
 
-/// A file of SQL that is no migration, and why.
+/// Why an SQL file is not a valid migration.
 package struct MigrationFileError: Error, Equatable, CustomStringConvertible {
     let fileName: String
     let reason: String

@@ -1,7 +1,7 @@
 import Postgres
 
 extension MigrationEngine {
-    /// Applies one in a transaction together with its row of the history.
+    /// Applies a migration in one transaction together with its history row.
     func applyInTransaction(_ migration: Migration, on connection: isolated Connection) async throws -> Duration {
         try await withRetries(migration, on: connection) { connection in
             let start = ContinuousClock.now
@@ -24,7 +24,8 @@ extension MigrationEngine {
         }
     }
 
-    /// Applies one that is a single statement outside of a transaction, with its row written before and after.
+    /// Applies a single-statement migration outside a transaction; its history row is inserted before and completed
+    /// after.
     func applyAlone(
         _ migration: Migration,
         wasStarted: Bool,
@@ -51,13 +52,13 @@ extension MigrationEngine {
         var isRepeated = wasStarted
         let duration = try await withRetries(migration, on: connection) { connection in
             let start = ContinuousClock.now
-            // A concurrent build waits without making others wait: it may take the patience of all tries in one.
+            // A concurrent build waits without blocking others, so one try may use the time of all tries.
             try setSession(lockTimeout: options.lockPatience, isLocal: false, on: connection)
             var isNeeded = true
             if isRepeated, let index {
                 switch try index.state(on: connection) {
                 case .missing: break
-                // It was finished, only the history did not hear of it.
+                // The build had finished, but the history row was not updated.
                 case .valid: isNeeded = false
                 case .invalid:
                     try index.drop(on: connection)
@@ -68,7 +69,7 @@ extension MigrationEngine {
             if isNeeded { try connection.execute(Statement(unsafeSQL: statement)) }
             return ContinuousClock.now - start
         }
-        // By name: the session has settings of the connection's own, which RESET would take along.
+        // Restored by name: RESET would also discard settings of the connection.
         try set(before, isLocal: false, on: connection)
         try MigrationHistory.finish(migration, duration: duration, on: connection)
         return duration
@@ -79,7 +80,7 @@ extension MigrationEngine {
         try set(settings.map { ($0.key, $0.value) }, isLocal: isLocal, on: connection)
     }
 
-    /// What a migration's session is set to.
+    /// The session settings for a migration.
     private func settings(lockTimeout: Duration) -> [String: String] {
         var settings = options.sessionSettings
         settings["lock_timeout"] = "\(lockTimeout.wholeMilliseconds)"
@@ -87,9 +88,9 @@ extension MigrationEngine {
         return settings
     }
 
-    /// Makes settings; nil is the value that a session begins with.
+    /// Applies settings; nil stands for the session's initial value.
     private func set(_ settings: [(String, String?)], isLocal: Bool, on connection: isolated Connection) throws {
-        // In one statement: a trip for each would be most of what a small migration takes.
+        // One statement for all: one round trip each would take most of a small migration's time.
         var calls: Statement = "select"
         for (index, (name, value)) in settings.enumerated() {
             calls += (index == 0 ? " " : ", ") + "set_config(\(name), \(value), \(isLocal))"

@@ -1,7 +1,8 @@
 package import Postgres
 
 extension MigrationEngine {
-    /// What a migration would meet half-way, when those before it are applied and stay.
+    /// Refuses the run before it starts for problems that would otherwise stop it halfway, with the earlier migrations
+    /// applied.
     func refuse(_ plan: MigrationPlan, on connection: isolated Connection) async throws {
         try checkSchema(for: plan, on: connection)
         let items = try await AdoptionPlan.pending(Set(plan.pending.map(\.number)), nil, on: connection)
@@ -14,7 +15,7 @@ extension MigrationEngine {
         )
     }
 
-    /// Refuses to apply anything to a schema that is not this program's own work.
+    /// Refuses to apply anything to a schema that this program did not create in full.
     ///
     /// - Throws: ``MigrationError`` `refused`; `PostgresError`.
     package func checkSchema(for plan: MigrationPlan, on connection: isolated Connection) throws {
@@ -23,9 +24,10 @@ extension MigrationEngine {
         if plan.items.allSatisfy({ $0.applied == nil }) { try checkHistory(on: connection) }
     }
 
-    /// Refuses a role that the schema does not belong to: what a migration makes belongs to the role that runs it.
+    /// Refuses a role that does not own the schema, since the objects that a migration creates belong to the role that
+    /// runs it.
     ///
-    /// Neither the workers nor the functions that the app calls could use it then, and no check would tell.
+    /// Neither the workers nor the functions that the app calls could use those objects, and no check would report it.
     private func checkOwner(on connection: isolated Connection) throws {
         let other = try connection.first(
             """
@@ -44,7 +46,7 @@ extension MigrationEngine {
         )
     }
 
-    /// Refuses a schema without a history: a copy of its structure lacks the rows that migrations write.
+    /// Refuses a schema without a history: a copy of the structure lacks the rows that migrations write.
     private func checkHistory(on connection: isolated Connection) throws {
         guard try connection.one("select to_regclass('accountctl.settings') is not null", as: Bool.self) else { return }
         throw MigrationError(

@@ -1,8 +1,8 @@
 import Postgres
 
 extension MigrationEngine {
-    /// Runs a whole migration again as long as it fails for want of a lock; from the second try on somebody watches who
-    /// has it.
+    /// Retries a whole migration as long as it fails for lack of a lock; from the second try on, the blockers are
+    /// observed.
     func withRetries<Result: Sendable>(
         _ migration: Migration,
         on connection: isolated Connection,
@@ -42,15 +42,16 @@ extension MigrationEngine {
     ) async throws -> Result {
         let pid = try connection.one("select pg_backend_pid()", as: Int.self)
         return try await withThrowingTaskGroup(of: Void.self) { group in
-            // Not on this connection's thread, which children of a lease would use: it is busy waiting for the lock.
+            // Not on this connection's thread, where child tasks would run by default: it is blocked waiting for the
+            // lock.
             group.addTask(executorPreference: globalConcurrentExecutor) { await watch.watch(pid: pid) }
             defer { group.cancelAll() }
             return try await body(connection)
         }
     }
 
-    /// No lock in time, a deadlock, or a conflict of serialisable transactions: nothing happened, and it may go well
-    /// the next time.
+    /// Whether the error is a lock timeout, a deadlock or a serialization failure: nothing was changed, and a retry may
+    /// succeed.
     private static func isLockFailure(_ error: PostgresError) -> Bool {
         error.sqlState == .lockNotAvailable || error.sqlState == .deadlockDetected
             || error.sqlState == .serializationFailure

@@ -1,35 +1,35 @@
 package import Logging
 package import Postgres
 
-/// Applies migrations to a database, each once, whatever else starts at the same time or dies in between.
+/// Applies each migration to a database exactly once, even if other runs start at the same time or a run dies halfway.
 ///
-/// A session takes an advisory lock, then looks at the history, then applies what is missing: each migration in one
-/// transaction together with its row of the history, or, where its head says so, as a single statement outside of one
-/// with its row written before and after.
+/// A session takes an advisory lock, reads the history and applies what is missing. Each migration runs in one
+/// transaction together with its history row or, if its head says so, as a single statement outside a transaction, with
+/// its history row written before and after.
 package struct MigrationEngine: Sendable {
-    /// How the engine behaves.
+    /// The settings of the engine.
     package struct Options: Sendable {
-        /// How long a statement may wait for a lock before its transaction is given up and tried again.
+        /// How long a statement may wait for a lock before its transaction is rolled back and retried.
         package var lockTimeout: Duration = .milliseconds(500)
-        /// How long all tries of one migration together may take.
+        /// How long all tries of one migration may take together.
         package var lockPatience: Duration = .seconds(120)
-        /// How long another process that migrates may take to end.
+        /// How long to wait for another process that is migrating.
         package var processPatience: Duration = .seconds(300)
         /// How long one statement may run.
         var statementTimeout: Duration = .seconds(1800)
-        /// Settings of the session that migrations read, by their names.
+        /// Session settings that migrations read, by name.
         package var sessionSettings: [String: String] = [:]
-        /// The version of the program, for the history.
+        /// The version of the program, recorded in the history.
         package var version = "unknown"
 
         package init() {}
     }
 
-    /// What a run did.
+    /// The result of a run.
     package struct Report: Sendable, Equatable {
         /// The files applied, in order.
         package let applied: [String]
-        /// The bundles the database has now.
+        /// The bundles that the database now has.
         package let bundles: [String]
     }
 
@@ -39,14 +39,14 @@ package struct MigrationEngine: Sendable {
     let logger: Logger
     let event: @Sendable (MigrationEvent) -> Void
 
-    /// Makes an engine.
+    /// Creates an engine.
     ///
     /// - Parameters:
     ///   - set: the migrations.
-    ///   - configuration: where the database is, for connections besides the one that migrates.
-    ///   - options: how the engine behaves.
-    ///   - logger: where details go.
-    ///   - event: is told what happens, on the connection's thread.
+    ///   - configuration: the database, for connections other than the migrating one.
+    ///   - options: the settings of the engine.
+    ///   - logger: logs details.
+    ///   - event: called for each event, on the connection's thread.
     package init(
         set: MigrationSet,
         configuration: ConnectionConfiguration,
@@ -61,31 +61,31 @@ package struct MigrationEngine: Sendable {
         self.event = event
     }
 
-    /// Where each migration stands; changes nothing.
+    /// The state of each migration; changes nothing.
     ///
     /// - Parameters:
-    ///   - bundles: the bundles to plan for, nil for those the database wants, or all where it wants none.
+    ///   - bundles: the bundles to plan for; nil for the database's chosen ones, or all if it has none.
     ///   - connection: the database.
     /// - Returns: the plan.
-    /// - Throws: ``MigrationError`` `refused` where one that is installed was left out; `PostgresError`.
+    /// - Throws: ``MigrationError`` `refused` if an installed bundle was left out; `PostgresError`.
     package func plan(bundles: [String]? = nil, on connection: isolated Connection) throws -> MigrationPlan {
         try plan(bundles, try MigrationHistory.read(on: connection))
     }
 
-    /// Applies what is missing.
+    /// Applies the pending migrations.
     ///
     /// - Parameters:
-    ///   - bundles: the bundles to install; nil for those the database wants, or all where it wants none. One that was
-    ///     wanted and of which nothing is installed is given up by leaving it out.
-    ///   - connection: a connection of its own without a default deadline for statements.
-    /// - Returns: what was applied; nothing when there was nothing to do.
-    /// - Throws: ``MigrationError``; `PostgresError` when the connection fails; `CancellationError`. What was applied
-    ///   before stays.
+    ///   - bundles: the bundles to install; nil for the database's chosen ones, or all if it has none. Leaving out a
+    ///     chosen bundle of which nothing is installed removes it from the choice.
+    ///   - connection: a dedicated connection without a default deadline for statements.
+    /// - Returns: the applied files; empty if there was nothing to do.
+    /// - Throws: ``MigrationError``; `PostgresError` if the connection fails; `CancellationError`. Migrations applied
+    ///   before the error stay.
     @discardableResult
     package func up(bundles: [String]? = nil, on connection: isolated Connection) async throws -> Report {
         try MigrationSession.check(connection)
-        // Nothing to do is the usual case and needs no lock: a migration that is not in the history yet is seen as
-        // pending.
+        // Nothing to do is the usual case and needs no lock: a migration that another run has not recorded yet appears
+        // as pending, which leads to the lock.
         if let found = try MigrationHistory.read(on: connection) {
             let plan = try self.plan(bundles, found)
             if plan.pending.isEmpty, plan.conflicts.isEmpty, plan.bundles == set.bundles.filter(found.bundles.contains),
@@ -99,16 +99,15 @@ package struct MigrationEngine: Sendable {
         }
     }
 
-    /// Records what is there now as what should be there, for changes that were made on purpose.
+    /// Records the present state as the expected one, for changes that were made on purpose.
     ///
-    /// It waits for a run that goes on: what that made so far is no change of anybody's, and the run records it at its
-    /// end.
+    /// It waits for a run in progress: changes made by that run are not drift, and the run records them at its end.
     ///
     /// - Parameters:
-    ///   - differences: what somebody looked at and accepts.
-    ///   - connection: a connection of its own without a default deadline for statements.
-    ///   - recording: what is done in the same transaction where it is recorded.
-    /// - Returns: whether it was recorded; not when something else differs by now.
+    ///   - differences: the differences that an operator reviewed and accepts.
+    ///   - connection: a dedicated connection without a default deadline for statements.
+    ///   - recording: work to do in the same transaction as the recording.
+    /// - Returns: whether the state was recorded; false if something else differs by now.
     /// - Throws: ``MigrationError``; `PostgresError`; `CancellationError`.
     package func accept(
         _ differences: [CatalogSnapshot.Difference],
@@ -121,7 +120,7 @@ package struct MigrationEngine: Sendable {
         }
     }
 
-    /// Does something while no other process migrates.
+    /// Runs `body` while no other process migrates.
     private func underLock<Result>(
         on connection: isolated Connection,
         _ body: (isolated Connection) async throws -> Result
@@ -133,7 +132,7 @@ package struct MigrationEngine: Sendable {
             try lock.release(on: connection)
             return result
         } catch {
-            // Without its connection the lock is gone as well; the first error is the one to tell.
+            // If the connection is lost, so is the lock; the first error is the one to report.
             try? lock.release(on: connection)
             throw error
         }
@@ -163,9 +162,9 @@ package struct MigrationEngine: Sendable {
         try await refuse(plan, on: connection)
         if found == nil { try await MigrationHistory.create(on: connection) }
         let bundles = plan.bundles
-        // Kept from the first moment: a run that dies between two bundles still knows that both were wanted.
+        // Stored first, so that a run that dies between two bundles leaves a record that both were chosen.
         try MigrationHistory.choose(bundles, of: set.bundles, on: connection)
-        // A run that died after it applied something: what it made is what should be there.
+        // A previous run died after it applied migrations; the objects it created are the expected state.
         if try CatalogSnapshot.isUnfinished(on: connection) { try await CatalogSnapshot.record(on: connection) }
         guard !plan.pending.isEmpty else { return Report(applied: [], bundles: bundles) }
         let drift = try await CatalogSnapshot.begin(on: connection)

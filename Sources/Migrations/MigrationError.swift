@@ -1,6 +1,6 @@
 /// Why migrations could not be applied.
 package struct MigrationError: Error, Sendable {
-    /// What stopped them, as a value to compare with.
+    /// The kind of error, as a comparable value.
     package struct Code: Sendable, Hashable, CustomStringConvertible {
         private enum Name: String {
             case lockHeld, lockTimeout, conflict, transactionPooler, unknownPooler, readOnly, refused, failed
@@ -10,30 +10,30 @@ package struct MigrationError: Error, Sendable {
 
         package var description: String { name.rawValue }
 
-        /// Another process migrates, and did not end in time.
+        /// Another process is migrating and did not end in time.
         package static let lockHeld = Code(name: .lockHeld)
-        /// A table stayed locked by others through all attempts.
+        /// Other sessions kept a table locked through all tries.
         package static let lockTimeout = Code(name: .lockTimeout)
-        /// The history and the files do not agree.
+        /// The history and the files disagree.
         package static let conflict = Code(name: .conflict)
-        /// The connection goes through a pooler that gives each transaction another session.
+        /// The connection goes through a transaction pooler, which gives each transaction another session.
         package static let transactionPooler = Code(name: .transactionPooler)
-        /// The connection goes through a pooler that may do so: it could not be found out.
+        /// The connection goes through a pooler whose mode could not be determined.
         package static let unknownPooler = Code(name: .unknownPooler)
-        /// The server is a standby or takes no writes.
+        /// The server is a standby or read-only.
         package static let readOnly = Code(name: .readOnly)
-        /// What the database holds forbids it; nothing was changed.
+        /// The contents of the database forbid the run; nothing was changed.
         package static let refused = Code(name: .refused)
         /// A migration's own SQL failed; the ones before it stay applied.
         package static let failed = Code(name: .failed)
     }
 
     package let code: Code
-    /// What happened, in a sentence; safe to log.
+    /// A description in one sentence; safe to log.
     package let message: String
-    /// What to do about it.
+    /// How to fix it.
     package let hint: String?
-    /// The error underneath, if there is one.
+    /// The underlying error, if any.
     let underlying: (any Error)?
 
     init(_ code: Code, _ message: String, hint: String? = nil, underlying: (any Error)? = nil) {

@@ -1,13 +1,14 @@
-/// Something worth telling whoever watches a migration run.
+/// An event of a migration run.
 package enum MigrationEvent: Sendable {
-    /// Another process migrates; it is named when it can be seen.
+    /// Another process is migrating; the holder is given if it is visible.
     case waitingForProcess(MigrationLock.Holder?)
     case started(fileName: String)
-    /// A table was locked by others; it is tried again after the pause.
+    /// Other sessions hold a lock on a table; the migration is retried after the pause.
     case blocked(fileName: String, by: [LockBlocker], pause: Duration)
-    /// An earlier run left an index that was not finished.
+    /// An earlier run left an invalid index.
     case droppedInvalidIndex(name: String)
-    /// Somebody changed what earlier migrations made; it is left, and shown as a difference until somebody accepts it.
+    /// Somebody changed objects of earlier migrations; they stay as they are, and count as differences until they are
+    /// accepted.
     case drifted(objects: [String])
     case applied(fileName: String, duration: Duration)
 }

@@ -1,4 +1,4 @@
-/// What the comments at the head of a migration say.
+/// The directives in the comments at the head of a migration.
 struct MigrationHead {
     private static let mark = "-- accountctl:"
 

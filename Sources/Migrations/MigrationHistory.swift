@@ -6,12 +6,13 @@ import Postgres
     import Foundation
 #endif
 
-/// The tables in which the engine keeps what it did.
+/// The tables that record the engine's work.
 enum MigrationHistory {
-    /// The bundles wanted, and the migrations applied by their numbers.
+    /// The chosen bundles, and the applied migrations by number.
     typealias Contents = (bundles: [String], rows: [AppliedMigration])
 
-    /// Makes the tables; only under ``MigrationLock``, since `if not exists` is not safe against a second session.
+    /// Creates the tables; requires ``MigrationLock``, since `if not exists` does not protect against a concurrent
+    /// session.
     static func create(on connection: isolated Connection) async throws {
         try await connection.transaction { connection in
             try connection.script(
@@ -50,7 +51,7 @@ enum MigrationHistory {
         }
     }
 
-    /// What the tables hold, nil where they are not there yet.
+    /// The contents of the tables; nil if they do not exist yet.
     static func read(on connection: isolated Connection) throws -> Contents? {
         guard try connection.one("select to_regclass('accountctl.migration_bundles') is not null", as: Bool.self) else {
             return nil
@@ -85,7 +86,7 @@ enum MigrationHistory {
         )
     }
 
-    /// Keeps which of the known bundles are wanted; of what other programs know nothing is changed.
+    /// Stores which of the known bundles are chosen; bundles that only other programs know are not changed.
     static func choose(_ bundles: [String], of known: [String], on connection: isolated Connection) throws {
         try connection.execute(
             """

@@ -1,20 +1,20 @@
 package import Postgres
 
-/// The advisory lock that lets one process migrate a database at a time.
+/// The advisory lock that lets only one process at a time migrate a database.
 ///
-/// It is polled with `pg_try_advisory_lock`, never waited for: a session that waits inside `pg_advisory_lock` holds a
-/// snapshot, and `create index concurrently` in the process that holds the lock would wait for that snapshot: a
-/// deadlock.
+/// The lock is polled with `pg_try_advisory_lock`. A session that waits inside `pg_advisory_lock` holds a snapshot, and
+/// `create index concurrently` in the process that holds the lock would wait for that snapshot: a deadlock.
 package struct MigrationLock: Sendable {
-    /// Who has the lock.
+    /// The session that holds the lock.
     package struct Holder: Sendable, Equatable, CustomStringConvertible {
         let session: ServerSession
         let client: String?
         let since: String?
 
-        /// How its session is ended.
+        /// How to end the holder's session.
         ///
-        /// A machine that fell off the network leaves it behind, for hours as the server is set up; a pooler keeps it.
+        /// If its machine lost its network connection, the server may keep the session for hours, depending on its
+        /// configuration; a pooler keeps it as well.
         package var ending: String { "If its program is gone: \(session.ending)" }
 
         package var description: String {
@@ -28,10 +28,10 @@ package struct MigrationLock: Sendable {
     /// The letters `accountc`, read as a number.
     static let key: Int64 = 0x6163_636F_756E_7463
 
-    /// How long another process may take to end.
+    /// How long to wait for another process.
     let patience: Duration
 
-    /// Takes the lock or says who keeps it.
+    /// Acquires the lock, or reports its holder.
     ///
     /// - Throws: ``MigrationError`` `lockHeld`; `CancellationError`.
     func acquire(on connection: isolated Connection, waiting: (Holder?) -> Void) async throws {
@@ -51,16 +51,16 @@ package struct MigrationLock: Sendable {
             }
             if isFirst { waiting(holder) }
             isFirst = false
-            // Jitter, or processes that were started together would keep asking together.
+            // Jitter, so that processes started together do not keep polling in step.
             try await Task.sleep(for: pause * Double.random(in: 0.5...1.5))
             pause = min(pause * 1.5, .milliseconds(500))
         }
     }
 
-    /// Gives the lock back.
+    /// Releases the lock.
     ///
-    /// - Throws: ``MigrationError`` `transactionPooler` when this session did not have it: the statement that took it
-    ///   must have run in another one.
+    /// - Throws: ``MigrationError`` `transactionPooler` if this session did not hold the lock, which means that the
+    ///   statement that took it ran in another session.
     func release(on connection: isolated Connection) throws {
         if try connection.one("select pg_advisory_unlock(\(Self.key))", as: Bool.self) { return }
         throw MigrationError(
@@ -70,7 +70,7 @@ package struct MigrationLock: Sendable {
         )
     }
 
-    /// Who has the lock now; nil where nobody has.
+    /// The current holder of the lock; nil if it is free.
     ///
     /// - Throws: `PostgresError`.
     package static func holder(on connection: isolated Connection) throws -> Holder? {

@@ -1,5 +1,5 @@
 extension MigrationPlan.Item {
-    /// Why nothing is run as long as this migration stands so; nil where it does not stand in the way.
+    /// Why nothing may run while this migration is in this state; nil if it does not conflict.
     var conflict: MigrationError? {
         let title = "\(number) \(name)"
         let version = applied?.version ?? "unknown"

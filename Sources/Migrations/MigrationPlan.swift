@@ -1,6 +1,6 @@
-/// What has to be done to a database, decided from the history alone.
+/// The migrations to run on a database, decided from the history alone.
 package struct MigrationPlan: Sendable, Equatable {
-    /// A migration and where it stands.
+    /// A migration and its state.
     package struct Item: Sendable, Equatable {
         package let number: Int
         package let name: String
@@ -10,20 +10,20 @@ package struct MigrationPlan: Sendable, Equatable {
         package let applied: AppliedMigration?
     }
 
-    /// Where a migration stands in this database.
+    /// The state of a migration in this database.
     package enum State: String, Sendable, Equatable {
         case applied
         /// Will be applied by `up`.
         case pending
-        /// Was begun without a transaction and did not end; `up` finds out how far it came.
+        /// Was started without a transaction and did not finish; `up` determines how far it came.
         case interrupted
         /// Belongs to a bundle that is not installed here.
         case notChosen = "not_chosen"
-        /// The file has another text than what was applied, and does not name that as replaced.
+        /// The text differs from the applied one and does not declare that it replaces it.
         case changed
-        /// Was applied by a program that knows more migrations than this one.
+        /// Was applied by a program that has migrations which this one lacks.
         case unknown
-        /// Has a lower number than one of its bundle that is applied already.
+        /// Has a lower number than an applied migration of its bundle.
         case outOfOrder = "out_of_order"
     }
 
@@ -33,7 +33,7 @@ package struct MigrationPlan: Sendable, Equatable {
     /// The bundles that are or will be installed.
     package let bundles: [String]
 
-    /// Decides what to do, by the migrations that this program knows, those applied, and the bundles that are wanted.
+    /// Decides from the migrations that this program knows, those applied, and the chosen bundles.
     init(set: MigrationSet, history: [AppliedMigration], bundles: [String]) {
         let applied = Dictionary(history.map { ($0.number, $0) }) { first, _ in first }
         var highest: [String: Int] = [:]
@@ -56,10 +56,10 @@ package struct MigrationPlan: Sendable, Equatable {
         self.bundles = bundles
     }
 
-    /// What `up` would run, in order.
+    /// The migrations that `up` would run, in order.
     package var pending: [Item] { items.filter { $0.state == .pending || $0.state == .interrupted } }
 
-    /// What forbids running anything.
+    /// The migrations that forbid any run.
     package var conflicts: [Item] {
         items.filter { $0.state == .changed || $0.state == .unknown || $0.state == .outOfOrder }
     }

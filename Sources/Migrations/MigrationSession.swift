@@ -1,13 +1,14 @@
 import Postgres
 
-/// Checks that a session is one that migrations can run in.
+/// Checks that a session is suitable for migrations.
 enum MigrationSession {
     static let poolerHint =
         "Use the direct connection or the pooler's session mode: on Supabase that is port 5432, not 6543."
 
-    /// - Throws: ``MigrationError`` `readOnly` on a standby or a server in read-only mode; `transactionPooler` behind a
-    ///   pooler that gives each transaction another session, as the connection found out when it was opened;
-    ///   `unknownPooler` when it could not.
+    /// Checks the session.
+    ///
+    /// - Throws: ``MigrationError`` `readOnly` on a standby or a read-only server; `transactionPooler` if the
+    ///   connection detected a transaction pooler when it was opened; `unknownPooler` if it could not tell.
     static func check(_ connection: isolated Connection) throws {
         switch connection.route {
         case .direct, .sessionPooler: break

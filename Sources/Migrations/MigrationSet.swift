@@ -1,6 +1,6 @@
 import SQLFiles
 
-/// All migrations a binary knows, in order.
+/// All migrations that a binary contains, in order.
 package struct MigrationSet: Sendable {
     /// Ordered by number.
     package let migrations: [Migration]
@@ -18,7 +18,7 @@ package struct MigrationSet: Sendable {
 
     /// The migrations of the product itself.
     ///
-    /// - Throws: ``MigrationFileError``; a test holds that it does not.
+    /// - Throws: ``MigrationFileError``; a test verifies that it does not.
     package static func embedded() throws(MigrationFileError) -> MigrationSet {
         var migrations: [Migration] = []
         for file in EmbeddedSQL.migrations {
@@ -27,7 +27,7 @@ package struct MigrationSet: Sendable {
         return try MigrationSet(migrations)
     }
 
-    /// The names of the bundles, each once, in the order in which they first come.
+    /// The distinct names of the bundles, in order of first appearance.
     package var bundles: [String] {
         migrations.reduce(into: []) { names, migration in
             if !names.contains(migration.bundle) { names.append(migration.bundle) }

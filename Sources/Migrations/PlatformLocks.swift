@@ -1,13 +1,13 @@
 package import Postgres
 
-/// The locks that Supabase's platform adds to a statement on policies.
+/// The additional locks that Supabase's platform takes for a statement on policies.
 ///
-/// There `postgres` may rule policies of tables that it does not own, by an extension, supautils. To learn whether a
-/// table is one of those, the extension locks each that it lists until the one in question is found, all of them where
-/// that is none of them, and the locks stay until the transaction ends: sign-ins and files wait (`src/policy_grants.c`
-/// of supautils).
+/// There, the extension supautils lets `postgres` manage policies of tables that it does not own. To find out whether a
+/// table is one of those, the extension locks the tables on its list one by one until it finds that table, and all of
+/// them if it does not. The locks last until the transaction ends, so sign-ins and file access wait
+/// (`src/policy_grants.c` of supautils).
 package enum PlatformLocks {
-    /// The tables that are locked by a statement on policies of whatever table; none without the extension.
+    /// The tables that any statement on policies locks; empty without the extension.
     ///
     /// - Throws: `PostgresError`.
     package static func read(on connection: isolated Connection) throws -> [TableLock] {
@@ -31,7 +31,7 @@ package enum PlatformLocks {
 }
 
 extension Migration {
-    /// Whether statements on policies stand in it, those inside blocks of procedural code included.
+    /// Whether the text has statements on policies, including those inside blocks of procedural code.
     var rulesPolicies: Bool {
         let words = sql.lowercased().split(whereSeparator: \.isWhitespace)
         return zip(words, words.dropFirst()).contains { verb, object in
@@ -39,7 +39,7 @@ extension Migration {
         }
     }
 
-    /// The locks that this migration takes on tables that are there already, with those that the platform adds.
+    /// The locks that this migration takes on existing tables, including those that the platform adds.
     package func locks(with platform: [TableLock]) -> [TableLock] {
         guard rulesPolicies else { return locks }
         let strongest = Dictionary((locks + platform).map { ($0.table, $0.mode) }) { max($0, $1) }

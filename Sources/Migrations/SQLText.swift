@@ -1,6 +1,6 @@
-/// Takes SQL text apart as far as its statements, without understanding them.
+/// Splits SQL text into statements without interpreting them.
 package enum SQLText {
-    /// The statements of a text without the semicolons between them; comments alone are no statement.
+    /// The statements of a text without their semicolons; comments alone are not a statement.
     package static func statements(_ text: String) -> [String] {
         var scanner = Scanner(text)
         return scanner.statements()
@@ -33,7 +33,7 @@ package enum SQLText {
                 case UInt8(ascii: "-") where next == UInt8(ascii: "-"): skipLine()
                 case UInt8(ascii: "/") where next == UInt8(ascii: "*"): skipComment()
                 case UInt8(ascii: "'"):
-                    // In E'…' a backslash takes the next character along.
+                    // In E'…', a backslash escapes the next character.
                     skipQuoted(byte, escapes: previousIs(UInt8(ascii: "e"), UInt8(ascii: "E")))
                     hasWords = true
                 case UInt8(ascii: "\""):
@@ -77,7 +77,7 @@ package enum SQLText {
             while index < bytes.count, bytes[index] != UInt8(ascii: "\n") { index += 1 }
         }
 
-        /// Comments nest, other than in C.
+        /// Skips a comment; unlike in C, comments nest.
         private mutating func skipComment() {
             var depth = 0
             while index < bytes.count {
@@ -101,7 +101,7 @@ package enum SQLText {
                     index += 2
                 } else if bytes[index] == quote {
                     index += 1
-                    // A doubled quote stands for itself and is read as the start of the next piece.
+                    // A doubled quote ends this piece and starts the next one, which gives the same result.
                     return
                 } else {
                     index += 1
@@ -109,7 +109,7 @@ package enum SQLText {
             }
         }
 
-        /// `$$ … $$` or `$tag$ … $tag$`; false for a lone dollar or a parameter.
+        /// Skips `$$ … $$` or `$tag$ … $tag$`; false for a single dollar or a parameter.
         private mutating func skipDollarQuoted() -> Bool {
             var end = index + 1
             while end < bytes.count, isWord(bytes[end]), bytes[end] != UInt8(ascii: "$") { end += 1 }

@@ -1,20 +1,20 @@
-/// What becomes of one thing when the migrations run.
+/// The decision on one object when the migrations run.
 package enum AdoptionDecision: Sendable, Equatable, Codable {
-    /// It is made.
+    /// The object is created.
     case create
-    /// It is a published starter's by its text, and ours takes its place.
+    /// The text of the existing object is a published starter's, and ours replaces it.
     case replace
-    /// It is there and stays as it is, for this reason.
+    /// The existing object stays as it is, for this reason.
     case keep(String)
-    /// It is not made, for this reason.
+    /// The object is not created, for this reason.
     case leaveOff(String)
-    /// Nothing is changed at all, for this reason.
+    /// Nothing at all is changed, for this reason.
     case refuse(String)
 
-    /// Whether it keeps anything from being changed.
+    /// Whether the decision prevents every change.
     package var isRefusal: Bool { if case .refuse = self { true } else { false } }
 
-    /// Why, where something is kept, left off or refused.
+    /// The reason for keeping, leaving off or refusing.
     package var reason: String? {
         switch self {
         case .create, .replace: nil
@@ -22,7 +22,7 @@ package enum AdoptionDecision: Sendable, Equatable, Codable {
         }
     }
 
-    /// This decision, or a refusal where something of the name is there that it would make.
+    /// This decision, or a refusal if it would create an object under a name that is taken.
     func refused(where isTaken: Bool, for name: String) -> AdoptionDecision {
         switch self {
         case .create, .replace: isTaken ? .refuse("\(name) is there already: rename or drop it") : self

@@ -1,15 +1,15 @@
 package import Postgres
 
 extension AdoptionFacts {
-    /// Reads the facts, in one read-only transaction of its own.
+    /// Reads the facts in a read-only transaction of its own.
     ///
-    /// It takes no lock that a writer would meet. Nothing of ours need be installed. Beside the catalogs it looks at
-    /// one row of `storage.buckets` and, where it exists, of `accountctl.settings`.
+    /// The transaction takes no lock that conflicts with writers. None of our objects need to exist. Besides the
+    /// catalogs, it reads one row of `storage.buckets` and, if it exists, of `accountctl.settings`.
     ///
     /// - Throws: `PostgresError`, as for every statement.
     package static func read(on connection: isolated Connection) async throws -> AdoptionFacts {
         try await connection.transaction(readOnly: true) { connection in
-            // Expressions print in one form only when no schema is on the path.
+            // With an empty search_path, expressions are always printed in the same form.
             try connection.execute("set local search_path = ''")
             var facts = try connection.one(catalogs, as: JSON<AdoptionFacts>.self).value
             let (hasBuckets, isFounded) = try connection.one(

@@ -1,17 +1,17 @@
-/// What a database has of the things that the migrations make: rows of its catalogs, nothing decided.
+/// The state of a database with regard to the objects that the migrations create: catalog rows without decisions.
 package struct AdoptionFacts: Sendable, Equatable, Codable {
     /// A row-level policy.
     struct Policy: Sendable, Equatable, Codable {
-        /// What makes a policy a published one.
+        /// The properties that identify a published policy.
         struct Rule: Sendable, Hashable, Codable {
-            /// The name, not quoted.
+            /// The name, unquoted.
             let name: String
             var using: String?
             var check: String?
         }
 
         let rule: Rule
-        /// The name, quoted where it has to be.
+        /// The name, quoted if necessary.
         let quotedName: String
         let command: PolicyCommand
         /// Permissive and without a TO clause.
@@ -27,64 +27,64 @@ package struct AdoptionFacts: Sendable, Equatable, Codable {
     /// A foreign key from `profiles.id` to `auth.users.id`.
     struct Key: Sendable, Equatable, Codable {
         let quotedName: String
-        /// No delete rule, or RESTRICT: the account cannot be deleted while the row is there.
+        /// The delete rule is NO ACTION or RESTRICT, so the account cannot be deleted while the row exists.
         let blocks: Bool
     }
 
     /// The relation `public.profiles`.
     struct Profiles: Sendable, Equatable, Codable {
-        /// An ordinary or partitioned table.
+        /// Whether it is an ordinary or partitioned table.
         let isTable: Bool
         let isPartitioned: Bool
         let owner: String
-        /// This role has its owner's rights.
+        /// Whether this role has the owner's rights.
         let isOurs: Bool
         let rowSecurity: Bool
         let columns: [Column]
         let primaryKey: [String]
-        /// The key from `id`; one that blocks before one that does not.
+        /// The foreign key of `id`; a blocking one takes precedence.
         let userKey: Key?
-        /// Any foreign key to `auth.users`.
+        /// Whether any foreign key refers to `auth.users`.
         let isTied: Bool
         let usernameIsUnique: Bool
         let usernameHasRule: Bool
-        /// What signed-in users may not do with all of the table, of `select`, `insert` and `update`; a right on single
-        /// columns is none on all of it.
+        /// Those of `select`, `insert` and `update` that signed-in users lack on the whole table; column privileges do
+        /// not count.
         let withheld: [String]
         let policies: [Policy]
     }
 
     /// The function `public.handle_new_user()`.
     struct SignUpFunction: Sendable, Equatable, Codable {
-        /// SHA-256 of the body, white space collapsed.
+        /// SHA-256 of the body, with white space collapsed.
         let digest: String
-        /// A trigger function with its owner's rights, which this role has.
+        /// Whether it is a trigger function with its owner's rights, and this role has the owner's rights.
         let isReplaceable: Bool
         /// The first trigger that fires it at sign-up, quoted.
         let trigger: String?
     }
 
-    /// Functions in `public` with names of ours, with their arguments.
+    /// Functions in `public` that have names of ours, with their arguments.
     let takenFunctions: [String: [String]]
     let profiles: Profiles?
-    /// Relations and types that a new table of profiles cannot be made beside, with their schema.
+    /// Relations and types, with their schema, whose names a new profiles table would need.
     let takenRelations: [String]
     let objectPolicies: [Policy]
-    /// This role may create policies on `storage.objects`, by owning it or by the platform's extension; or there is no
-    /// such table.
+    /// Whether this role may create policies on `storage.objects`, as its owner or by the platform's extension, or the
+    /// table does not exist.
     let mayRuleObjects: Bool
     let signUpFunction: SignUpFunction?
-    /// The first trigger that fires for each row after an insert into `auth.users`, quoted.
+    /// The first row-level trigger after an insert into `auth.users`, quoted.
     let signUpTrigger: String?
-    /// The bucket `avatars` is there.
+    /// Whether the bucket `avatars` exists.
     var hasBucket: Bool
-    /// Migration 0001 has run, so that the functions are not somebody else's.
+    /// Whether migration 0001 has run, so that functions with our names are ours.
     var isFounded: Bool
-    /// What migration 0010 found, where it has run.
+    /// The origin that migration 0010 recorded, if it has run.
     var origin: String?
 }
 
 extension [AdoptionFacts.Policy] {
-    /// Whether one of them has this name.
+    /// Whether one of the policies has this name.
     func haveOne(named name: String) -> Bool { contains { $0.rule.name == name } }
 }

@@ -6,7 +6,7 @@ extension AdoptionPlan {
         func item(_ name: String, _ object: String, _ decision: AdoptionDecision, _ locks: [TableLock] = []) -> Item {
             Item(name: "avatars.\(name)", migration: 11, object: object, decision: decision, locks: locks)
         }
-        /// What makes a policy of this name, where this role may.
+        /// The decision to create a policy of this name; a refusal if this role may not create it.
         func ruling(_ decision: AdoptionDecision, _ policy: String) -> AdoptionDecision {
             facts.mayRuleObjects
                 ? decision.refused(

@@ -1,6 +1,6 @@
 extension AdoptionPlan {
-    /// The functions that apps call, in the order in which they are listed, then the one that passes Apple's
-    /// notifications on.
+    /// The functions that apps call, in the order in which they are listed, then the one that receives Apple's
+    /// notifications.
     static let functionNames = [
         "request_account_deletion",
         "cancel_account_deletion",
@@ -9,8 +9,8 @@ extension AdoptionPlan {
         "report_apple_credential_state", "receive_apple_notification",
     ]
 
-    /// Nothing is changed when one of the names is taken: a second function of the name would be an overload, which
-    /// PostgREST cannot tell apart.
+    /// Refuses if one of the names is taken: a second function of the same name would be an overload, which PostgREST
+    /// cannot distinguish.
     static func functions(_ facts: AdoptionFacts) -> [Item] {
         guard !facts.isFounded else { return [] }
         return functionNames.map { name in

@@ -1,5 +1,5 @@
 extension AdoptionPlan {
-    /// Migration 0012: the rules on usernames.
+    /// Migration 0012: the constraints on usernames.
     static func usernames(_ facts: AdoptionFacts, origin: ProfilesOrigin) -> [Item] {
         func item(_ name: String, _ isThere: Bool?, _ kept: String) -> Item {
             let decision: AdoptionDecision =
@@ -25,7 +25,7 @@ extension AdoptionPlan {
         ]
     }
 
-    /// Migrations 0013 and 0014: the key from profiles to accounts, which must not block a deletion.
+    /// Migrations 0013 and 0014: the foreign key from profiles to accounts, which must not block a deletion.
     static func userKey(_ facts: AdoptionFacts, origin: ProfilesOrigin) -> [Item] {
         func item(_ object: String, _ decision: AdoptionDecision, _ locks: [TableLock] = []) -> Item {
             Item(name: "profiles.user_key", migration: 13, object: object, decision: decision, locks: locks)

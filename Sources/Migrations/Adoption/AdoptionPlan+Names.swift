@@ -1,5 +1,5 @@
 extension AdoptionPlan {
-    /// Migration 0015: what fills profiles from the account.
+    /// Migration 0015: the function and trigger that fill profiles from the account.
     static func names(_ facts: AdoptionFacts, origin: ProfilesOrigin) -> [Item] {
         func item(_ name: String, _ object: String, _ decision: AdoptionDecision, _ locks: [TableLock] = []) -> Item {
             Item(name: "profiles.\(name)", migration: 15, object: object, decision: decision, locks: locks)

@@ -13,7 +13,7 @@ extension AdoptionPlan {
         }
 
         guard let existing = facts.profiles, origin != .created else {
-            // The table is new: nobody can be using it. Its key locks the other side.
+            // Nobody can be using a new table, but its foreign key locks the referenced table.
             let key = [TableLock(.shareRowExclusive, on: "auth.users")]
             let taken = facts.profiles == nil ? facts.takenRelations : []
             let make = AdoptionDecision.create
@@ -99,7 +99,7 @@ extension AdoptionPlan {
         )
     }
 
-    /// The restrictive policies that ask whether the account is open.
+    /// The restrictive policies that require the account to be open.
     private static func lockout(
         _ command: PolicyCommand,
         _ existing: AdoptionFacts.Profiles,

@@ -1,37 +1,37 @@
-/// What the migrations will do with each thing that this database may already have.
+/// The decisions of the migrations on each object that this database may already have.
 ///
-/// A pure value, computed from ``AdoptionFacts``; the migrations decide the same from the same catalogs when they run,
-/// and leave one row per item in `accountctl.adoption_notes`.
+/// A pure value, computed from ``AdoptionFacts``. When the migrations run, they make the same decisions from the same
+/// catalogs and leave one row per item in `accountctl.adoption_notes`.
 package struct AdoptionPlan: Sendable, Equatable, Codable {
-    /// One thing that may be there already, and what becomes of it.
+    /// One object that may already exist, and the decision on it.
     package struct Item: Sendable, Equatable, Codable {
-        /// What it is about, such as `profiles.policy.insert`; the name that `adoption_notes` uses.
+        /// The item's name in `adoption_notes`, such as `profiles.policy.insert`.
         package let name: String
 
         /// The number of the migration that decides it.
         package let migration: Int
 
-        /// The database object that is made, replaced or left.
+        /// The database object that is created, replaced or left.
         package let object: String
 
-        /// What becomes of it.
+        /// The decision.
         package let decision: AdoptionDecision
 
-        /// The locks that doing so takes on tables that are there already.
+        /// The locks that the change takes on existing tables.
         package let locks: [TableLock]
     }
 
-    /// The items in the order in which the migrations come to them.
+    /// The items in the order of the migrations.
     package let items: [Item]
 
-    /// What stops the migrations before anything is changed.
+    /// The items that stop the migrations before anything is changed.
     package var refusals: [Item] { items.filter(\.decision.isRefusal) }
 
     /// Decides what the profiles bundle will do, and whether the core bundle can be installed.
     ///
     /// - Parameters:
-    ///   - facts: what the database has.
-    ///   - visibility: what was asked for by `visibility`, nil for nothing.
+    ///   - facts: the state of the database.
+    ///   - visibility: the visibility that was requested, or nil.
     package init(facts: AdoptionFacts, visibility: ProfilesVisibility? = nil) {
         let origin = ProfilesOrigin(facts: facts)
         items =

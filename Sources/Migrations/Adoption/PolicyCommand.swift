@@ -1,4 +1,4 @@
-/// The command that a row-level policy rules, as `pg_policy.polcmd` has it.
+/// The command that a row-level policy applies to, as in `pg_policy.polcmd`.
 enum PolicyCommand: String, Codable, Sendable {
     case select = "r"
     case insert = "a"
@@ -6,7 +6,7 @@ enum PolicyCommand: String, Codable, Sendable {
     case delete = "d"
     case all = "*"
 
-    /// The word in SQL.
+    /// The SQL keyword.
     var word: String {
         switch self {
         case .select: "select"

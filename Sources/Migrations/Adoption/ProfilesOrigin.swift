@@ -1,10 +1,10 @@
-/// Who made the table `public.profiles`.
+/// The origin of the table `public.profiles`.
 enum ProfilesOrigin: Equatable {
-    /// The migrations make it, or made it.
+    /// The migrations create it, or have created it.
     case created
-    /// The User Management Starter.
+    /// It comes from the User Management Starter.
     case starter
-    /// The app's own; the text tells what about it is not the starter's.
+    /// It is the app's own; the text says how it differs from the starter's.
     case own(String)
 
     /// The starter's columns and their types; an adopted table may have more.

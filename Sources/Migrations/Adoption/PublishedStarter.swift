@@ -1,27 +1,27 @@
-/// What the published versions of Supabase's User Management Starter made, as far as it can be told by its text.
+/// The objects of the published versions of Supabase's User Management Starter, recognised by their text.
 ///
 /// Two versions are known: the one in the documentation and the one of the Swift example. Expressions are as
-/// `pg_get_expr` prints them under an empty search_path. The migrations 0010, 0011 and 0015 hold the same texts.
+/// `pg_get_expr` prints them with an empty search_path. Migrations 0010, 0011 and 0015 contain the same texts.
 enum PublishedStarter {
-    /// SHA-256 of the body of `handle_new_user`, white space collapsed; both versions have the same body.
+    /// SHA-256 of the body of `handle_new_user` with white space collapsed; both versions have the same body.
     static let signUpDigest = "ca972fdacc6141ce83c3333aed3754e34f1243aad42dd66cacd03ad3b88c337c"
 
-    /// The policy among these that is, by its name and text, a published one on `public.profiles`.
+    /// The policy among these whose name and text are those of a published one on `public.profiles`.
     static func profilesPolicy(_ command: PolicyCommand, among policies: [AdoptionFacts.Policy]) -> AdoptionFacts
         .Policy?
     {
         policies.first { $0.isPublic && $0.command == command && profiles.contains($0.rule) }
     }
 
-    /// The policy among these that is, by its name and text, a published one on `storage.objects`.
+    /// The policy among these whose name and text are those of a published one on `storage.objects`.
     static func avatarsPolicy(_ command: PolicyCommand, among policies: [AdoptionFacts.Policy]) -> AdoptionFacts.Policy?
     {
         policies.first { $0.isPublic && $0.command == command && avatars.contains($0.rule) }
     }
 
-    /// Whether a published policy for reading lets objects be seen by downloads only.
+    /// Whether a published read policy makes objects visible only to downloads.
     ///
-    /// The Storage server deletes what it can see, so owners need a policy beside it.
+    /// The Storage server can delete only objects it can see, so owners need a second policy.
     static func hidesFromDeletes(_ policy: AdoptionFacts.Policy) -> Bool {
         policy.rule.using?.contains("allow_any_operation") == true
     }

@@ -1,14 +1,14 @@
-/// A lock that a change takes on a table that others use.
+/// A lock that a change takes on a table in use.
 package struct TableLock: Sendable, Hashable, Codable {
-    /// The lock modes that matter to others, weakest first.
+    /// The lock modes that affect other sessions, weakest first.
     package enum Mode: String, Sendable, Codable, CaseIterable, Comparable {
-        /// Readers and writers go on.
+        /// Readers and writers continue.
         case shareUpdateExclusive = "SHARE UPDATE EXCLUSIVE"
-        /// Readers go on, writers wait.
+        /// Readers continue, writers wait.
         case share = "SHARE"
-        /// Readers go on, writers wait.
+        /// Readers continue, writers wait.
         case shareRowExclusive = "SHARE ROW EXCLUSIVE"
-        /// Everybody waits.
+        /// Readers and writers wait.
         case accessExclusive = "ACCESS EXCLUSIVE"
 
         package static func < (left: Mode, right: Mode) -> Bool {
