@@ -1,23 +1,24 @@
 import SignInWithApple
 
-/// A team's key at Apple, and the client ids that it speaks for.
+/// A team's key at Apple, and the client ids that use it.
 ///
-/// The section `[apple]` is one; sections `[apple.app.NAME]` beside it are others, each with a team and key of its own.
+/// The section `[apple]` defines one app; each section `[apple.app.NAME]` defines another, with a team and key of its
+/// own.
 package struct AppleApp: Sendable {
     /// The name of the section; nil for the plain `[apple]`.
     let name: String?
-    /// Who we are to Apple, one for each client id.
+    /// The identities towards Apple, one for each client id.
     let identities: [AppleClientIdentity]
 
-    /// Where the settings stand: `apple` or `apple.app.NAME`.
+    /// The section of the settings: `apple` or `apple.app.NAME`.
     package var section: String { Self.section(name) }
 
-    /// The names that sections of other apps have.
+    /// The names of the sections for other apps.
     static func names(_ reader: SettingsReader) -> [String] {
         reader.names(under: "apple.app", keys: ["team_id", "key_id", "private_key_file", "private_key", "client_ids"])
     }
 
-    /// Reads one app; nil when nothing is set, or not everything that Apple needs, which is reported.
+    /// Reads one app; nil if nothing is set, or if a setting that Apple requires is missing, which is reported.
     init?(_ reader: inout SettingsReader, name: String?) {
         let section = Self.section(name)
         let teamID = reader.optional("\(section).team_id", .code(length: 10), "The team id of the developer account.")
@@ -33,7 +34,7 @@ package struct AppleApp: Sendable {
             ("team_id", teamID != nil), ("key_id", keyID != nil), ("private_key_file", privateKey != nil),
             ("client_ids", !clientIDs.isEmpty),
         ]
-        // The plain section may hold nothing but the policy.
+        // The plain section may set nothing but the policy.
         guard name != nil || parts.contains(where: \.1) else { return nil }
         for (part, isThere) in parts where !isThere && !reader.isSet("\(section).\(part)") {
             reader.report(
@@ -69,7 +70,7 @@ package struct AppleApp: Sendable {
         }
     }
 
-    /// The key id in the name under which Apple hands out a key, `AuthKey_<key id>.p8`; nil for another name.
+    /// The key id in a file name as Apple issues it, `AuthKey_<key id>.p8`; nil for another name.
     private static func keyID(inNameOf path: String?) -> String? {
         guard let name = path?.split(separator: "/").last, name.hasPrefix("AuthKey_"), name.hasSuffix(".p8") else {
             return nil
@@ -82,7 +83,7 @@ package struct AppleApp: Sendable {
 }
 
 extension [AppleApp] {
-    /// Reports client ids that stand in more than one app: nobody could say which key speaks for them.
+    /// Reports client ids that occur in more than one app, since it would be ambiguous which key to use.
     func reportSharedClientIDs(to reader: inout SettingsReader) {
         var owners: [String: String] = [:]
         for app in self {

@@ -1,11 +1,11 @@
-/// What can be done when a credential has died, as settings name it.
+/// A reaction to a dead credential, as named in the settings.
 package enum AppleReaction: String, Sendable, Hashable, CaseIterable {
     /// End every session of the account.
     case signOut = "sign-out"
-    /// Forget the refresh tokens, which are dead.
+    /// Delete the refresh tokens, which are dead.
     case forgetCredential = "forget"
-    /// Note on the account what Apple said about its identity.
+    /// Record on the account what Apple reported about its identity.
     case markIdentity = "mark"
-    /// Open a deletion request, with grace.
+    /// Open a deletion request with a grace period.
     case requestDeletion = "request-deletion"
 }

@@ -1,30 +1,30 @@
 package import Sealing
 package import SignInWithApple
 
-/// Sign in with Apple.
+/// The settings for Sign in with Apple.
 package struct AppleSettings: Sendable {
     /// The plain section first, then the others by name.
     package let apps: [AppleApp]
     package let host: String
     package let giveUp: Duration
     package let timeout: Duration
-    /// What is done when a person stops using the app with Apple.
+    /// The reactions when a person stops using the app with Apple.
     package let onConsentRevoked: [AppleReaction]
-    /// What is done when a person deletes the Apple Account.
+    /// The reactions when a person deletes the Apple Account.
     package let onAccountDeleted: [AppleReaction]
-    /// What is done when the daily check finds a credential dead.
+    /// The reactions when the daily check finds a dead credential.
     package let onGrantGone: [AppleReaction]
     package let webClientSecret: Secret<String>?
-    /// Where it can be read again; nil when it came from a variable or from standard input.
+    /// The file to read the secret from again; nil if the secret came from a variable or from standard input.
     package let webClientSecretFile: String?
 
     /// Whether enough is set to call Apple.
     package var isConfigured: Bool { !identities.isEmpty }
 
-    /// Who we are to Apple, one for each client id of every app.
+    /// The identities towards Apple, one for each client id of every app.
     package var identities: [AppleClientIdentity] { apps.flatMap(\.identities) }
 
-    /// Where the settings of a client id stand, such as `apple` or `apple.app.shop`.
+    /// The section that defines a client id, such as `apple` or `apple.app.shop`.
     package func section(of clientID: String) -> String {
         apps.first { $0.identities.contains { $0.clientID == clientID } }?.section ?? "apple"
     }
@@ -50,7 +50,7 @@ package struct AppleSettings: Sendable {
         )
         timeout = reader.read(
             "apple.timeout",
-            // A code's exchange makes two calls and fetches Apple's keys twice, all within `CodeExchange.longest`.
+            // A code exchange makes two calls and fetches Apple's keys twice, all within `CodeExchange.longest`.
             .duration(.seconds(1) ... .seconds(15)),
             default: .seconds(10),
             "How long one call to Apple may take."

@@ -2,23 +2,23 @@ import ObjectStorage
 import Postgres
 package import Sealing
 
-/// Where the database is.
+/// The settings for the database connection.
 package struct DatabaseSettings: Sendable {
-    /// Any connection string libpq takes; nil leaves everything to the PG* variables.
+    /// Any connection string that libpq accepts; nil leaves everything to the PG* variables.
     package let url: String?
-    /// The password, as its file has it now: it may change while a worker runs.
+    /// The password as currently in its file, which may change while a worker runs.
     package var password: Secret<String>? { currentPassword?() }
     private let currentPassword: (@Sendable () -> Secret<String>)?
     package let connections: Int
     package let statementTimeout: Duration
     package let allowsPlaintext: Bool
     package let pooler: Pooler
-    /// The hosted project that the connection leads to, where it names one.
+    /// The hosted project that the connection names, if any.
     package let project: String?
-    /// Whether it is on another machine, as far as the connection string and the environment say.
+    /// Whether the database is on another machine, according to the connection string and the environment.
     let isElsewhere: Bool
 
-    /// What lies between here and the server.
+    /// The kind of pooler between this process and the server.
     package enum Pooler: String, CaseIterable, Sendable {
         case detect, none, transaction
     }
@@ -72,7 +72,7 @@ package struct DatabaseSettings: Sendable {
         let named = connection.parameters
         let host = named["host"] ?? reader.connectionVariable("PGHOST")
         project = ProjectReference.ofDatabase(user: named["user"] ?? reader.connectionVariable("PGUSER"), host: host)
-        // Otherwise the pooler tells of an unknown tenant. Which project it is can stand among the options, too.
+        // Otherwise the pooler reports an unknown tenant. The project may also be named among the options.
         if project == nil, host?.hasSuffix(".pooler.supabase.com") == true, named["options"] == nil {
             reader.report(
                 "database.url",

@@ -1,4 +1,4 @@
-/// How accounts are deleted.
+/// The settings for deleting accounts.
 package struct DeletionSettings: Sendable {
     package let grace: Duration
     package let hourlyCeiling: Int?
@@ -77,6 +77,6 @@ package struct DeletionSettings: Sendable {
 }
 
 extension Duration {
-    /// So many days of 24 hours.
+    /// The given number of days of 24 hours.
     package static func days(_ count: Int) -> Duration { .seconds(count * 86400) }
 }

@@ -1,10 +1,10 @@
-/// Lengths of time as people write them in settings: `90s`, `15m`, `1h30m`, `7d`, `250ms`, `0`.
+/// Durations as written in settings: `90s`, `15m`, `1h30m`, `7d`, `250ms`, `0`.
 package enum DurationText {
     private static let units: [(name: String, milliseconds: Int64)] = [
         ("w", 604_800_000), ("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1),
     ]
 
-    /// Reads a length of time; a number needs its unit, except 0.
+    /// Parses a duration; every number except 0 needs a unit.
     package static func read(_ text: String) -> Duration? {
         if text == "0" { return .zero }
         var rest = Substring(text)
@@ -15,7 +15,7 @@ package enum DurationText {
             rest = rest.dropFirst(digits.count)
             let letters = rest.prefix { $0.isLetter }
             rest = rest.dropFirst(letters.count)
-            // Units only get smaller, so that 5m1h or 1h1h, surely a slip, is refused.
+            // Units must decrease, so that likely slips such as 5m1h or 1h1h are refused.
             guard let number = Int64(digits), let unit = units.first(where: { $0.name == letters }),
                 unit.milliseconds < lastUnit
             else { return nil }
@@ -28,7 +28,7 @@ package enum DurationText {
         return text.isEmpty ? nil : .milliseconds(total)
     }
 
-    /// Writes a length of time in the largest units that hold it exactly.
+    /// Formats a duration in the largest units that represent it exactly.
     package static func write(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         var rest = seconds * 1000 + attoseconds / 1_000_000_000_000_000

@@ -1,6 +1,6 @@
-/// Which deployment this is.
+/// The deployment that the settings are for.
 package struct EnvironmentSettings: Sendable {
-    /// Whether what cannot be undone needs a flag of its own here.
+    /// Whether irreversible commands need a flag of their own here.
     package let isProduction: Bool
 
     init(_ reader: inout SettingsReader) {
@@ -8,14 +8,14 @@ package struct EnvironmentSettings: Sendable {
         isProduction = reader.read(
             "production",
             .yesOrNo,
-            // A name that nobody wrote down may be a mistyped one of the environment that matters.
+            // An unknown name may be a misspelling of production.
             default: name == "production" || !isKnown,
             "Whether irreversible commands need --production. "
                 + "Default: yes in the environment of that name, and in one that the file does not know."
         )
     }
 
-    /// Tells where nobody said whether this is production, although it may be: then nothing needs `--production`.
+    /// Reports a database that may be production if no setting says so, since nothing would then need `--production`.
     func checkName(of database: DatabaseSettings, _ reader: inout SettingsReader) {
         guard database.isElsewhere, reader.environment.name == nil, !reader.isSet("production") else { return }
         reader.report(

@@ -1,4 +1,4 @@
-/// Where the keys lie that seal identifiers and credentials, and the one that hashes user ids in evidence.
+/// The files of the keys that seal identifiers and credentials, and of the key that hashes user ids in evidence.
 package struct KeySettings: Sendable {
     package let sealingKeyFile: String?
     package let hashKeyFile: String?

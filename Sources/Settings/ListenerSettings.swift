@@ -1,4 +1,4 @@
-/// The addresses that HTTP is served on.
+/// The addresses on which HTTP is served.
 package struct ListenerSettings: Sendable {
     package let admin: ListenAddress?
     package let publicAddress: ListenAddress?
@@ -18,7 +18,7 @@ package struct ListenerSettings: Sendable {
 
 /// A host and port to listen on.
 package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
-    /// Empty for every address of the machine.
+    /// The host; empty for all addresses of the machine.
     package let host: String
     package let port: Int
 
@@ -27,7 +27,7 @@ package struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         self.port = port
     }
 
-    /// Reads `127.0.0.1:8080`, `[::1]:8080` or `:8080`, which is every address of the machine.
+    /// Parses `127.0.0.1:8080`, `[::1]:8080` or `:8080`, which means all addresses of the machine.
     package init?(_ text: String) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             (0...65535).contains(port)

@@ -1,4 +1,4 @@
-/// What is logged, and how.
+/// The settings for the log.
 package struct LogSettings: Sendable {
     package let level: Level
     package let format: Format
@@ -8,7 +8,7 @@ package struct LogSettings: Sendable {
         case trace, debug, info, notice, warning, error, critical
     }
 
-    /// How a line of the log is written.
+    /// The format of a log line.
     package enum Format: String, CaseIterable, Sendable {
         /// JSON unless standard error is a terminal.
         case auto

@@ -1,10 +1,10 @@
 import MailRelay
 
-/// Mail to Apple's private relay.
+/// The settings for mail to Apple's private relay.
 package struct MailSettings: Sendable {
-    /// The domains whose addresses are relay addresses where Apple's own claim is missing.
+    /// The domains whose addresses count as relay addresses if Apple's own claim is missing.
     package let relayDomains: [String]
-    /// The recursive name servers to ask, `host:port`; none stands for the system's.
+    /// The recursive name servers to query, as `host:port`; empty means the system's.
     package let resolvers: [String]
 
     init(_ reader: inout SettingsReader) {
@@ -31,7 +31,7 @@ package struct MailSettings: Sendable {
 }
 
 extension SettingForm where Value == String {
-    /// A domain, in lower case and without a dot at its end.
+    /// A domain in lower case, without a trailing dot.
     fileprivate static var domain: Self {
         .init(expected: "a domain such as private.icloud.com") { (try? DomainInput.domain($0))?.description }
     }

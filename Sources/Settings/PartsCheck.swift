@@ -3,7 +3,8 @@ import ObjectStorage
 import Postgres
 import Sealing
 
-/// Makes what a worker makes of the settings when it starts, as far as that needs no network, and keeps every problem.
+/// Builds the parts that a worker builds from the settings at its start, as far as that needs no network, and collects
+/// every problem.
 struct PartsCheck {
     private let settings: Settings
     private(set) var problems: [SettingsProblem]
@@ -44,7 +45,7 @@ struct PartsCheck {
         _ make: (Secret<String>) throws(KeyRingProblems) -> Key
     ) -> Key? {
         guard let path else {
-            // A value that is set and is no path has been reported already.
+            // A value that is set but is not a path has already been reported.
             if !isReported(key) {
                 report(
                     key,
@@ -102,7 +103,7 @@ struct PartsCheck {
 
     private mutating func publicListener() {
         guard settings.listeners.publicAddress != nil, !settings.apple.isConfigured else { return }
-        // Problems of Apple's settings tell already why it is not configured.
+        // Problems of Apple's settings already explain why it is not configured.
         guard !problems.contains(where: { $0.key.hasPrefix("apple.") }) else { return }
         report("listen.public", "Sign in with Apple is not configured: notifications are taken for its client ids")
     }
@@ -119,11 +120,11 @@ struct PartsCheck {
 }
 
 extension Settings {
-    /// The problems of the settings with those of what they name: key files, keys and addresses, taken as a worker
-    /// takes them.
+    /// The given problems, plus those of the key files, keys and addresses that the settings name, checked as a worker
+    /// would use them.
     ///
-    /// - Parameter problems: what reading the settings found.
-    /// - Returns: all of them, in the order of their sources.
+    /// - Parameter problems: the problems found while reading the settings.
+    /// - Returns: all problems, in the order of their sources.
     package func problemsOfParts(besides problems: [SettingsProblem]) -> [SettingsProblem] {
         PartsCheck(self, problems).problems.inOrderOfSources
     }

@@ -1,4 +1,4 @@
-/// So many in a length of time: `50/h`.
+/// A count per duration: `50/h`.
 package struct Rate: Sendable, Hashable, CustomStringConvertible {
     package let count: Int
     package let per: Duration
@@ -8,14 +8,14 @@ package struct Rate: Sendable, Hashable, CustomStringConvertible {
         self.per = per
     }
 
-    /// The highest count: what is far beyond all use must not overflow where it is reckoned with.
+    /// The maximum count, so that an absurdly high one does not overflow in calculations.
     static let limit = 1_000_000_000
 
     private static let units: [Substring: Duration] = [
         "s": .seconds(1), "m": .seconds(60), "h": .seconds(3600), "d": .seconds(86_400),
     ]
 
-    /// Reads `50/h`, `5/s`, `10/m`, `1000/d`: a count and one unit, nothing like `50/2h`.
+    /// Parses `50/h`, `5/s`, `10/m`, `1000/d`: a count and a single unit, not `50/2h`.
     package init?(_ text: String) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2, let count = Int(parts[0]), (0...Self.limit).contains(count),

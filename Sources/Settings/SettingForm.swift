@@ -1,15 +1,15 @@
-/// The form of a setting's value: how it is read, how it is shown, and how the form is told to whoever got it wrong.
+/// The form of a setting's value: how it is parsed, formatted, and described when it is wrong.
 struct SettingForm<Value: Sendable>: Sendable {
-    /// The expected form in words: `a length of time such as 24h, 1m to 30d`.
+    /// The expected form in words, such as `a length of time such as 24h, 1m to 30d`.
     let expected: String
-    /// Reads the text, nil when it does not have the form.
+    /// Parses the text; nil if it does not have the form.
     let parse: @Sendable (String) -> Value?
-    /// Writes the value as one would in the settings file.
+    /// Formats the value as in the settings file.
     let show: @Sendable (Value) -> String
-    /// What is said of an empty text.
+    /// The message for an empty text.
     let whenEmpty: String
-    /// Whether a text that does not have the form is repeated to whoever wrote it: not where a secret is likely to be
-    /// pasted by mistake.
+    /// Whether an error message may repeat a text in the wrong form; false if a secret is likely to be pasted there by
+    /// mistake.
     let quotes: Bool
 
     init(
@@ -26,13 +26,12 @@ struct SettingForm<Value: Sendable>: Sendable {
         self.show = show
     }
 
-    /// What is said of a text that does not have the form.
+    /// The error message for a text in the wrong form.
     func refusal(of text: String) -> String {
         text.allSatisfy(\.isWhitespace) ? whenEmpty : "\(naming(text)) is not \(expected)"
     }
 
-    /// Names a text that does not have the form: itself only when it is short and of a form that nobody puts a secret
-    /// into.
+    /// The name of a text in the wrong form: the text itself only if it is short and not likely to be a secret.
     private func naming(_ text: String) -> String {
         quotes && text.utf8.count <= 60 ? "\"\(text)\"" : "the value"
     }
@@ -42,19 +41,19 @@ extension SettingForm where Value == String {
     /// Any text that is not empty.
     static var text: Self { .init(expected: "a text") { $0.isEmpty ? nil : $0 } }
 
-    /// A path of a file or folder; the contents of a key file in its place are no path.
+    /// The path of a file or folder; refuses the contents of a key file pasted in its place.
     static var path: Self {
         .init(expected: "a path", quotes: false) { $0.isEmpty || $0 == "-" || PathText.isKey($0) ? nil : $0 }
     }
 
-    /// Exactly so many letters and digits, as Apple's team and key ids have.
+    /// Exactly the given number of letters and digits, as in Apple's team and key ids.
     static func code(length: Int) -> Self {
         .init(expected: "\(length) letters and digits", quotes: false) { text in
             text.utf8.count == length && text.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) } ? text : nil
         }
     }
 
-    /// The address of a service, without a path's closing slash.
+    /// The address of a service, without a trailing slash in its path.
     static var serviceURL: Self {
         .init(expected: "an address that starts with https:// (or http:// for this machine)", quotes: false) { text in
             let isLocal = ["http://localhost", "http://127.0.0.1", "http://[::1]"].contains { start in
@@ -90,14 +89,14 @@ extension SettingForm where Value == Int {
         .init(
             expected: "a whole number from \(range.lowerBound) to \(range.upperBound)",
             parse: { text in Int(text).flatMap { range.contains($0) ? $0 : nil } },
-            // Interpolated where the type is not known, it would be searched for among all conformances of the program.
+            // Not an interpolation: without a static type, it would search all conformances of the program.
             show: { String($0) }
         )
     }
 }
 
 extension SettingForm where Value == Duration {
-    /// A length of time within the range.
+    /// A duration within the range.
     static func duration(_ range: ClosedRange<Duration>) -> Self {
         let bounds = "\(DurationText.write(range.lowerBound)) to \(DurationText.write(range.upperBound))"
         return .init(
@@ -109,7 +108,7 @@ extension SettingForm where Value == Duration {
 }
 
 extension SettingForm where Value: CaseIterable & RawRepresentable<String> {
-    /// One of the names of the type's cases.
+    /// One of the type's raw values.
     static var choice: Self {
         .init(
             expected: "one of " + Value.allCases.map(\.rawValue).joined(separator: ", "),
@@ -120,7 +119,7 @@ extension SettingForm where Value: CaseIterable & RawRepresentable<String> {
 }
 
 extension SettingForm {
-    /// Several values between commas; brackets around them are allowed, and needed around none.
+    /// Comma-separated values; brackets around them are optional, but required for an empty list.
     static func list<Element>(of form: SettingForm<Element>) -> SettingForm<[Element]>
     where Value == [Element] {
         .init(
@@ -128,7 +127,7 @@ extension SettingForm {
             quotes: form.quotes,
             whenEmpty: "is empty: write [] for an empty list",
             parse: { text in
-                // A variable that was left empty must not switch off what the list is for.
+                // A variable left empty must not disable the list's purpose by mistake.
                 guard text.contains(where: { $0 != " " }) else { return nil }
                 var inner = Substring(text)
                 if inner.hasPrefix("["), inner.hasSuffix("]") { inner = inner.dropFirst().dropLast() }

@@ -1,6 +1,6 @@
-/// The settings of every part, read and checked together.
+/// The settings of all parts, read and checked together.
 package struct Settings: Sendable {
-    /// The name of the environment, nil when none was chosen.
+    /// The name of the environment; nil if none was chosen.
     package let environmentName: String?
     package let environment: EnvironmentSettings
     package let database: DatabaseSettings
@@ -13,33 +13,32 @@ package struct Settings: Sendable {
     package let mail: MailSettings
     package let listeners: ListenerSettings
     package let log: LogSettings
-    /// Every key with the value in use and where it came from.
+    /// Every key with its effective value and the source of that value.
     package let declarations: [SettingsReader.Declaration]
-    /// The files that secrets were read from, by key; those of sealing and hash keys are ``keys``'.
+    /// The files that secrets were read from, by key; those of sealing and hash keys are in ``keys``.
     package let secretFiles: [(key: String, path: String)]
 
-    /// Reads and checks everything.
+    /// Reads and checks all settings.
     ///
-    /// - Throws: ``SettingsError`` with all problems, unless they stop nothing.
+    /// - Throws: ``SettingsError`` with all problems, if any of them prevents a start.
     package init(_ inputs: SettingsInputs) throws {
         let (settings, problems) = Self.check(inputs)
         try SettingsError.check(problems)
         self = settings
     }
 
-    /// Reads everything and returns it with the problems, for showing settings that are not right yet.
+    /// Reads all settings and returns them with their problems, so that incomplete settings can be shown.
     package static func check(_ inputs: SettingsInputs) -> (settings: Settings, problems: [SettingsProblem]) {
         var reader = SettingsReader(inputs: inputs)
         let settings = Settings(&reader, environmentName: inputs.environment)
         return (settings, reader.finish())
     }
 
-    /// The problems of the other environments that the settings file has sections of: their keys and forms, by the file
-    /// alone.
+    /// The problems in the file's sections for other environments, judged by the keys and forms in the file alone.
     ///
-    /// What they name is not looked at: files of another environment may well be on another machine.
+    /// Files that those sections name are not read, since they may be on another machine.
     ///
-    /// - Returns: those of values in their own sections, in the order of these.
+    /// - Returns: the problems of values in those sections, in their order.
     package static func problemsElsewhere(_ inputs: SettingsInputs) -> [SettingsProblem] {
         inputs.elsewhere.flatMap { name, places, inputs in
             check(inputs).problems.filter { places.contains($0.source) }.map { problem in

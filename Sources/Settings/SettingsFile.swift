@@ -1,4 +1,4 @@
-/// The text of a settings file, taken apart.
+/// The parsed text of a settings file.
 ///
 /// ```
 /// # A comment.
@@ -12,23 +12,23 @@
 /// note = "quotes keep # and blanks, \"escapes\" too"
 /// ```
 ///
-/// A section's name goes before its keys: `[deletion]` and `grace` are the key `deletion.grace`. A list is written with
-/// commas.
+/// The name of a section is prefixed to its keys: `[deletion]` and `grace` give the key `deletion.grace`. Lists are
+/// separated by commas.
 struct SettingsFile: Sendable, Equatable {
     /// The values by key.
     private(set) var values: [String: RawSetting] = [:]
     private(set) var problems: [SettingsProblem] = []
 
-    /// Stands for the key in problems of a line that has none.
+    /// The key in the problem of an unreadable line.
     ///
-    /// The line itself is never repeated: it may be one of a key that somebody pasted.
+    /// The line itself is never repeated, since it may belong to a key that somebody pasted.
     private static let unreadable = "(unreadable line)"
 
-    /// Reads a whole file; what cannot be read becomes a problem with its line.
+    /// Parses a whole file; each unreadable line becomes a problem.
     init(text: String, path: String) {
         var section = ""
-        // Editors on Windows write a byte order mark first, and end lines with CR LF: to Swift that is one character,
-        // which is not LF.
+        // Editors on Windows write a byte order mark and end lines with CR LF, which Swift treats as one character
+        // different from LF.
         let lines = text.drop { $0 == "\u{FEFF}" }
             .split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" }
         for (offset, line) in lines.enumerated() {
@@ -50,7 +50,7 @@ struct SettingsFile: Sendable, Equatable {
                 continue
             }
             let name = Self.trimmed(content[..<equals])
-            // Lines of base64 may look like keys, but for their capitals; a section may have its own name.
+            // Lines of base64 may look like keys, but contain capitals; the name of a section may have capitals.
             let last = name.split(separator: ".").last ?? ""
             guard Self.isKey(name), name.utf8.count <= 100, !last.contains(where: \.isUppercase) else {
                 problems.append(
@@ -80,7 +80,7 @@ struct SettingsFile: Sendable, Equatable {
         values[key] = RawSetting(text: value, source: source)
     }
 
-    /// A quoted text with its escapes resolved, or the bare text up to a comment; nil when the quotes do not close.
+    /// A quoted text with its escapes resolved, or the bare text up to a comment; nil if the quotes are not closed.
     private static func value(_ text: Substring) -> String? {
         guard text.hasPrefix("\"") else { return String(trimmed(withoutComment(text))) }
         var result = ""
@@ -103,7 +103,7 @@ struct SettingsFile: Sendable, Equatable {
         return nil
     }
 
-    /// A `#` starts a comment only after a blank: it is an ordinary character of passwords and fragments.
+    /// A `#` starts a comment only after a blank, since passwords and URL fragments may contain it.
     private static func withoutComment(_ text: Substring) -> Substring {
         var previous: Character = " "
         for index in text.indices {

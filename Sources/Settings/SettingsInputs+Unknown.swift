@@ -1,13 +1,13 @@
 import Terminal
 
 extension SettingsInputs {
-    /// Variables that start with the product's name and are no settings.
+    /// Variables with the product's prefix that are not settings.
     private static let otherVariables: Set<String> = [
         "ACCOUNTCTL_CONFIG", "ACCOUNTCTL_ENVIRONMENT", "ACCOUNTCTL_POSTGRES_BIN", "ACCOUNTCTL_PAGER",
         "ACCOUNTCTL_OPERATOR",
     ]
 
-    /// A problem for each key that is set and that nothing reads.
+    /// A problem for each key that is set but never read.
     func unknownKeys(known: Set<String>) -> [SettingsProblem] {
         var problems: [SettingsProblem] = []
         for (key, value) in values where !known.contains(key) {
@@ -31,10 +31,10 @@ extension SettingsInputs {
     private static let serviceLink =
         "Kubernetes or Docker tells so of a service whose name begins with accountctl; for a pod, set enableServiceLinks: false"
 
-    /// Whether a variable tells of a service on the network: `NAME_SERVICE_HOST`, `NAME_PORT=tcp://…`,
-    /// `NAME_PORT_80_TCP_ADDR`.
+    /// Whether a variable describes a network service, as Kubernetes sets them: `NAME_SERVICE_HOST`,
+    /// `NAME_PORT=tcp://…`, `NAME_PORT_80_TCP_ADDR`.
     private static func isServiceLink(_ name: String, _ text: String) -> Bool {
-        // From the `_` of the prefix on: the service may have the product's name alone.
+        // Starts at the `_` of the prefix, since the service may be named exactly like the product.
         let rest = name.dropFirst(prefix.count - 1)
         if rest.hasSuffix("_SERVICE_HOST") || rest.contains("_SERVICE_PORT") { return true }
         if text.hasPrefix("tcp://") || text.hasPrefix("udp://") || text.hasPrefix("sctp://") {

@@ -1,30 +1,32 @@
 import Terminal
 
-/// Everything that settings may come from: flags before variables before the file's part for the environment before its
-/// rest.
+/// All sources of settings: flags override variables, which override the file's section for the environment, which
+/// overrides the rest of the file.
 package struct SettingsInputs: Sendable {
-    /// What the name of a variable begins with that sets a key.
+    /// The prefix of the variables that set keys.
     static let prefix = "ACCOUNTCTL_"
 
-    /// The environment chosen by flag, variable or file, nil when none is.
+    /// The environment chosen by flag, variable or file; nil if none is.
     let environment: String?
-    /// Whether the settings file knows the name: by a section, or as that of what stands outside of sections.
+    /// Whether the settings file knows the environment, by a section or as the name of the part outside of sections.
     let isEnvironmentKnown: Bool
     let problems: [SettingsProblem]
-    /// Reads the file of a secret; nil where what files hold is not looked at.
+    /// Reads the file of a secret; nil if the contents of files are not checked.
     let readFile: (@Sendable (String) throws -> String)?
     private let file: SettingsFile?
-    /// What the file and the flags set, by key.
+    /// The values from the file and the flags, by key.
     let values: [String: RawSetting]
     /// The variables with the product's prefix, by name.
     let variables: [String: RawSetting]
-    /// What libpq reads where the connection string is silent.
+    /// The variables that libpq uses where the connection string sets nothing.
     let connectionVariables: [String: String]
 
+    /// Collects the inputs.
+    ///
     /// - Parameters:
     ///   - file: the text and path of the settings file, if there is one.
     ///   - variables: the variables of the process.
-    ///   - flags: what the command line sets, by key, with the flag's name.
+    ///   - flags: the values from the command line, by key, with the flag's name.
     ///   - environment: the environment that the command line names.
     ///   - readFile: reads the file of a secret.
     package init(
@@ -44,7 +46,7 @@ package struct SettingsInputs: Sendable {
         _ environment: String?,
         _ readFile: (@Sendable (String) throws -> String)?
     ) {
-        // As in a file. A variable that is made of one, as of a secret of Kubernetes, often ends so.
+        // As in a file: a variable made from one, such as a Kubernetes secret, often ends with a line end.
         let variables = variables.mapValues { $0.trimmingLineEnds() }
         file = parsed
         let own = parsed?.values["environment"]?.text
@@ -83,13 +85,13 @@ package struct SettingsInputs: Sendable {
         )
     }
 
-    /// The environments that a file knows: what stands outside of sections is one, too, the file's own or else the one
-    /// that matters.
+    /// The environments that a file knows: its sections, and the part outside of them, which is the file's own
+    /// environment or else production.
     private static func known(_ own: String?, _ sections: Set<String>) -> Set<String> {
         sections.union([own ?? "production"])
     }
 
-    /// What is wrong with the name of the chosen environment, if anything.
+    /// The problem with the name of the chosen environment, if any.
     private static func problem(
         of chosen: String,
         _ own: String?,
@@ -101,7 +103,7 @@ package struct SettingsInputs: Sendable {
             guard mayMeanProduction(chosen), !saysProduction else { return nil }
             return "\"\(chosen)\" is not production: write environment = production, or say production = yes or no"
         }
-        // Where nobody wrote down what this is, it may be called anything.
+        // If the file names no environment, any name is allowed.
         guard own != nil || !sections.isEmpty else { return nil }
         let near =
             NearestName.of(chosen, among: known).map { "; did you mean \($0)?" }
@@ -109,19 +111,19 @@ package struct SettingsInputs: Sendable {
         return "there is no section [environments.\(chosen)]" + near
     }
 
-    /// Whether a name other than that of the environment that matters may have been meant for it.
+    /// Whether a name other than "production" may have been meant for it.
     private static func mayMeanProduction(_ name: String) -> Bool {
         name != "production" && (name.isEmpty || name.lowercased().hasPrefix("prod"))
     }
 
-    /// The environment in whose sections a key of the file stands; nil outside of them.
+    /// The environment whose section contains a key of the file; nil outside of such sections.
     private static func environment(of key: String) -> String? {
         let parts = key.split(separator: ".", maxSplits: 2)
         return parts.count == 3 && parts[0] == "environments" ? String(parts[1]) : nil
     }
 
-    /// The environments that the file has sections of, but for the chosen one: each by the file alone, with the places
-    /// of its own values.
+    /// The environments with sections in the file, except the chosen one: each as inputs from the file alone, with the
+    /// sources of its own values.
     var elsewhere: [(name: String, places: Set<SettingsSource>, inputs: SettingsInputs)] {
         var places: [String: Set<SettingsSource>] = [:]
         for (key, value) in file?.values ?? [:] {
@@ -132,7 +134,7 @@ package struct SettingsInputs: Sendable {
         return places.map { ($0, $1, SettingsInputs(file, [:], [:], $0, nil)) }
     }
 
-    /// Where the name of the environment came from.
+    /// The source of the environment's name.
     private static func source(_ flag: String?, _ variables: [String: String], _ file: SettingsFile?) -> SettingsSource
     {
         if flag != nil { return .flag("--environment") }
@@ -161,13 +163,13 @@ package struct SettingsInputs: Sendable {
         return (variables.isEmpty ? nil : variables[Self.variable(of: key)]) ?? values[key]
     }
 
-    /// Whether what holds for a key stands in the file's section of the chosen environment.
+    /// Whether the effective value of a key comes from the file's section for the chosen environment.
     func isFromSection(_ key: String) -> Bool {
         guard let environment, let own = file?.values["environments.\(environment).\(key)"] else { return false }
         return value(of: key)?.source == own.source
     }
 
-    /// The names between a prefix and a key, sorted; those that stand in variables alone are in lower case.
+    /// The names between a prefix and a key, sorted; names that only variables contain are in lower case.
     func names(under prefix: String, keys: [String]) -> [String] {
         var names: Set<String> = []
         for key in values.keys where key.hasPrefix(prefix + ".") {

@@ -1,5 +1,5 @@
 extension [SettingsProblem] {
-    /// Sorted by where the values stand, and then by key.
+    /// The problems sorted by the source of their values, then by key.
     var inOrderOfSources: [SettingsProblem] {
         sorted { left, right in
             let (first, second) = (left.source.order, right.source.order)
@@ -9,7 +9,7 @@ extension [SettingsProblem] {
 }
 
 extension SettingsSource {
-    /// File lines in their order first, then variables, flags and what was not set.
+    /// File lines first, in their order, then variables, flags and unset keys.
     fileprivate var order: (Int, Int, String) {
         switch self {
         case .file(let path, let line): (0, line, path)

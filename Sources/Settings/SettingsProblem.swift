@@ -1,14 +1,14 @@
 import Terminal
 
-/// Something wrong with one setting.
+/// A problem with one setting.
 package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
-    /// The key, or the text that should have been one.
+    /// The key, or the text that should have been a key.
     package let key: String
-    /// Where the value stands.
+    /// The source of the value.
     package let source: SettingsSource
-    /// What is wrong, what was expected.
+    /// What is wrong and what is expected.
     package let message: String
-    /// Whether all but what the setting itself is for works with it: it is told, and keeps nobody from starting.
+    /// Whether the problem affects only the setting's own purpose, so that it is reported but does not prevent a start.
     package let stopsNothing: Bool
 
     init(key: String, source: SettingsSource, message: String, stopsNothing: Bool = false) {
@@ -19,24 +19,24 @@ package struct SettingsProblem: Sendable, Hashable, CustomStringConvertible {
     }
 
     package var description: String {
-        // What nobody set stands nowhere.
+        // An unset key has no source to show.
         source == .standard ? "\(key): \(message)" : "\(source): \(key): \(message)"
     }
 
-    /// Whether it leaves in doubt which environment this is, or whether it is production.
+    /// Whether the problem makes it uncertain which environment this is, or whether it is production.
     ///
-    /// Besides the two settings themselves that is anything that may have been meant for one of them.
+    /// This covers the two settings themselves and any key that may be a misspelling of one of them.
     package var leavesEnvironmentInDoubt: Bool {
         switch source {
         case .variable(let name) where key == name:
             NearestName.of(name, among: ["production", "environment"].map(SettingsInputs.variable)) != nil
-        // No other setting stands outside a section, and a line that cannot be read may be any.
+        // Only these two settings are outside of sections, and an unreadable line may be either of them.
         default: !key.contains(".")
         }
     }
 }
 
-/// Everything wrong with the settings, in one error.
+/// All problems with the settings, in one error.
 package struct SettingsError: Error, Sendable, Hashable, CustomStringConvertible {
     package let problems: [SettingsProblem]
 
@@ -44,7 +44,7 @@ package struct SettingsError: Error, Sendable, Hashable, CustomStringConvertible
         self.problems = problems
     }
 
-    /// Throws where one of these problems stops something; then with all.
+    /// Throws all problems if any of them prevents a start.
     package static func check(_ problems: [SettingsProblem]) throws(SettingsError) {
         guard problems.allSatisfy(\.stopsNothing) else { throw SettingsError(problems) }
     }

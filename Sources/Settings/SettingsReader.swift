@@ -14,11 +14,11 @@ package struct SettingsReader {
     package struct Declaration: Sendable, Equatable {
         package let key: String
         package let form: String
-        /// The default as it would be written, nil when there is none.
+        /// The default in its written form; nil if there is none.
         package let standard: String?
         package let help: String
         let isSecret: Bool
-        /// The value in use as it would be written; nil when unset, a fixed text for secrets.
+        /// The effective value in its written form; nil if unset, a fixed text for secrets.
         package let value: String?
         package let source: SettingsSource
     }
@@ -36,7 +36,7 @@ package struct SettingsReader {
         problems = inputs.problems
     }
 
-    /// Reads a setting that has a default; a value without the form becomes a problem and the default is used.
+    /// Reads a setting with a default; a value in the wrong form becomes a problem, and the default is used.
     mutating func read<Value: Sendable>(
         _ key: String,
         _ form: SettingForm<Value>,
@@ -46,19 +46,19 @@ package struct SettingsReader {
         value(key, form, standard: standard, help) ?? standard
     }
 
-    /// Reads a setting that may be absent.
+    /// Reads an optional setting.
     mutating func optional<Value: Sendable>(_ key: String, _ form: SettingForm<Value>, _ help: String) -> Value? {
         value(key, form, standard: nil, help)
     }
 
-    /// Reads a secret: from the file that `KEY_file` names, or from the variable of the key itself, never from the
+    /// Reads a secret from the file that `KEY_file` names, or from the variable of the key itself, never from the
     /// settings file.
     ///
     /// - Parameters:
     ///   - key: The key.
-    ///   - help: What it is for.
-    ///   - isNeeded: Whether a file that cannot be read keeps a worker from starting.
-    /// - Returns: The secret; nil where there is none, or a problem.
+    ///   - help: The purpose of the secret.
+    ///   - isNeeded: Whether an unreadable file prevents a worker from starting.
+    /// - Returns: The secret; nil if there is none, or a problem was found.
     mutating func secret(_ key: String, _ help: String, isNeeded: Bool = true) -> Secret<String>? {
         let fileKey = key + "_file"
         let named = inputs.value(of: fileKey)
@@ -81,12 +81,12 @@ package struct SettingsReader {
         return contents(of: named, fileKey, isNeeded: isNeeded)
     }
 
-    /// Reads a secret that may change while a worker runs: what is returned tells it as its file has it at that moment.
+    /// Reads a secret that may change while a worker runs; the returned closure reads its file again at each call.
     ///
-    /// It tells what was read last where the file holds nothing just then, as while it is replaced, or cannot be read
-    /// twice, as a pipe.
+    /// The closure returns the last value read if the file is empty or unreadable at that moment, as while it is being
+    /// replaced, or if it cannot be read twice, such as a pipe.
     ///
-    /// - Returns: What tells the secret; nil where there is none, or a problem.
+    /// - Returns: The closure; nil if there is no secret, or a problem was found.
     mutating func changingSecret(_ key: String, _ help: String) -> (@Sendable () -> Secret<String>)? {
         guard let first = secret(key, help) else { return nil }
         guard let path = file(ofSecret: key), let readFile = inputs.readFile else { return { first } }
@@ -101,13 +101,13 @@ package struct SettingsReader {
         }
     }
 
-    /// The file that a secret comes from; nil for a variable and for standard input, which cannot be read again.
+    /// The file of a secret; nil for a variable and for standard input, which cannot be read again.
     func file(ofSecret key: String) -> String? {
         if let direct = inputs.value(of: key), case .variable = direct.source { return nil }
         return inputs.value(of: key + "_file").flatMap { $0.text == "-" ? nil : $0.text }
     }
 
-    /// Reads the file of a secret; what cannot be read becomes a problem.
+    /// Reads the file of a secret; an unreadable file becomes a problem.
     private mutating func contents(of named: RawSetting, _ key: String, isNeeded: Bool) -> Secret<String>? {
         if named.text.allSatisfy(\.isWhitespace) {
             report(key, named.source, "is empty: name a file, or leave it out", stopsNothing: !isNeeded)
@@ -128,7 +128,7 @@ package struct SettingsReader {
             if named.text != "-" { secretFiles.append((key, named.text)) }
             return Secret(text)
         } catch let error as SecretFile.Failure {
-            // Its description holds the path, which may be the secret itself.
+            // The error's description contains the path, which may be the secret itself.
             let message =
                 if named.text == "-" {
                     "cannot read \(name): \(error.reason)"
@@ -145,49 +145,49 @@ package struct SettingsReader {
         return nil
     }
 
-    /// Adds a problem of settings that do not go together.
+    /// Reports settings that conflict with each other.
     ///
-    /// None where the settings file is looked at alone: the variables and flags of that environment, which may decide,
-    /// are not known.
+    /// Nothing is reported if the settings file is checked alone, since the variables and flags of that environment,
+    /// which may decide, are unknown.
     mutating func reportConflict(_ key: String, _ message: String) {
         if inputs.readFile != nil { report(key, message) }
     }
 
-    /// Adds a problem of what is missing, or of a value whose form is right and whose sense is not.
+    /// Reports a missing value, or a value that is well-formed but does not make sense.
     mutating func report(_ key: String, _ message: String, stopsNothing: Bool = false) {
         report(key, inputs.value(of: key)?.source ?? .standard, message, stopsNothing: stopsNothing)
     }
 
-    /// Whether what holds for the key stands in the settings file.
+    /// Whether the effective value of the key comes from the settings file.
     func isFromFile(_ key: String) -> Bool {
         if case .file = inputs.value(of: key)?.source { true } else { false }
     }
 
-    /// Whether what holds for the key stands in the settings file's section of the chosen environment.
+    /// Whether the effective value of the key comes from the file's section for the chosen environment.
     func isFromSection(_ key: String) -> Bool { inputs.isFromSection(key) }
 
-    /// A variable that libpq reads where the connection string is silent.
+    /// A variable that libpq uses where the connection string sets nothing.
     func connectionVariable(_ name: String) -> String? { inputs.connectionVariables[name] }
 
-    /// The environment that was chosen, and whether its name is known to whoever wrote the settings file.
+    /// The chosen environment, and whether the settings file knows its name.
     var environment: (name: String?, isKnown: Bool) { (inputs.environment, inputs.isEnvironmentKnown) }
 
-    /// Whether somebody set the key.
+    /// Whether the key is set.
     func isSet(_ key: String) -> Bool {
         inputs.value(of: key) != nil
     }
 
-    /// The names of sections that a deployment may have any number of: `shop` where `PREFIX.shop.KEY` is set.
+    /// The names of repeatable sections: `shop` if `PREFIX.shop.KEY` is set.
     ///
     /// - Parameters:
-    ///   - prefix: what stands before the name.
-    ///   - keys: what may stand after it; variables are told apart by these.
+    ///   - prefix: the part before the name.
+    ///   - keys: the possible parts after the name, which identify the name within a variable.
     /// - Returns: the names, sorted.
     func names(under prefix: String, keys: [String]) -> [String] {
         inputs.names(under: prefix, keys: keys)
     }
 
-    /// All problems in the order of their sources, with one for each key that no group declared.
+    /// All problems in the order of their sources, including one for each key that no group declared.
     mutating func finish() -> [SettingsProblem] {
         let known = Set(
             declarations.flatMap { $0.isSecret ? [$0.key, String($0.key.dropLast("_file".count))] : [$0.key] }

@@ -1,4 +1,4 @@
-/// Where a setting's value came from, in the words its reader can look it up by.
+/// The source of a setting's value, described so that a reader can find it.
 package enum SettingsSource: Sendable, Hashable, CustomStringConvertible {
     /// The settings file.
     case file(path: String, line: Int)
@@ -6,7 +6,7 @@ package enum SettingsSource: Sendable, Hashable, CustomStringConvertible {
     case variable(String)
     /// A flag of the command line.
     case flag(String)
-    /// Nobody set it.
+    /// The default: nobody set the value.
     case standard
 
     package var description: String {
@@ -19,7 +19,7 @@ package enum SettingsSource: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A value before its form is known.
+/// A value that has not been parsed.
 struct RawSetting: Sendable, Equatable {
     let text: String
     let source: SettingsSource

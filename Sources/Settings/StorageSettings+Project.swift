@@ -1,7 +1,7 @@
 import ObjectStorage
 
 extension StorageSettings {
-    /// Refuses the Storage of another project than the database's: what is deleted there is not of these accounts.
+    /// Refuses the Storage of a project other than the database's, since its objects do not belong to these accounts.
     func checkProject(of database: DatabaseSettings, _ reader: inout SettingsReader) {
         guard let url else { return }
         guard let own = ProjectReference.ofStorage(url), let project = database.project else {
@@ -16,8 +16,8 @@ extension StorageSettings {
         )
     }
 
-    /// Refuses what an environment with a database of its own inherits, where the addresses do not say what they belong
-    /// to.
+    /// Refuses a Storage setting that an environment with its own database inherits, if the addresses do not show which
+    /// project they belong to.
     private func checkSection(_ reader: inout SettingsReader) {
         guard let environment = reader.environment.name, reader.isFromSection("database.url"),
             reader.isFromFile("storage.url"), !reader.isFromSection("storage.url")

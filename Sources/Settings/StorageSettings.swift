@@ -1,7 +1,7 @@
 import ObjectStorage
 package import Sealing
 
-/// Supabase Storage.
+/// The settings for Supabase Storage.
 package struct StorageSettings: Sendable {
     package let url: String?
     package let serviceKey: Secret<String>?

@@ -1,5 +1,5 @@
 extension String {
-    /// The text without the line ends after it, which belong to no value.
+    /// The text without trailing line ends, which are not part of a value.
     func trimmingLineEnds() -> String {
         guard let last = lastIndex(where: { !$0.isNewline }) else { return "" }
         return String(self[...last])

@@ -1,7 +1,7 @@
 package import Sealing
 import SignInWithApple
 
-/// The Supabase project, by its management API: only for looking at, and renewing, the secret of web sign-in.
+/// The settings for the Supabase project's management API, used only to inspect and renew the secret of web sign-in.
 package struct SupabaseSettings: Sendable {
     package let project: String?
     package let accessToken: Secret<String>?

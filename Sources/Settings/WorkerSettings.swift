@@ -1,4 +1,4 @@
-/// How a worker works.
+/// The settings for a worker.
 package struct WorkerSettings: Sendable {
     package let concurrency: Int
     package let pollInterval: Duration
@@ -10,8 +10,8 @@ package struct WorkerSettings: Sendable {
         concurrency = reader.read(
             "worker.concurrency",
             .integer(1...1024),
-            // Deletions share the passes over whole tables: what runs at once is how many one pass serves. More of them
-            // would wait too long for three connections to a database that is far away.
+            // Deletions share passes over whole tables, so this number is how many one pass serves. With a higher
+            // number, deletions would wait too long for three connections to a distant database.
             default: 128,
             "How many jobs run at once, besides up to 8 exchanges of authorization codes."
         )
@@ -41,10 +41,10 @@ package struct WorkerSettings: Sendable {
         )
     }
 
-    /// Reports a lease that could end before a call does: such a call would never be started.
+    /// Reports a lease that could expire before a call ends, since such a call would never be started.
     ///
-    /// A worker renews its leases four times as often as they last; two thirds are what is left at any time, with room
-    /// for a heartbeat that is late.
+    /// A worker renews a lease four times within its duration, so that two thirds of the duration remain at any time,
+    /// with a margin for a late heartbeat.
     func checkLease(against call: (key: String, longest: Duration), _ reader: inout SettingsReader) {
         let needed = call.longest * 3 / 2
         guard leaseDuration < needed else { return }
