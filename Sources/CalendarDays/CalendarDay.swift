@@ -1,15 +1,15 @@
-/// A day of the Gregorian calendar, which is reckoned back to before it was introduced.
+/// A day of the proleptic Gregorian calendar.
 package struct CalendarDay: Sendable, Hashable {
-    /// 0 is the year before the first, 1 BC.
+    /// The year; 0 is 1 BC.
     package let year: Int
     package let month: Int
     package let day: Int
 
-    /// The days from 0000-03-01 to 1970-01-01: they are counted in eras of 400 years that begin in March, so that the
-    /// leap day is the last of its year.
+    /// The days from 0000-03-01 to 1970-01-01; eras of 400 years begin in March, so that the leap day is the last of
+    /// its year.
     private static let firstDay = 719_468
 
-    /// The day that is so many days after 1970-01-01.
+    /// The day at the given number of days after 1970-01-01.
     package init(daysSince1970 days: Int) {
         let shifted = days + Self.firstDay
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -22,7 +22,7 @@ package struct CalendarDay: Sendable, Hashable {
         year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0)
     }
 
-    /// Nil for a day that there is not, such as the 31st of February.
+    /// Creates a day; nil if it does not exist, such as the 31st of February.
     package init?(year: Int, month: Int, day: Int) {
         (self.year, self.month, self.day) = (year, month, day)
         guard (1...12).contains(month), (1...31).contains(day), Self(daysSince1970: daysSince1970) == self else {
@@ -30,7 +30,7 @@ package struct CalendarDay: Sendable, Hashable {
         }
     }
 
-    /// How many days after 1970-01-01 it is.
+    /// The number of days after 1970-01-01.
     package var daysSince1970: Int {
         let marchYear = month <= 2 ? year - 1 : year
         let era = (marchYear >= 0 ? marchYear : marchYear - 399) / 400

@@ -6,25 +6,25 @@ package import MailRelay
     import Foundation
 #endif
 
-/// The published conformance suite of RFC 7208 (3-clause BSD, licence beside it) as tables and senders, for figures and
-/// tests.
+/// The published conformance suite of RFC 7208 (3-clause BSD, licence beside it) as tables and senders, for benchmarks
+/// and tests.
 ///
-/// Its file is JSON, an array of scenarios: each has `scenario` (its name), `zone` (an array of records for each name,
-/// with `type`, and `strings`, `address`, `name`, `preference` or `timeout`) and `tests` (an array of objects with `id`,
-/// `host`, `helo`, `mailfrom`, `result`, an array of the results that are right, and perhaps `explanation`).
+/// The file is a JSON array of scenarios. Each has `scenario` (its name), `zone` (an array of records for each name,
+/// with `type`, and `strings`, `address`, `name`, `preference` or `timeout`) and `tests` (an array of objects with
+/// `id`, `host`, `helo`, `mailfrom`, `result`, an array of the accepted results, and optionally `explanation`).
 package struct SPFSuite: Sendable {
-    /// Where the suite lies.
+    /// The path of the suite.
     package let path: String
     package let scenarios: [Scenario]
 
-    /// A table, and what is asked of it.
+    /// A DNS table and the test cases for it.
     package struct Scenario: Sendable {
         package let name: String
         package let resolver: ZoneResolver
         package let cases: [Case]
     }
 
-    /// A sender as a mail server learns of it, and what the suite wants of it.
+    /// A sender as a mail server sees it, and the result that the suite expects.
     package final class Case: Decodable, Sendable {
         package let id: String
         package let host: String
@@ -32,7 +32,7 @@ package struct SPFSuite: Sendable {
         let helo: String
         /// The results that the suite accepts.
         package let accepted: [SPFResult]
-        /// The text behind `exp=`; nil where the suite says nothing of it.
+        /// The explanation behind `exp=`; nil if the suite does not state one.
         package let explanation: String?
 
         private enum CodingKeys: String, CodingKey {
@@ -50,10 +50,10 @@ package struct SPFSuite: Sendable {
     private static let beside =
         String(#filePath.dropLast("/Sources/SPFSuite/SPFSuite.swift".count)) + "/../shared/data/rfc7208-tests.json"
 
-    /// Whether there is a suite, or somebody says that there is: a checkout alone has none.
+    /// Whether the suite is expected to be present, which is not the case in a bare checkout.
     package static var isExpected: Bool { named != nil || FileManager.default.fileExists(atPath: beside) }
 
-    /// Reads the suite from beside the checkout, or from where ACCOUNTCTL_SPF_SUITE says.
+    /// Loads the suite from beside the checkout, or from the path in ACCOUNTCTL_SPF_SUITE.
     ///
     /// - Throws: ``Missing``, `DecodingError`.
     package static func load() throws -> SPFSuite {
@@ -66,7 +66,7 @@ package struct SPFSuite: Sendable {
         )
     }
 
-    /// There is no suite where it was looked for.
+    /// The suite was not found.
     package struct Missing: Error, CustomStringConvertible {
         let path: String
 
@@ -94,7 +94,7 @@ package struct SPFSuite: Sendable {
                 for (type, data) in records {
                     outcomes[Question(name, type)] = .records(LookupOutcome.Answer(records: data, ttl: 300))
                 }
-                // A name whose records are all of retired types exists nevertheless.
+                // A name whose records are all of retired types still exists.
                 if records.isEmpty, !silent.contains(name) {
                     outcomes[Question(name, .spf)] = .noData(LookupOutcome.Absence())
                 }

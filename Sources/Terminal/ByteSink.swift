@@ -4,14 +4,14 @@
     import Darwin
 #endif
 
-/// Where text goes: a descriptor in the program, memory in tests.
+/// A destination for text: a descriptor in the program, memory in tests.
 package protocol ByteSink: Sendable {
-    /// Writes everything before it returns.
+    /// Writes the whole text before it returns.
     ///
-    /// - Throws: ``OutputClosed`` when nobody reads any more, ``OutputFailed`` when the text could not be written.
+    /// - Throws: ``OutputClosed`` if the reader has gone, ``OutputFailed`` if the text could not be written.
     func write(_ text: String) throws
 
-    /// Throws ``OutputClosed`` when nobody reads any more, as far as that can be told without writing.
+    /// Throws ``OutputClosed`` if the reader has gone, as far as that can be detected without writing.
     func checkReader() throws
 }
 
@@ -19,7 +19,7 @@ extension ByteSink {
     package func checkReader() throws {}
 }
 
-/// The reader of our output has gone away, as `head` does when it has seen enough.
+/// The reader of the output has closed its end, as `head` does.
 package struct OutputClosed: Error {
     init() {}
 }
@@ -35,7 +35,7 @@ package struct OutputFailed: Error, CustomStringConvertible {
     package var description: String { "cannot write the output: \(String(cString: strerror(code)))" }
 }
 
-/// A descriptor that whoever opened it closes, after the last use of this.
+/// A sink for a descriptor, which its opener closes after the last use.
 package struct DescriptorSink: ByteSink {
     private let descriptor: Int32
 
@@ -52,7 +52,7 @@ package struct DescriptorSink: ByteSink {
                 if written >= 0 {
                     rest = rest.dropFirst(written)
                 } else if errno == EAGAIN {
-                    // Somebody made the shared terminal non-blocking: wait until it takes more.
+                    // The shared terminal was made non-blocking by another process: wait until it accepts more.
                     var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                     _ = poll(&ready, 1, -1)
                 } else if errno == EPIPE {
@@ -68,7 +68,7 @@ package struct DescriptorSink: ByteSink {
 
     package func checkReader() throws {
         var state = pollfd(fd: descriptor, events: 0, revents: 0)
-        // Where the reader of a pipe is gone Linux reports POLLERR, other systems POLLHUP.
+        // When the reader of a pipe is gone, Linux reports POLLERR, and other systems report POLLHUP.
         if poll(&state, 1, 0) > 0, state.revents & Int16(POLLERR | POLLHUP) != 0 { throw OutputClosed() }
     }
 }

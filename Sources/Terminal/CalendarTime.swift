@@ -6,16 +6,16 @@ import CalendarDays
     import Foundation
 #endif
 
-/// A second by the calendar and the clock in UTC.
+/// A date and time of day in UTC, to the second.
 struct CalendarTime: Sendable, Equatable {
     let day: CalendarDay
     let hour: Int
     let minute: Int
     let second: Int
 
-    /// The second that a moment lies in; nil outside the years 1970 to 9999.
+    /// Rounds a moment down to its second; nil outside the years 1970 to 9999.
     init?(_ date: Date) {
-        // Rounded down before the seconds from 1970 to 2001 are added: the sum could round up to the next second.
+        // Rounded down before adding the seconds from 1970 to 2001, since the sum could round up to the next second.
         let whole = date.timeIntervalSinceReferenceDate.rounded(.down)
         let first = -Date.timeIntervalBetween1970AndReferenceDate
         guard (0..<253_402_300_800).contains(whole - first) else { return nil }

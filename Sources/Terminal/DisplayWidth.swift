@@ -1,12 +1,12 @@
-/// How many columns of a terminal a text takes.
+/// The number of terminal columns that a text takes.
 package enum DisplayWidth {
-    /// The columns that already harmless text takes (see ``SafeText``).
+    /// The columns of a text that is already safe to show (see ``SafeText``).
     package static func of(_ text: some StringProtocol) -> Int {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
         return text.reduce(0) { $0 + of($1) }
     }
 
-    /// The columns one character takes: two for East Asian wide ones and emoji, none for a lone combining mark.
+    /// The columns of one character: two for wide East Asian ones and emoji, none for a lone combining mark.
     static func of(_ character: Character) -> Int {
         guard let first = character.unicodeScalars.first else { return 0 }
         if first.value < 0x300 { return 1 }
@@ -18,7 +18,7 @@ package enum DisplayWidth {
         return isWide(first.value) ? 2 : 1
     }
 
-    /// The longest start of the text that fits, ended by `…` when something had to go.
+    /// The longest prefix of the text that fits, ending in `…` if the text was cut.
     package static func fit(_ text: String, columns: Int) -> String {
         guard of(text) > columns else { return text }
         guard columns > 0 else { return "" }
@@ -33,7 +33,7 @@ package enum DisplayWidth {
         return result + "…"
     }
 
-    /// The ranges that Unicode's East Asian Width calls wide or full width.
+    /// The ranges that Unicode's East Asian Width property classifies as wide or full width.
     private static func isWide(_ value: UInt32) -> Bool {
         switch value {
         case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF, 0xA000...0xA4CF,

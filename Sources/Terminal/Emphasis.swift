@@ -1,8 +1,8 @@
-/// How a piece of text stands out; never the only sign of what it says.
+/// The emphasis of a text, which is never the only sign of its meaning.
 package enum Emphasis: Sendable, Equatable {
     case none, heading, good, caution, bad, faint
 
-    /// The text wrapped in the codes of this emphasis when the stream shows colour.
+    /// The text wrapped in the escape codes of this emphasis if the stream shows colour.
     package func apply(to text: String, style: StreamStyle) -> String {
         guard style.colour, let code else { return text }
         return "\u{1B}[\(code)m\(text)\u{1B}[0m"

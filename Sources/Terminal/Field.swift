@@ -1,16 +1,16 @@
-/// One column of a list: declared once, it gives the table's column, the member of the JSON object and the CSV column.
+/// One field of a list, declared once for the table column, the JSON member and the CSV column.
 package struct Field<Row>: Sendable {
     /// The stable name in JSON and CSV, in lower case with underscores.
     package let name: String
-    /// The heading in tables; nil keeps the field out of them.
+    /// The heading in tables; nil omits the field there.
     let heading: String?
-    /// The label where one row is shown by itself; without one that is the heading, and without both it is left out.
+    /// The label if one row is shown by itself; defaults to the heading, and without either the field is omitted.
     let detail: String?
-    /// Whether numbers should line up at the right.
+    /// The alignment; numbers are usually aligned right.
     let alignment: TableColumn.Alignment
     /// The value of this field in a row.
     package let value: @Sendable (Row) -> OutputValue
-    /// How the value stands out in a table.
+    /// The emphasis of the value in a table.
     let emphasis: @Sendable (Row) -> Emphasis
 
     package init(
@@ -30,7 +30,7 @@ package struct Field<Row>: Sendable {
     }
 }
 
-/// A field was asked for that the command does not have.
+/// The selection names a field that the command does not have.
 package struct UnknownField: Error, Equatable, CustomStringConvertible {
     let name: String
     package let known: [String]

@@ -1,4 +1,4 @@
-/// Writes output values as JSON: keys sorted, times in RFC 3339, nothing that depends on the machine.
+/// Formats output values as JSON with sorted keys, RFC 3339 times, and no dependence on the machine.
 package enum JSONText {
     /// One value on one line.
     package static func line(_ value: OutputValue, disclosure: Disclosure = .masked) -> String {
@@ -63,8 +63,8 @@ package enum JSONText {
         return String(Double(milliseconds) / 1000)
     }
 
-    /// Quotes as RFC 8259 asks; whatever is not harmless on a terminal is escaped as well, so that JSON shown there is
-    /// as harmless as a table.
+    /// Quotes a string as RFC 8259 requires, and also escapes everything unsafe on a terminal, so that JSON is as safe
+    /// to show as a table.
     package static func quote(_ value: String, to text: inout String) {
         text += "\""
         var previous: Unicode.Scalar?

@@ -1,6 +1,6 @@
-/// Writes the rows of a list one after the other, in constant memory whatever the format.
+/// Writes the rows of a list one by one, in constant memory for every format.
 package struct ListWriter<Row> {
-    /// Rows whose width decides the layout of a table.
+    /// The number of rows whose widths determine the layout of a table.
     private static var sampleSize: Int { 200 }
 
     private let output: Output
@@ -18,7 +18,7 @@ package struct ListWriter<Row> {
         }
     }
 
-    /// Adds a row; it may stay in the buffer until ``flush()`` or ``finish(whenEmpty:)``.
+    /// Adds a row, which may stay buffered until ``flush()`` or ``finish(whenEmpty:)``.
     package mutating func append(_ row: Row) throws {
         defer { count += 1 }
         switch output.format {
@@ -46,17 +46,16 @@ package struct ListWriter<Row> {
         }
     }
 
-    /// Writes what is buffered, for lists that grow while somebody watches.
+    /// Writes the buffered rows, for lists that grow while somebody watches.
     ///
-    /// - Throws: ``OutputClosed`` when nobody reads any more, also where nothing is to be written; what the sink
-    ///   throws.
+    /// - Throws: ``OutputClosed`` if the reader has gone, even if there is nothing to write; errors of the sink.
     package mutating func flush() throws {
         if output.format == .table, layout == nil, !sample.isEmpty { try startTable(isWhole: false) }
         try buffer.drain(to: output)
         try output.sink.checkReader()
     }
 
-    /// Ends the list; `whenEmpty` is told to people on standard error when there was no row.
+    /// Ends the list; if there was no row, `whenEmpty` is shown to people on standard error.
     package mutating func finish(whenEmpty note: String? = nil) throws {
         switch output.format {
         case .table:
@@ -95,7 +94,7 @@ package struct ListWriter<Row> {
         .object(Dictionary(fields.map { ($0.name, $0.value(row)) }) { _, last in last })
     }
 
-    /// A cell as JSON would show it, but without the quotes of a text.
+    /// A cell as in JSON, but without quotes around a string.
     private func cell(_ value: OutputValue) -> String {
         switch value {
         case .null: ""
@@ -107,15 +106,14 @@ package struct ListWriter<Row> {
         }
     }
 
-    /// A text that may come from anybody: in CSV no formula for a spreadsheet, and nothing that a terminal would act
-    /// on.
+    /// A text from an untrusted source, without spreadsheet formulas in CSV and without terminal escapes.
     private func foreign(_ text: String) -> String {
         let cell = if case .csv = output.format { SeparatedText.withoutFormula(text) } else { text }
         return output.style.isTerminal ? SafeText.line(cell) : cell
     }
 }
 
-/// Collects output so that a long list costs a write per 32 KB.
+/// A buffer that combines output into writes of 32 KB.
 private struct OutputBuffer {
     private static let large = 32 << 10
     private var text = ""
@@ -135,17 +133,17 @@ private struct OutputBuffer {
     }
 }
 
-/// Values between separators.
+/// Formatting of separated values.
 private enum SeparatedText {
-    /// What a spreadsheet takes for the start of a formula, some of them in full width, too.
+    /// The characters that a spreadsheet treats as the start of a formula, including full-width forms.
     private static let formulaStarts: Set<Unicode.Scalar> = [
         "=", "+", "-", "@", "\t", "\r", "\n", "\u{FF1D}", "\u{FF0B}", "\u{FF0D}", "\u{FF20}",
     ]
 
-    /// Quoted when it has to be (RFC 4180).
+    /// Quotes a text if necessary (RFC 4180).
     ///
-    /// By scalars: a quote with an accent on it is another character, and a quote all the same to whoever reads the
-    /// file.
+    /// Works on scalars: in Swift, a quote with a combining accent is a different character, but a CSV reader still
+    /// sees a quote.
     static func csv(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: { $0 == "\"" || $0 == "," || $0 == "\n" || $0 == "\r" }) else {
             return text
@@ -159,8 +157,7 @@ private enum SeparatedText {
         return String(quoted)
     }
 
-    /// The text with `'` before it where a spreadsheet would reckon instead of showing it; a phone number is left
-    /// alone.
+    /// Prefixes `'` to a text that a spreadsheet would evaluate as a formula; phone numbers are left alone.
     static func withoutFormula(_ text: String) -> String {
         guard let first = text.unicodeScalars.first, formulaStarts.contains(first) else { return text }
         let isNumber = text.unicodeScalars.dropFirst().allSatisfy { ("0"..."9").contains($0) || $0 == "." }

@@ -6,13 +6,13 @@ import CalendarDays
     package import Foundation
 #endif
 
-/// Reads moments as people and programs write them: all that we print ourselves, and RFC 3339.
+/// Parses moments as people and programs write them: RFC 3339, and every form that this program prints.
 package enum MomentText {
-    /// Reads a date, which stands for its midnight in UTC, or a moment with its zone.
+    /// Parses a date, which means its midnight in UTC, or a moment with its time zone.
     ///
-    /// The text is read whole: a form that is nearly one of these would otherwise be taken for another moment.
+    /// The whole text must match, since a partial match could be read as another moment.
     ///
-    /// - Returns: nil for everything else, a moment without seconds or zone as well.
+    /// - Returns: nil for anything else, including a moment without seconds or zone.
     package static func read(_ text: String) -> Date? {
         var rest = Array(text.utf8)[...]
         guard let year = number(4, 1...9999, from: &rest), take("-", from: &rest) != nil,
@@ -30,7 +30,7 @@ package enum MomentText {
         return Date(timeIntervalSince1970: midnight + Double(hour * 3600 + minute * 60 + second - offset) + fraction)
     }
 
-    /// The part of a second, which may be missing.
+    /// The optional fraction of a second.
     private static func fraction(from rest: inout ArraySlice<UInt8>) -> Double? {
         guard take(".", from: &rest) != nil else { return 0 }
         let digits = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
@@ -38,7 +38,7 @@ package enum MomentText {
         return digits.isEmpty ? nil : Double("0." + String(decoding: digits, as: UTF8.self))
     }
 
-    /// The seconds by which a zone is ahead of UTC: `Z`, `+01:00`, `+0100`, or `+01` as PostgreSQL prints it.
+    /// The offset of a zone from UTC in seconds: `Z`, `+01:00`, `+0100`, or `+01` as PostgreSQL prints it.
     private static func offset(from rest: inout ArraySlice<UInt8>) -> Int? {
         guard let sign = take("Zz+-", from: &rest) else { return nil }
         if sign == "Z" || sign == "z" { return 0 }
@@ -52,14 +52,14 @@ package enum MomentText {
         return (hours * 3600 + minutes * 60) * (sign == "-" ? -1 : 1)
     }
 
-    /// Takes one of some characters off the start.
+    /// Removes one of the given characters from the start.
     private static func take(_ characters: String, from rest: inout ArraySlice<UInt8>) -> Character? {
         guard let first = rest.first, characters.utf8.contains(first) else { return nil }
         rest.removeFirst()
         return Character(Unicode.Scalar(first))
     }
 
-    /// Takes so many digits off the start.
+    /// Removes the given number of digits from the start.
     private static func number(_ count: Int, _ range: ClosedRange<Int>, from rest: inout ArraySlice<UInt8>) -> Int? {
         let digits = rest.prefix(count)
         guard digits.count == count, digits.allSatisfy((UInt8(ascii: "0")...UInt8(ascii: "9")).contains) else {

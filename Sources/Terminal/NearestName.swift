@@ -1,6 +1,6 @@
-/// Finds what somebody probably meant to type.
+/// Finds the name that a misspelt one was probably meant to be.
 package enum NearestName {
-    /// The known name that the mistyped one is closest to, when it is close enough to be worth a suggestion.
+    /// The known name closest to the misspelt one, if it is close enough for a suggestion.
     package static func of(_ typed: String, among names: some Sequence<String>) -> String? {
         let allowed = max(1, min(3, typed.count / 3))
         let lowered = typed.lowercased()
@@ -12,7 +12,7 @@ package enum NearestName {
             .name
     }
 
-    /// Edits (insert, delete, replace, swap of neighbours) between two words.
+    /// The edit distance between two words (insertions, deletions, replacements, swaps of neighbours).
     static func distance(_ first: String, _ second: String) -> Int {
         let a = Array(first.unicodeScalars)
         let b = Array(second.unicodeScalars)

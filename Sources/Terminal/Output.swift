@@ -1,11 +1,11 @@
-/// Standard output of a command: data and nothing else, in the form that was asked for.
+/// The standard output of a command: only data, in the requested format.
 package struct Output: Sendable {
     package let format: OutputFormat
     package let style: StreamStyle
     let disclosure: Disclosure
     package let sink: any ByteSink
     package let messages: Messages
-    /// Shows what is longer than the screen; nil when text is written as it is.
+    /// Shows output that is longer than the screen; nil to write text directly.
     let pager: Pager?
 
     package init(
@@ -24,14 +24,14 @@ package struct Output: Sendable {
         self.pager = pager
     }
 
-    /// This output with personal data shown as it is; only after the look was recorded.
+    /// This output with personal data unmasked; use it only after the access was recorded.
     package func revealing() -> Output {
         Output(format: format, style: style, disclosure: .revealed, sink: sink, messages: messages, pager: pager)
     }
 
-    /// Gives `body` an output whose text goes to a pager as soon as it is longer than the screen.
+    /// Passes `body` an output whose text goes to a pager once it is longer than the screen.
     ///
-    /// Returns when everything was shown and the pager has ended; nobody is asked anything meanwhile. Not for lists
+    /// Returns when everything was shown and the pager has exited; there must be no prompt meanwhile. Not for lists
     /// that somebody watches while they grow.
     package func paged(_ body: (Output) throws -> Void) throws {
         guard let pager, format == .table else { return try body(self) }
@@ -40,14 +40,15 @@ package struct Output: Sendable {
         }
     }
 
-    /// Starts a list whose rows come one by one.
+    /// Starts a list whose rows are written one by one.
     package func startList<Row>(_ fields: [Field<Row>]) -> ListWriter<Row> {
         ListWriter(output: self, fields: fields)
     }
 
     /// Starts a list that somebody watches while it grows.
     ///
-    /// JSON comes as an object a line: who reads one value sees none before its end, and here there may be none.
+    /// JSON is written as one object per line: a reader of a single JSON value would see nothing before its end, and
+    /// this list may have none.
     package func startGrowingList<Row>(_ fields: [Field<Row>]) -> ListWriter<Row> {
         guard case .json(let selection) = format else { return startList(fields) }
         let format = OutputFormat.ndjson(fields: selection)
@@ -58,10 +59,10 @@ package struct Output: Sendable {
     /// Writes a whole list.
     ///
     /// - Parameters:
-    ///   - rows: what to list.
+    ///   - rows: the rows to list.
     ///   - fields: the columns.
-    ///   - note: what people are told, on standard error, when the list is empty.
-    /// - Throws: what the sink throws.
+    ///   - note: shown to people on standard error if the list is empty.
+    /// - Throws: errors of the sink.
     package func list<Row>(_ rows: some Sequence<Row>, _ fields: [Field<Row>], whenEmpty note: String? = nil) throws {
         try paged { output in
             var writer = output.startList(fields)
@@ -70,9 +71,9 @@ package struct Output: Sendable {
         }
     }
 
-    /// Shows one thing: a screen for people, one object for programs, one row between separators.
+    /// Shows one item: a screen for people, one object for programs, one row in separated values.
     ///
-    /// - Throws: what the sink throws.
+    /// - Throws: errors of the sink.
     package func show(_ sheet: Sheet) throws {
         switch format {
         case .table: try paged { try $0.sink.write(sheet.text(style: style, disclosure: disclosure)) }
@@ -84,7 +85,7 @@ package struct Output: Sendable {
         }
     }
 
-    /// Writes text as it is, for output that is a document of its own, such as a completion script.
+    /// Writes text unchanged, for output that is a document of its own, such as a completion script.
     package func document(_ text: String) throws {
         try sink.write(text.hasSuffix("\n") ? text : text + "\n")
     }

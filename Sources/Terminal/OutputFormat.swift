@@ -1,17 +1,17 @@
-/// How a command's result is written to standard output.
+/// The format of a command's result on standard output.
 package enum OutputFormat: Sendable, Equatable {
-    /// Columns and screens for people.
+    /// Tables and screens for people.
     case table
-    /// One JSON value; lists are an array with one object a line.
+    /// One JSON value; lists are an array with one object per line.
     case json(fields: [String]?)
-    /// One JSON object a line.
+    /// One JSON object per line.
     case ndjson(fields: [String]?)
-    /// Comma-separated values with a line of names (RFC 4180).
+    /// Comma-separated values with a header line (RFC 4180).
     case csv(fields: [String]?)
-    /// Tab-separated values without the names, for `cut` and `awk`: the columns of ``csv(fields:)`` in their order.
+    /// Tab-separated values without a header, for `cut` and `awk`: the columns of ``csv(fields:)`` in the same order.
     case tsv(fields: [String]?)
 
-    /// Whether a program reads the result.
+    /// Whether the format is meant for programs.
     package var isForPrograms: Bool { self != .table }
 
     fileprivate var selection: [String]? {
@@ -21,11 +21,11 @@ package enum OutputFormat: Sendable, Equatable {
         }
     }
 
-    /// Checks a selection before anything is done: what is found missing when it is written comes too late.
+    /// Checks a selection before the command does anything, since an error while writing would come too late.
     ///
     /// - Parameters:
     ///   - fields: the names that can be selected.
-    ///   - sectionFields: those that can be selected between separators besides, such as `auth.email`.
+    ///   - sectionFields: additional names that can be selected in separated values, such as `auth.email`.
     /// - Throws: ``UnknownField`` naming the first that does not exist.
     package func checkSelection(of fields: [String], and sectionFields: [String] = []) throws(UnknownField) {
         let known =
@@ -38,10 +38,9 @@ package enum OutputFormat: Sendable, Equatable {
         }
     }
 
-    /// The selected ones of the fields, in the order of the selection; `auth` stands for all of `auth.email` and its
-    /// like.
+    /// The selected fields in the order of the selection; `auth` stands for all of `auth.email` and the like.
     ///
-    /// One that there is not is nothing (null) in every row: whatever was done stays told.
+    /// An unknown field is null in every row, so that the result of the command is still reported.
     func select<Row>(from fields: [Field<Row>]) -> [Field<Row>] {
         guard let selection else { return fields }
         return selection.flatMap { name in

@@ -24,7 +24,7 @@ extension OutputValue: Decodable {
         }
     }
 
-    /// What a JSON text says; one that cannot be read is shown as it is.
+    /// Parses a JSON text; invalid text is shown unchanged.
     package static func json(_ text: String) -> OutputValue {
         (try? JSONDecoder().decode(OutputValue.self, from: Data(text.utf8))) ?? .text(text)
     }

@@ -4,7 +4,7 @@
     package import Foundation
 #endif
 
-/// One value of a command's result, before it is known whether a person or a program reads it.
+/// One value of a command's result, independent of the output format.
 package indirect enum OutputValue: Sendable, Equatable {
     case null
     case bool(Bool)
@@ -21,7 +21,7 @@ package indirect enum OutputValue: Sendable, Equatable {
     case list([OutputValue])
     case object([String: OutputValue])
 
-    // Each of these is null for what is not there.
+    // Each of these maps nil to null.
     package static func text(_ value: String?) -> OutputValue { value.map { .text($0) } ?? .null }
     package static func integer(_ value: Int64?) -> OutputValue { value.map { .integer($0) } ?? .null }
     package static func integer(_ value: Int?) -> OutputValue { value.map { .integer(Int64($0)) } ?? .null }

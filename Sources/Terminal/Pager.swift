@@ -4,15 +4,15 @@
     import Darwin
 #endif
 
-/// The program that shows what is longer than the screen.
+/// The program that shows output longer than the screen.
 package struct Pager: Sendable, Equatable {
-    /// What the shell is to run.
+    /// The shell command to run.
     let command: String
-    /// The lines of the terminal.
+    /// The height of the terminal in lines.
     let rows: Int
-    /// The columns of the terminal.
+    /// The width of the terminal in columns.
     let columns: Int
-    /// The variables the pager is started with.
+    /// The environment of the pager.
     let environment: [String: String]
 
     init(command: String, rows: Int, columns: Int, environment: [String: String]) {
@@ -22,21 +22,21 @@ package struct Pager: Sendable, Equatable {
         self.environment = environment
     }
 
-    /// Decides by the habits of other tools: `ACCOUNTCTL_PAGER`, then `PAGER`, then `less`.
+    /// Chooses the pager as other tools do: `ACCOUNTCTL_PAGER`, then `PAGER`, then `less`.
     ///
-    /// None off a terminal, on a dumb one, when the variable is empty or `cat`, or when there is no such program:
-    /// output is never lost for want of a pager. `less` is told to leave short text alone, keep colours and not to
-    /// clear the screen (`LESS=FRX`), unless `LESS` says something else.
+    /// There is none off a terminal, on a dumb one, if the variable is empty or `cat`, or if the program does not
+    /// exist: a missing pager never loses output. `less` is told to exit if the text is short, to keep colours and not
+    /// to clear the screen (`LESS=FRX`), unless `LESS` is set.
     ///
-    /// A pager is handed no settings of this program and none of libpq, which may be secrets. Below sudo the person is
-    /// not the user that it runs as, and `less` is told to give no shell (`LESSSECURE=1`).
+    /// The pager inherits no settings of this program or of libpq, since they may be secrets. Under sudo, `less` runs
+    /// with another user's rights, so it is told to offer no shell (`LESSSECURE=1`).
     ///
     /// - Parameters:
-    ///   - style: what the stream can show.
-    ///   - rows: what the terminal says of its height, if it does; `LINES` overrides it.
+    ///   - style: the capabilities of the stream.
+    ///   - rows: the height that the terminal reports, if any; `LINES` overrides it.
     ///   - environment: the variables of the process.
     ///   - isInstalled: whether a program can be run.
-    /// - Returns: the pager, nil when text is to be written as it is.
+    /// - Returns: the pager; nil if text is to be written directly.
     package static func decide(
         style: StreamStyle,
         rows: Int?,
@@ -64,13 +64,13 @@ package struct Pager: Sendable, Equatable {
         return variables
     }
 
-    /// Whether a program lies in one of the folders of `PATH`, or at the path it is called by.
+    /// Whether a program exists in one of the folders of `PATH`, or at its own path.
     package static func isInstalled(_ program: String, path: String) -> Bool {
         if program.contains("/") { return access(program, X_OK) == 0 }
         return path.split(separator: ":").contains { access("\($0)/\(program)", X_OK) == 0 }
     }
 
-    /// How many lines of the screen a text takes.
+    /// The number of screen lines that a text takes.
     func height(of text: String) -> Int {
         text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().reduce(0) { sum, line in
             sum + max(1, (line.count + columns - 1) / columns)

@@ -6,14 +6,14 @@ import Synchronization
     import Darwin
 #endif
 
-/// Keeps text until it is longer than the screen, and from then on hands it to a pager.
+/// Collects text until it is longer than the screen, and from then on passes it to a pager.
 final class PagerSink: ByteSink {
     private let pager: Pager
     private let sink: any ByteSink
     private let state = Mutex(State.collecting(""))
 
     private enum State {
-        /// So far it fits on the screen.
+        /// The text so far fits on the screen.
         case collecting(String)
         case paging(PagerProcess)
         case ended
@@ -24,15 +24,15 @@ final class PagerSink: ByteSink {
         self.sink = sink
     }
 
-    /// Gives `body` a sink, and returns when everything was shown and the pager has ended.
+    /// Passes `body` a sink, and returns when everything was shown and the pager has exited.
     ///
-    /// A person who leaves the pager has seen enough: the rest is not produced, and nothing has failed.
+    /// If the person quits the pager early, the rest is not produced, and this is not an error.
     static func withPager(_ pager: Pager, _ sink: any ByteSink, _ body: (PagerSink) throws -> Void) throws {
         let paged = PagerSink(pager, sink)
         do {
             try body(paged)
         } catch is PagerLeft {
-            // What could be shown was shown.
+            // The person quit the pager, so there is nothing more to show.
         } catch {
             try paged.end()
             throw error
@@ -50,7 +50,7 @@ final class PagerSink: ByteSink {
                     return
                 }
                 guard let process = PagerProcess(pager) else {
-                    // It could not be started: the text goes where it would have gone without one.
+                    // The pager could not be started, so the text is written directly.
                     state = .ended
                     try sink.write(all)
                     return
@@ -75,22 +75,22 @@ final class PagerSink: ByteSink {
     }
 }
 
-/// The person left the pager before everything was written.
+/// The person quit the pager before everything was written.
 private struct PagerLeft: Error {}
 
-/// A running pager with a pipe to its standard input.
+/// A running pager, with a pipe to its standard input.
 private struct PagerProcess {
     private let id: pid_t
     private let input: Int32
-    /// What was done on SIGINT before, as a number: SIG_IGN is the address 1, which the compiler takes for no process
-    /// at all when a function pointer of that value stands in an optional structure.
+    /// The previous SIGINT handler as a number: SIG_IGN is the address 1, and the compiler takes a function pointer of
+    /// that value inside an optional structure for nil.
     private let interrupt: UInt
 
-    /// Starts it; nil when it cannot be started.
+    /// Starts the pager; nil if it cannot be started.
     init?(_ pager: Pager) {
         var pipes: [Int32] = [0, 0]
         guard pipe(&pipes) == 0 else { return nil }
-        // The pager must not hold our end, or it would never see the end of its input.
+        // The pager must not inherit our end of the pipe, or it would never see the end of its input.
         _ = fcntl(pipes[1], F_SETFD, FD_CLOEXEC)
         guard let id = Self.start(pager, input: pipes[0]) else {
             close(pipes[0])
@@ -100,7 +100,7 @@ private struct PagerProcess {
         close(pipes[0])
         self.id = id
         input = pipes[1]
-        // Ctrl-C is the pager's while it runs; without us it would leave the terminal as it is.
+        // The pager handles Ctrl-C while it runs; if this process exited before it, the terminal would not be restored.
         interrupt = unsafeBitCast(signal(SIGINT, SIG_IGN), to: UInt.self)
     }
 
@@ -120,7 +120,7 @@ private struct PagerProcess {
         }
         posix_spawn_file_actions_adddup2(&actions, input, 0)
         if input != 0 { posix_spawn_file_actions_addclose(&actions, input) }
-        // What this process ignores is not to be ignored there.
+        // Signals that this process ignores must have their default action in the pager.
         var defaults = sigset_t()
         sigemptyset(&defaults)
         for number in [SIGINT, SIGPIPE, SIGQUIT] { sigaddset(&defaults, number) }

@@ -4,14 +4,14 @@
     import Foundation
 #endif
 
-/// Output values as people read them in a table or a screen.
+/// Formats output values for people, in a table or on a screen.
 enum PeopleText {
     /// A value in a table.
     static func cell(_ value: OutputValue, _ emphasis: Emphasis = .none, disclosure: Disclosure) -> TableCell {
         TableCell(of(value, disclosure: disclosure), emphasis, isWhole: isOneThing(value))
     }
 
-    /// Whether a part of it would be taken for another value.
+    /// Whether a cut value could be mistaken for another value.
     private static func isOneThing(_ value: OutputValue) -> Bool {
         switch value {
         case .bool, .integer, .number, .date, .duration, .bytes: true
@@ -20,7 +20,7 @@ enum PeopleText {
         }
     }
 
-    /// One harmless line; nothing (null) is an empty text.
+    /// The value as one safe line; null is an empty text.
     static func of(_ value: OutputValue, disclosure: Disclosure) -> String {
         switch value {
         case .null: ""

@@ -1,6 +1,6 @@
-/// A value that says something about a person, shown masked unless somebody asked, on the record, to see it.
+/// A personal value, masked unless an operator asked to see it and that was recorded.
 package struct PersonalData: Sendable, Hashable {
-    /// What sort of value it is, which decides how much of it may be seen.
+    /// The kind of value, which determines how much of it is shown.
     package enum Kind: Sendable, Hashable {
         case email, phone, name, identifier, address
     }
@@ -13,10 +13,10 @@ package struct PersonalData: Sendable, Hashable {
         self.kind = kind
     }
 
-    /// The value itself.
+    /// The unmasked value.
     var revealed: String { value }
 
-    /// Enough of the value to recognise what one already knows, and no more: `j***@e***.org`.
+    /// Just enough of the value to recognise it if already known: `j***@e***.org`.
     package var masked: String {
         guard !value.isEmpty else { return "" }
         switch kind {
@@ -29,11 +29,11 @@ package struct PersonalData: Sendable, Hashable {
     }
 
     private static func firstCharacter(of text: some StringProtocol) -> String {
-        // Joined as strings: put together from parts of them, they are joined a character at a time.
+        // Joined as strings, since joining substrings appends one character at a time.
         String(text.prefix(1)) + "***"
     }
 
-    /// The domain keeps its last label, which alone tells nobody apart.
+    /// Masks an address; its top-level domain stays, which identifies nobody by itself.
     private static func maskEmail(_ value: String) -> String {
         guard let at = value.lastIndex(of: "@") else { return firstCharacter(of: value) }
         let domain = value[value.index(after: at)...]
@@ -48,10 +48,10 @@ extension PersonalData: CustomStringConvertible, CustomDebugStringConvertible {
     package var debugDescription: String { masked }
 }
 
-/// Whether personal data is shown as it is.
+/// Whether personal data is masked.
 package enum Disclosure: Sendable, Equatable {
     case masked
-    /// Only after the look was written to the operator log.
+    /// Only after the access was recorded in the operator log.
     case revealed
 
     func show(_ data: PersonalData) -> String {

@@ -1,4 +1,4 @@
-/// One line that says how far a long piece of work is.
+/// A line that shows the progress of a long operation.
 package struct ProgressLine: Sendable, Equatable {
     var label: String
     var done: Int

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Shows progress on standard error: one line that is redrawn on a terminal, a plain line now and then elsewhere.
+/// Shows progress on standard error: a redrawn line on a terminal, elsewhere a plain line from time to time.
 package final class ProgressReporter: Sendable {
     private let label: String
     private let total: Int?
@@ -8,10 +8,12 @@ package final class ProgressReporter: Sendable {
     private let elapsed: @Sendable () -> Duration
     private let lastShown = Mutex<Duration?>(nil)
 
+    /// Creates a reporter.
+    ///
     /// - Parameters:
-    ///   - label: what is being done.
-    ///   - total: how much there is to do, if known.
-    ///   - messages: where the line goes.
+    ///   - label: the operation.
+    ///   - total: the amount of work, if known.
+    ///   - messages: where the line is shown.
     ///   - elapsed: the time since the start.
     package init(_ label: String, total: Int?, messages: Messages, elapsed: (@Sendable () -> Duration)? = nil) {
         self.label = label
@@ -21,12 +23,12 @@ package final class ProgressReporter: Sendable {
         self.elapsed = elapsed ?? { ContinuousClock.now - start }
     }
 
-    /// Says how much is done; most calls show nothing, so that it may be called for every item.
+    /// Reports how much is done; cheap enough to be called for every item, since most calls show nothing.
     package func update(_ done: Int) {
         show(done, force: false)
     }
 
-    /// Shows the last state and leaves the line.
+    /// Shows the final state and ends the line.
     package func finish(_ done: Int) {
         show(done, force: true)
         messages.leaveLine()
@@ -39,7 +41,7 @@ package final class ProgressReporter: Sendable {
         lastShown.withLock { lastShown in
             if !force {
                 if let last = lastShown, now - last < pause { return }
-                // Off a terminal short work should leave no trace in a log.
+                // Off a terminal, a short operation should not write to a log.
                 if lastShown == nil, !redraws, now < pause { return }
             }
             if force, !redraws, lastShown == nil { return }

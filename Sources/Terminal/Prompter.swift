@@ -1,15 +1,17 @@
-/// Asks the person at the terminal, and only there.
+/// Asks questions, only of a person at the terminal.
 package struct Prompter: Sendable {
     private let isInteractive: Bool
     private let assumesYes: Bool
     private let messages: Messages
     private let readAnswer: @Sendable () -> String?
 
+    /// Creates a prompter.
+    ///
     /// - Parameters:
     ///   - isInteractive: whether standard input and standard error are terminals and `--no-input` was not given.
     ///   - assumesYes: whether `--yes` was given.
-    ///   - messages: where questions go.
-    ///   - readAnswer: reads one line, nil at the end of the input.
+    ///   - messages: where questions are shown.
+    ///   - readAnswer: reads one line; nil at the end of the input.
     package init(
         isInteractive: Bool,
         assumesYes: Bool,
@@ -22,9 +24,9 @@ package struct Prompter: Sendable {
         self.readAnswer = readAnswer
     }
 
-    /// Asks for a yes or no; anything but yes is no.
+    /// Asks for confirmation; any answer but yes counts as no.
     ///
-    /// - Throws: ``PromptRefusal`` when the answer is no, or nobody can be asked and `--yes` was not given.
+    /// - Throws: ``PromptRefusal`` if the answer is no, or nobody can be asked and `--yes` was not given.
     package func confirm(_ question: String) throws {
         if assumesYes { return }
         guard isInteractive else {
@@ -38,17 +40,17 @@ package struct Prompter: Sendable {
         }
     }
 
-    /// Asks for an exact text to be typed before something that cannot be undone; `--yes` is not enough.
+    /// Asks for an exact text before something irreversible; `--yes` does not suffice.
     ///
     /// - Parameters:
     ///   - expected: the text, usually the full id.
-    ///   - given: the value of `--confirm`, if it was given.
+    ///   - given: the value of `--confirm`, if any.
     ///   - question: what is about to happen.
-    /// - Throws: ``PromptRefusal`` when the text differs, or nobody can be asked and `--confirm` was not given.
+    /// - Throws: ``PromptRefusal`` if the text differs, or nobody can be asked and `--confirm` was not given.
     package func typed(_ expected: String, given: String?, question: String) throws {
         if let given {
             guard given == expected else {
-                // What to give instead is told: nobody is to paste it without seeing of what it is.
+                // Show the question as well, so that nobody pastes the suggested flag without seeing what it confirms.
                 messages.note(question)
                 throw PromptRefusal(code: .mismatch, flag: "--confirm=\(expected)")
             }
@@ -65,7 +67,7 @@ package struct Prompter: Sendable {
         guard answer == expected else { throw PromptRefusal(code: .mismatch, flag: "--confirm=\(expected)") }
     }
 
-    /// What was typed; nil at the end of the input, which leaves the line of the question open.
+    /// The typed text; nil at the end of the input, after ending the open line of the question.
     private func typedText() -> String? {
         guard let answer = readAnswer() else {
             messages.raw("\n")
@@ -75,15 +77,15 @@ package struct Prompter: Sendable {
     }
 }
 
-/// A question that was not answered with yes.
+/// A question that was not confirmed.
 package struct PromptRefusal: Error, Equatable, CustomStringConvertible {
-    /// Why there was no yes.
+    /// Why the question was not confirmed.
     package enum Code: Sendable, Equatable {
         /// The person said no.
         case declined
-        /// What was typed, or given with the flag, is not what was asked for.
+        /// The text typed, or given with the flag, does not match.
         case mismatch
-        /// There is no terminal, and the flag that answers was not given.
+        /// There is no terminal, and the flag with the answer was not given.
         case nobodyToAsk
     }
 

@@ -1,4 +1,4 @@
-/// What is shown about one thing: facts and small tables under titles.
+/// The view of one item: titled sections with facts and small tables.
 package struct Sheet: Sendable {
     var sections: [Section]
 
@@ -6,7 +6,7 @@ package struct Sheet: Sendable {
         self.sections = sections
     }
 
-    /// One thing's facts, and nothing else.
+    /// Creates a sheet with nothing but facts.
     package init(facts: [Fact]) {
         self.init([Section(.facts(facts))])
     }
@@ -15,10 +15,10 @@ package struct Sheet: Sendable {
     package struct Section: Sendable {
         /// The member of the JSON object that holds this section; nil merges its facts into the object itself.
         let name: String?
-        /// The title for people; nil shows the content without one.
+        /// The title for people; nil shows no title.
         let title: String?
         let content: Content
-        /// Whether its facts differ from one thing to the next, as the columns of an app's own table do.
+        /// Whether the facts differ between items, as the columns of an app's own table do.
         let isOpen: Bool
 
         package init(_ name: String, title: String? = nil, isOpen: Bool = false, _ content: Content) {
@@ -37,13 +37,13 @@ package struct Sheet: Sendable {
         }
     }
 
-    /// What a section shows.
+    /// The content of a section.
     package enum Content: Sendable {
         /// Labelled values.
         case facts([Fact])
-        /// Rows; an empty table is left out for people unless a note says what its emptiness means.
+        /// Rows; for people, an empty table is omitted unless a note explains why it is empty.
         case table([TableColumn], rows: [[OutputValue]], names: [String], whenEmpty: String? = nil)
-        /// Sentences, a list of texts in JSON.
+        /// Sentences, which are a list of strings in JSON.
         case notes([String], Emphasis = .none)
     }
 
@@ -53,7 +53,7 @@ package struct Sheet: Sendable {
         let label: String
         package let value: OutputValue
         let emphasis: Emphasis
-        /// What people read instead of the value's usual form.
+        /// The text for people in place of the value's usual form.
         let shown: String?
 
         package init(
@@ -71,7 +71,7 @@ package struct Sheet: Sendable {
         }
     }
 
-    /// The facts of one row of a list, each called as its column is unless it has a label of its own.
+    /// The facts of one row of a list, labelled like its columns unless a field has its own label.
     package static func facts<Row>(of fields: [Field<Row>], row: Row) -> [Fact] {
         fields.compactMap { field in
             (field.detail ?? field.heading).map { Fact(field.name, $0, field.value(row), field.emphasis(row)) }
@@ -101,11 +101,11 @@ package struct Sheet: Sendable {
         return members
     }
 
-    /// The sheet as a row: the facts in their order, those of a section under `section.fact`, and the rest as JSON in a
+    /// The sheet as a row: its facts in order, those of a section as `section.fact`, and everything else as JSON in a
     /// cell.
     ///
-    /// Every sheet of a kind has the same cells: its facts are there when they are nothing, and a section that is open
-    /// is one cell.
+    /// All sheets of a kind have the same cells: a fact has a cell even if it is null, and an open section is a single
+    /// cell.
     func row() -> [(name: String, value: OutputValue)] {
         let members = object()
         return sections.flatMap { section -> [(name: String, value: OutputValue)] in
@@ -120,7 +120,7 @@ package struct Sheet: Sendable {
         }
     }
 
-    /// The sheet as people read it; facts that are nothing (null, or an empty list) are left out.
+    /// The sheet as text for people; null and empty facts are omitted.
     func text(style: StreamStyle, disclosure: Disclosure) -> String {
         var blocks: [String] = []
         for section in sections {
@@ -158,7 +158,7 @@ package struct Sheet: Sendable {
 }
 
 extension Sheet.Section {
-    /// The member of the JSON object that holds the whole section.
+    /// The JSON member that holds the whole section.
     fileprivate var member: String {
         switch content {
         case .facts: name ?? "facts"

@@ -4,7 +4,7 @@
     import Darwin
 #endif
 
-/// What the process's own standard streams are.
+/// The properties of the process's standard streams.
 package enum StandardStreams {
     /// The descriptors by their usual names.
     package enum Stream: Int32, Sendable {
@@ -13,17 +13,17 @@ package enum StandardStreams {
         case error = 2
     }
 
-    /// Whether a person sits at the stream.
+    /// Whether the stream is a terminal.
     package static func isTerminal(_ stream: Stream) -> Bool {
         isatty(stream.rawValue) == 1
     }
 
-    /// The columns of the terminal the stream leads to, if it says.
+    /// The width of the stream's terminal in columns, if known.
     package static func columns(_ stream: Stream) -> Int? {
         size(stream).flatMap { $0.ws_col > 0 ? Int($0.ws_col) : nil }
     }
 
-    /// The lines of the terminal the stream leads to, if it says.
+    /// The height of the stream's terminal in lines, if known.
     package static func rows(_ stream: Stream) -> Int? {
         size(stream).flatMap { $0.ws_row > 0 ? Int($0.ws_row) : nil }
     }

@@ -1,15 +1,15 @@
-/// What a stream can show: whether people read it, how wide it is, whether colour is wanted.
+/// The capabilities of a stream: whether it is a terminal, its width, and whether to use colour.
 package struct StreamStyle: Sendable, Equatable {
     /// Whether the stream is a terminal.
     package var isTerminal: Bool
-    /// The columns of the terminal; nil means that nothing is cut.
+    /// The width of the terminal in columns; nil means that nothing is cut.
     package var width: Int?
     /// Whether colours may be used.
     package var colour: Bool
-    /// Whether a line on it can be drawn anew in its place.
+    /// Whether a line can be redrawn in place.
     var redraws: Bool
 
-    /// What people read is drawn anew unless something else is said.
+    /// Creates a style; a terminal redraws lines unless stated otherwise.
     package init(isTerminal: Bool, width: Int?, colour: Bool, redraws: Bool? = nil) {
         self.isTerminal = isTerminal
         self.width = width
@@ -17,21 +17,21 @@ package struct StreamStyle: Sendable, Equatable {
         self.redraws = redraws ?? isTerminal
     }
 
-    /// A stream that is read by a program or kept in a file.
+    /// The style for a stream that is read by a program or stored in a file.
     package static let plain = StreamStyle(isTerminal: false, width: nil, colour: false)
 
-    /// Decides by the habits of other tools: `--no-color`, `NO_COLOR` (when not empty) and `TERM=dumb` forbid colour,
-    /// `FORCE_COLOR` and `CLICOLOR_FORCE` (neither empty nor 0) ask for it off a terminal; `COLUMNS` overrides the
-    /// width.
+    /// Decides as other tools do.
     ///
-    /// A dumb terminal knows no escapes at all.
+    /// `--no-color`, `NO_COLOR` (if not empty) and `TERM=dumb` disable colour; `FORCE_COLOR` and `CLICOLOR_FORCE` (if
+    /// neither empty nor 0) enable it off a terminal; `COLUMNS` overrides the width. A dumb terminal supports no
+    /// escapes at all.
     ///
     /// - Parameters:
     ///   - isTerminal: whether the stream is a terminal.
-    ///   - columns: what the terminal says of its width, if it does.
+    ///   - columns: the width that the terminal reports, if any.
     ///   - environment: the variables of the process.
     ///   - noColour: whether `--no-color` was given.
-    /// - Returns: how the stream is written to.
+    /// - Returns: the style of the stream.
     package static func decide(
         isTerminal: Bool,
         columns: Int?,

@@ -1,6 +1,6 @@
 /// A column of a table.
 package struct TableColumn: Sendable, Equatable {
-    /// On which side of the column its cells stand.
+    /// The side to which the cells of a column are aligned.
     package enum Alignment: Sendable { case left, right }
 
     var heading: String
@@ -12,11 +12,12 @@ package struct TableColumn: Sendable, Equatable {
     }
 }
 
-/// A cell of a table: text that is already harmless (see ``SafeText``) and how it stands out.
+/// A table cell: text that is already safe to show (see ``SafeText``), and its emphasis.
 struct TableCell: Sendable, Equatable {
     var text: String
     var emphasis: Emphasis
-    /// Whether it is shown whole or not at all: a part of a date, an id or a number is another one.
+    /// Whether the cell is shown in full or not at all, because part of a date, an id or a number would be another
+    /// value.
     var isWhole: Bool
 
     init(_ text: String, _ emphasis: Emphasis = .none, isWhole: Bool = false) {
@@ -28,30 +29,31 @@ struct TableCell: Sendable, Equatable {
 
 /// Lays out rows in columns.
 ///
-/// Widths are fixed by the rows seen first, so that a list of any length needs the memory of a screenful; a later cell
-/// that is wider pushes its row to the right. On a terminal the widest columns give way until a row fits, but for those
-/// of dates, ids and numbers, and for the first, which says what the row is about and is what people copy, up to two
-/// thirds of a line; columns for which there is no room even so are left out.
-/// Before any of that, where all rows are known, columns that say nothing of any row are left out, from the right.
-/// Where columns gave way a later cell that is wider is cut, unless it is a number or the first of its row and has its
-/// full width.
+/// Widths are fixed by the first rows, so that a list of any length needs only the memory of a screenful; a wider cell
+/// in a later row pushes the rest of its row to the right.
+///
+/// On a terminal, the widest columns shrink until a row fits. Columns of dates, ids and numbers do not shrink; nor does
+/// the first column, which identifies the row and is what people copy, up to two thirds of a line. Columns that still
+/// do not fit are omitted. Before any of that, if all rows are known, columns that are empty in all rows are omitted,
+/// from the right. Once columns have shrunk, a wider cell in a later row is cut, unless it is a number, or the first of
+/// its row and its column has its full width.
 struct TableLayout: Sendable {
-    /// Columns are never made narrower than this.
+    /// The minimum width of a column.
     private static let narrowest = 8
     private static let gap = "  "
 
     private let columns: [TableColumn]
     /// The columns that are shown.
     private let shown: [Int]
-    /// The columns for which there is no room.
+    /// The columns that do not fit.
     private let lacking: [Int]
-    /// The widths of the columns, by their numbers.
+    /// The widths of the columns, by index.
     private let widths: [Int]
-    /// The columns whose cells are cut; none unless some had to give way, since a cut number is a wrong one.
+    /// The columns whose cells may be cut; empty unless some columns had to shrink, since a cut number is a wrong one.
     private let cut: Set<Int>
     private let style: StreamStyle
 
-    /// Lays out rows as the sample asks for; `isWhole` tells that there are no others.
+    /// Creates a layout from sample rows; `isWhole` says that there are no other rows.
     init(_ columns: [TableColumn], sample: [[TableCell]], isWhole: Bool, style: StreamStyle) {
         var widths = columns.map { DisplayWidth.of($0.heading) }
         for row in sample {
@@ -92,22 +94,21 @@ struct TableLayout: Sendable {
         self.style = style
     }
 
-    /// Names the columns for which there is no room; nil when there is none of that kind.
+    /// Names the columns that do not fit; nil if all fit.
     var leftOut: String? {
         let names = lacking.map { columns[$0].heading.uppercased() }
         return names.isEmpty ? nil : "No room for " + Wording.list(names)
     }
 
-    /// The line of headings.
+    /// The heading line.
     func heading() -> String {
         line(columns.map { TableCell($0.heading.uppercased(), .heading) })
     }
 
-    /// The line of a row.
+    /// The line for a row.
     func line(_ cells: [TableCell]) -> String {
         var result = ""
-        // Written before the next text only, lest there be blanks at the end of a line: they get in the way of whoever
-        // copies it.
+        // Padding is written only before the next text, to avoid trailing blanks, which are a nuisance when copying.
         var blanks = 0
         for index in shown {
             let cell = cells[index]
@@ -125,7 +126,7 @@ struct TableLayout: Sendable {
         return result
     }
 
-    /// The columns that fit, from the left, when each is as narrow as it may be; the first one always.
+    /// The columns that fit at their minimum widths, from the left; always including the first.
     private static func room(for least: [Int], of columns: [Int], in available: Int) -> [Int] {
         var left = available
         return columns.filter { index in

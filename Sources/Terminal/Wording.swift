@@ -4,17 +4,17 @@
     package import Foundation
 #endif
 
-/// Times, lengths of time and sizes in words.
+/// Formats times, durations and sizes as text.
 package enum Wording {
     /// `2026-11-20T23:15:04.120Z`: RFC 3339 in UTC, for programs.
     package static func rfc3339(_ date: Date) -> String {
-        // The formatter cuts: without the half millisecond 04.120, stored as 04.1199…, would read 04.119.
+        // The formatter truncates: without the added half millisecond, 04.120, stored as 04.1199…, would read 04.119.
         (date + 0.0005).formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 
     /// `2026-11-20 23:15:04Z`, for people.
     package static func moment(_ date: Date) -> String {
-        // The formatter's first use looks for calendars and time zones, which takes longer than all else of a short
+        // The formatter's first use looks up calendars and time zones, which takes longer than the rest of a short
         // list.
         CalendarTime(date)?.text ?? date.formatted(Date.ISO8601FormatStyle(dateTimeSeparator: .space))
     }
@@ -27,7 +27,7 @@ package enum Wording {
         return seconds < 0 ? length + " ago" : "in " + length
     }
 
-    /// The two largest units of a length of time: `3 h 20 min`, `45 s`, `120 ms`.
+    /// The two largest units of a duration: `3 h 20 min`, `45 s`, `120 ms`.
     package static func length(_ duration: Duration) -> String {
         if duration < .zero { return "-" + length(.zero - duration) }
         let seconds = duration.components.seconds
@@ -64,7 +64,7 @@ package enum Wording {
         "\(number) \(number == 1 ? one : many ?? one + "s")"
     }
 
-    /// `a`, `a and b`, `a, b and c`; `a and 2 more` of those of which one at most is named.
+    /// `a`, `a and b`, `a, b and c`; `a and 2 more` with a limit of one.
     package static func list(_ items: [String], _ joiner: String = "and", atMost limit: Int = .max) -> String {
         let more = items.count - limit
         let told: ArraySlice<String> = more > 0 ? items.prefix(limit) + ["\(more) more"] : items[...]
