@@ -3,7 +3,7 @@ package import Logging
 import NIOCore
 import Postgres
 
-/// A faithful local stand-in for Sign in with Apple's server side and for Supabase Storage, traps included.
+/// A faithful local stand-in for Sign in with Apple's server side and for Supabase Storage, including their pitfalls.
 ///
 /// ```swift
 /// try await Sandbox.with { sandbox in
@@ -13,33 +13,33 @@ import Postgres
 /// }
 /// ```
 ///
-/// All keys, registrations and tokens are made at run time and die with the sandbox.
+/// All keys, registrations and tokens are generated at run time and exist only as long as the sandbox.
 package final class Sandbox: Sendable {
-    /// The address of the pretended services, without a trailing slash.
+    /// The address of the simulated services, without a trailing slash.
     package let baseURL: String
 
     /// The port of ``baseURL``.
     package let port: Int
 
-    /// The pretended Apple.
+    /// The simulated Apple.
     package let apple: AppleSandbox
 
-    /// The pretended Storage.
+    /// The simulated Storage.
     package let storage: StorageSandbox
 
-    /// The pretended management API.
+    /// The simulated management API.
     package let project: ProjectSandbox
 
-    /// Apple's notifications.
+    /// The sender of Apple's notifications.
     package let notifications: NotificationSender
 
-    /// What goes wrong.
+    /// The active faults.
     package let faults: Faults
 
-    /// What was asked.
+    /// The journal of requests.
     package let journal: RequestJournal
 
-    /// The clock that codes, tokens and client secrets are judged by.
+    /// The clock that determines the validity of codes, tokens and client secrets.
     package let clock: SandboxClock
 
     private init(parts: Parts, host: String, port: Int) {
@@ -54,9 +54,9 @@ package final class Sandbox: Sendable {
         clock = parts.clock
     }
 
-    /// Runs a sandbox for as long as `body` does.
+    /// Runs a sandbox for as long as `body` runs.
     ///
-    /// - Throws: what `body` throws, and the server's error when it cannot listen. Requests that a fault still holds at
+    /// - Throws: what `body` throws, and the server's error if it cannot listen. Requests that a fault still holds at
     ///   the end are cancelled.
     package static func with<Result: Sendable>(
         _ configuration: SandboxConfiguration = SandboxConfiguration(),
@@ -69,7 +69,7 @@ package final class Sandbox: Sendable {
         var pool = PoolConfiguration(connection: ConnectionConfiguration(conninfo: storage.conninfo))
         pool.maximumConnections = storage.maximumConnections
         pool.connection.applicationName = "accountctl-sandbox"
-        // Planning a listing anew costs more than the listing itself.
+        // Planning a listing each time would cost more than the listing itself.
         pool.connection.sessionSettings = ["plan_cache_mode": "force_generic_plan"]
         return try await Pool.withPool(pool, logger: logger) { pool in
             try await serve(Parts(configuration, pool: pool, logger: logger), configuration, logger, body)
@@ -82,7 +82,8 @@ package final class Sandbox: Sendable {
         _ logger: Logger,
         _ body: @Sendable (Sandbox) async throws -> Result
     ) async throws -> Result {
-        // Ending by cancellation, so that held requests end too, is an error to the server and none to us.
+        // The server is stopped by cancellation, so that held requests end too; it logs that as an error, which is not
+        // one here.
         var quiet = logger
         quiet.logLevel = .critical
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
@@ -96,7 +97,7 @@ package final class Sandbox: Sendable {
         )
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
-                // Ends the wait for the port when the server cannot listen.
+                // Ends the wait for the port if the server cannot listen.
                 defer { listening.finish() }
                 try await application.run()
             }
@@ -119,7 +120,7 @@ package final class Sandbox: Sendable {
         }
     }
 
-    /// What a sandbox is made of, before it listens.
+    /// The parts of a sandbox before it listens.
     private struct Parts: Sendable {
         let apple: AppleSandbox
         let notifications: NotificationSender

@@ -6,15 +6,16 @@ import Synchronization
     package import Foundation
 #endif
 
-/// The clock of the pretended services: the machine's, moved forward or back by tests.
+/// The clock of the simulated services: the machine's clock plus an offset that tests set.
 ///
-/// Codes, tokens and client secrets are judged by it, so that a test need not wait for five minutes to pass.
+/// It determines the validity of codes, tokens and client secrets, so that a test need not wait for five minutes to
+/// pass.
 package final class SandboxClock: Sendable {
     private let offset = Mutex<TimeInterval>(0)
 
     init() {}
 
-    /// What the pretended services take for the present.
+    /// The current time of the simulated services.
     package var now: Date {
         Date().addingTimeInterval(offset.withLock { $0 })
     }

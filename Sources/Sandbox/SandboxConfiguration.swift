@@ -1,10 +1,10 @@
-/// What a sandbox starts with.
+/// The configuration of a sandbox.
 package struct SandboxConfiguration: Sendable {
-    /// A client registered with the pretended Apple from the start.
+    /// A client registered with the simulated Apple from the start.
     package struct Client: Sendable {
         let id: String
         let kind: AppleClient.Kind
-        /// The primary App ID it is grouped under; itself when nil.
+        /// The primary App ID that the client is grouped under; itself if nil.
         let group: String?
 
         package init(id: String, kind: AppleClient.Kind = .bundle, group: String? = nil) {
@@ -26,21 +26,21 @@ package struct SandboxConfiguration: Sendable {
         Client(id: "com.example.web", kind: .services, group: "com.example.app"),
     ]
 
-    /// Where Apple posts its notifications; nil posts none but those asked for.
+    /// The URL for Apple's notifications; nil disables all but those that are requested explicitly.
     package var notificationURL: String?
 
-    /// Where Storage keeps its objects; without it Storage answers that its database is away.
+    /// Where Storage keeps its objects; without it, Storage answers that its database is unavailable.
     package var storage: Storage?
 
-    /// The two halves of Storage.
+    /// The database and the files of Storage.
     package struct Storage: Sendable {
-        /// The database with the `storage` schema, as `supabase_storage_admin` or a superuser.
+        /// The connection string of the database with the `storage` schema, as `supabase_storage_admin` or a superuser.
         let conninfo: String
-        /// The folder of the files; made when missing, never removed.
+        /// The folder of the files; created if missing, never removed.
         let folder: String
-        /// How many connections Storage may use.
+        /// The maximum number of connections that Storage may use.
         var maximumConnections = 4
-        /// How many keys one call may delete; nil enforces none, as a server without its hard limits.
+        /// The maximum number of keys in one delete call; nil enforces none, like a server without its hard limits.
         package var deleteLimit: Int?
 
         package init(conninfo: String, folder: String) {

@@ -1,4 +1,4 @@
-/// A misuse of the sandbox itself, in words; never an answer of the services it stands for.
+/// A misuse of the sandbox itself, described in words; never an answer of the simulated services.
 package struct SandboxError: Error, Sendable, CustomStringConvertible {
     package let description: String
 

@@ -1,24 +1,24 @@
-/// An app or a web site registered with the pretended Apple.
+/// An app or a web site registered with the simulated Apple.
 package struct AppleClient: Sendable {
-    /// Where a client's codes come from.
+    /// The kind of a client, which determines how it gets codes.
     package enum Kind: String, Sendable, Codable {
-        /// A native app: its codes go without a redirect URI.
+        /// A native app: its codes are exchanged without a redirect URI.
         case bundle
-        /// A Services ID: its codes carry the redirect URI of the authorize request.
+        /// A Services ID: its codes are bound to the redirect URI of the authorize request.
         case services
     }
 
     let id: String
     let kind: Kind
-    /// The primary App ID that consent is given to; equal to ``id`` unless the client was grouped under another.
+    /// The primary App ID that consent is given to; equal to ``id`` unless the client is grouped under another.
     let group: String
     /// The team that owns the client.
     var teamID: String
-    /// The transfer to another team that is under way or lately done.
+    /// The transfer to another team, in progress or recently accepted.
     var transfer: AppleTransfer?
 }
 
-/// A client's move from one team to another.
+/// A client's transfer from one team to another.
 struct AppleTransfer: Sendable {
     let from: String
     let to: String

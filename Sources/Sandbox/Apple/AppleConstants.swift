@@ -1,4 +1,4 @@
-/// Apple's fixed names and spans of time; spans in seconds.
+/// Apple's fixed names and durations, in seconds.
 enum AppleConstants {
     static let issuer = "https://appleid.apple.com"
     static let codeLife: Double = 5 * 60

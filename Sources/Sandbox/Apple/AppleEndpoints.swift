@@ -1,15 +1,15 @@
 import Hummingbird
 import Synchronization
 
-/// The HTTP side of the pretended Apple.
+/// The HTTP endpoints of the simulated Apple.
 struct AppleEndpoints: Sendable {
     let apple: AppleSandbox
     let clock: SandboxClock
-    /// Called when a request that ended a consent was answered: Apple tells the app, even when the app itself asked for
-    /// it.
+    /// Called after the reply to a request that ended a consent: Apple notifies the app even if the app itself made the
+    /// request.
     let consentEnded: @Sendable (AppleState.Ended) -> Void
 
-    /// Answers a request of Apple's API; with `carryOut` false it answers the same and changes nothing.
+    /// Answers a request to Apple's API; with `carryOut` false, the answer is the same but nothing is changed.
     func answer(_ route: AppleRoute, _ request: ReceivedRequest, carryOut: Bool) throws -> Reply {
         switch route {
         case .keys: try keys()

@@ -1,4 +1,4 @@
-/// An error as the token endpoints answer it: HTTP 400 and `{"error": code}`.
+/// An error of the token endpoints: HTTP 400 and `{"error": code}`.
 struct AppleError: Error, Equatable {
     enum Code: String {
         case invalidRequest = "invalid_request"
@@ -10,10 +10,10 @@ struct AppleError: Error, Equatable {
 
     let code: Code
 
-    /// The undocumented `error_description`, where the field has seen one.
+    /// The undocumented `error_description`, if one has been observed.
     var text: String?
 
-    /// Why, for the journal.
+    /// The reason, for the journal.
     var reason: String
 
     static func request(_ reason: String) -> AppleError { AppleError(code: .invalidRequest, reason: reason) }

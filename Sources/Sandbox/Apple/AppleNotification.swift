@@ -6,28 +6,28 @@
 
 /// A server-to-server notification before it is signed.
 package struct AppleNotification: Sendable {
-    /// What happened; Apple's page and the field disagree on the spelling of a deletion.
+    /// The type of event; Apple's documentation and captured notifications spell a deletion differently.
     package struct Event: Sendable, Hashable, RawRepresentable {
         package let rawValue: String
 
         package init(rawValue: String) { self.rawValue = rawValue }
 
         package static let consentRevoked = Event(rawValue: "consent-revoked")
-        /// The spelling of Apple's page since about 2025.
+        /// The spelling in Apple's documentation since about 2025.
         package static let accountDeleted = Event(rawValue: "account-deleted")
-        /// The older spelling, which most of the field has seen.
+        /// The older spelling, which most captured notifications have.
         package static let accountDelete = Event(rawValue: "account-delete")
         package static let emailDisabled = Event(rawValue: "email-disabled")
         package static let emailEnabled = Event(rawValue: "email-enabled")
     }
 
-    /// How the `events` claim is written.
+    /// The form of the `events` claim.
     package enum EventsForm: String, Sendable, Codable {
-        /// A text that holds an object, as in every capture.
+        /// A string that contains an object, as in every capture.
         case text
-        /// An object, as Apple's page prints it.
+        /// An object, as in Apple's documentation.
         case object
-        /// An array of one object, feared but never captured.
+        /// An array of one object, which is possible but was never captured.
         case array
     }
 
@@ -38,7 +38,7 @@ package struct AppleNotification: Sendable {
 
     package var event: Event
     package var sub: String
-    /// The App ID whose URL is told.
+    /// The App ID whose URL is notified.
     package var audience: String
     var eventTime: Date
     package var email: String?
@@ -49,7 +49,7 @@ package struct AppleNotification: Sendable {
     var issuedAt: Date
     package var eventsForm: EventsForm = .text
     package var timeUnit: TimeUnit = .milliseconds
-    /// Whether the token carries `exp`, which captures do and Apple's page does not.
+    /// Whether the token carries `exp`, which captures have and Apple's documentation lacks.
     package var expires = true
 
     package init(

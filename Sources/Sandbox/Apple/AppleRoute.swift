@@ -1,15 +1,15 @@
-/// What a request to Apple asks for.
+/// The endpoint of a request to Apple.
 enum AppleRoute: Equatable {
-    /// The keys that identity tokens and notifications are verified with.
+    /// The keys for verifying identity tokens and notifications.
     case keys
     case form(Form)
 
-    /// A request whose fields come as a form.
+    /// A request with form fields.
     enum Form: Equatable {
         case token, revoke, migration
     }
 
-    /// The name under which faults and the journal know the route.
+    /// The name of the route for faults and the journal.
     var endpoint: Endpoint {
         switch self {
         case .keys: .appleKeys

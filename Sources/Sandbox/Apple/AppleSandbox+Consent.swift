@@ -6,9 +6,9 @@ import Synchronization
     package import Foundation
 #endif
 
-/// What a person does about an app in the settings of a device, and what Apple tells the app of it.
+/// A person's actions on an app in the settings of a device, and the notifications that Apple then sends to the app.
 extension AppleSandbox {
-    /// What holds between a person and an app.
+    /// The consent between a person and an app.
     package enum Consent: Sendable, Equatable {
         /// The person never signed in to the app or its group.
         case never
@@ -16,7 +16,7 @@ extension AppleSandbox {
         case ended(at: Date)
     }
 
-    /// The consent of a person to an app, by the sub its team knows.
+    /// The consent of a person, identified by the sub that the team knows, to an app.
     package func consent(sub: String, clientID: String) -> Consent {
         state.withLock { state in
             guard
@@ -28,14 +28,14 @@ extension AppleSandbox {
         }
     }
 
-    /// How many consents are given at present.
+    /// The number of current consents.
     package var liveConsents: Int {
         state.withLock { state in state.authorizations.count { $0.endedAt == nil } }
     }
 
     /// The person stops using their Apple Account with the app, in the settings of a device.
     ///
-    /// - Returns: what Apple tells the app's server, for ``NotificationSender/post(_:to:copies:forgery:)``; nil when
+    /// - Returns: the notification for the app's server, for ``NotificationSender/post(_:to:copies:forgery:)``; nil if
     ///   there was no consent to end.
     @discardableResult
     package func stopUsing(sub: String, clientID: String) -> AppleNotification? {
@@ -49,7 +49,7 @@ extension AppleSandbox {
         }
     }
 
-    /// The person changes their password: refresh tokens die, the consent stays, and nobody is told.
+    /// The person changes their password: refresh tokens die, the consent stays, and no notification is sent.
     package func changePassword(sub: String, clientID: String) {
         _ = withPerson(sub, clientID) { state, _, person in
             for (text, token) in state.refreshTokens where token.person == person {
@@ -61,7 +61,7 @@ extension AppleSandbox {
 
     /// The person deletes their Apple Account: every consent ends.
     ///
-    /// - Returns: what Apple tells the app's server, in the given spelling; nil for a person who is not known.
+    /// - Returns: the notification for the app's server, in the given spelling; nil for an unknown person.
     @discardableResult
     package func deleteAccount(
         sub: String,
@@ -80,7 +80,7 @@ extension AppleSandbox {
 
     /// The person switches the forwarding of their relay address on or off.
     ///
-    /// - Returns: what Apple tells the app's server; nil for a person who is not known or has no relay address.
+    /// - Returns: the notification for the app's server; nil for a person who is unknown or has no relay address.
     @discardableResult
     package func setForwarding(_ isOn: Bool, sub: String, clientID: String) -> AppleNotification? {
         let now = clock.now
@@ -114,7 +114,7 @@ extension AppleSandbox {
         }
     }
 
-    /// The notification that follows the end of a consent, whoever ended it; told to the primary App ID.
+    /// The notification about a consent that ended, whatever ended it; addressed to the primary App ID.
     func consentRevoked(_ ended: AppleState.Ended, at time: Date) -> AppleNotification? {
         state.withLock { state in
             state.people[ended.person]?.subjects[ended.teamID].map { subject in

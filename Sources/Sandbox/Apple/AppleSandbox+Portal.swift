@@ -6,9 +6,9 @@ import Synchronization
     import Foundation
 #endif
 
-/// The developer's portal: clients, keys, and transfers to another team.
+/// The developer portal: clients, keys, and transfers to another team.
 extension AppleSandbox {
-    /// Registers a client for a team; `group` is the primary App ID it is grouped under, itself by default.
+    /// Registers a client for a team; `group` is the primary App ID it is grouped under, by default itself.
     package func register(
         client: String,
         kind: AppleClient.Kind = .bundle,
@@ -25,7 +25,7 @@ extension AppleSandbox {
         }
     }
 
-    /// Makes a new key for a team, valid for the given primary App IDs, or for all that the team has now.
+    /// Creates a key for a team, valid for the given primary App IDs, or for all that the team has now.
     package func makeKey(teamID: String? = nil, groups: Set<String>? = nil) -> DeveloperKey {
         state.withLock { state in
             let team = teamID ?? self.teamID
@@ -35,7 +35,7 @@ extension AppleSandbox {
         }
     }
 
-    /// Revokes a key in the portal: client secrets signed by it are refused from now on.
+    /// Revokes a key in the portal: client secrets signed with it are refused from now on.
     package func revokeKey(_ keyID: String) {
         state.withLock { $0.keys[keyID] = nil }
     }
@@ -53,7 +53,7 @@ extension AppleSandbox {
         }
     }
 
-    /// The recipient accepts: the client is theirs and sixty days begin.
+    /// The recipient accepts the transfer: it owns the client, and the sixty days begin.
     package func acceptTransfer(of clientID: String) {
         let now = clock.now
         state.withLock { state in

@@ -1,31 +1,30 @@
 import Synchronization
 
-/// A person's device: signing in.
+/// Sign-in on a person's device.
 extension AppleSandbox {
-    /// What a device hands to the app after a sign-in.
+    /// The result that a device hands to the app after a sign-in.
     package struct SignIn: Sendable, Codable {
-        /// Lives five minutes and works once.
+        /// The authorization code, which lives five minutes and works once.
         package let authorizationCode: String
         package let identityToken: String
         package let sub: String
-        /// The address the team gets to see, a relay address when the person hides theirs.
+        /// The address visible to the team, which is a relay address if the person hides theirs.
         package let email: String?
-        /// Whether Apple showed the full sheet: only then does the app get the name.
+        /// Whether Apple showed the full sheet, the only case in which the app gets the name.
         package let isFirst: Bool
     }
 
-    /// Signs a person in to an app, as the sheet on a device or Apple's web page does.
+    /// Signs a person in to an app, like the sheet on a device or Apple's web page.
     ///
     /// - Parameters:
-    ///   - clientID: the bundle id or Services ID the person signs in to.
-    ///   - sub: the identifier the team knows the person by; a new person is made for one that is not known, and for
-    ///     nil.
-    ///   - email: the true address of a new person, or with `hidesEmail` a relay address to use; made up when nil.
+    ///   - clientID: the bundle id or Services ID that the person signs in to.
+    ///   - sub: the identifier by which the team knows the person; an unknown one, or nil, creates a new person.
+    ///   - email: the true address of a new person, or with `hidesEmail` the relay address to use; generated if nil.
     ///   - hidesEmail: whether a new person hides the true address.
-    ///   - nonce: the value the app sent, put into the tokens as it is.
-    ///   - redirectURI: what the authorize request of a web sign-in carried; native apps carry none.
-    /// - Returns: what the device hands to the app.
-    /// - Throws: ``SandboxError`` when the client is not registered.
+    ///   - nonce: the value from the app, copied into the tokens unchanged.
+    ///   - redirectURI: the redirect URI of a web sign-in's authorize request; nil for native apps.
+    /// - Returns: the result for the app.
+    /// - Throws: ``SandboxError`` if the client is not registered.
     package func signIn(
         clientID: String,
         sub: String? = nil,
@@ -81,9 +80,9 @@ extension AppleSandbox {
         }
     }
 
-    /// Signs a new person in and returns what an app's server holds once it exchanged the code, without the calls.
+    /// Signs a new person in and returns what an app's server holds after exchanging the code, without any HTTP calls.
     ///
-    /// - Throws: ``SandboxError`` when the client is not registered.
+    /// - Throws: ``SandboxError`` if the client is not registered.
     package func grant(clientID: String) throws -> (sub: String, refreshToken: String) {
         let now = clock.now
         return try state.withLock { state in
@@ -101,7 +100,7 @@ extension AppleSandbox {
         }
     }
 
-    /// Signs in and returns the authorization code alone.
+    /// Signs in and returns only the authorization code.
     package func issueCode(clientID: String, sub: String? = nil, redirectURI: String? = nil) throws -> String {
         try signIn(clientID: clientID, sub: sub, redirectURI: redirectURI).authorizationCode
     }

@@ -1,11 +1,11 @@
 import Synchronization
 
-/// The pretended Apple, from the side that only Apple, its portal and its devices have.
+/// The simulated Apple, as seen by Apple itself, its portal and its devices.
 package final class AppleSandbox: Sendable {
-    /// The team that the first clients belong to.
+    /// The team of the first clients.
     package let teamID: String
 
-    /// The key of that team, as a developer would have downloaded it.
+    /// That team's key, as a developer would download it.
     package let developerKey: DeveloperKey
 
     let state: Mutex<AppleState>
@@ -27,17 +27,17 @@ package final class AppleSandbox: Sendable {
         self.state = Mutex(state)
     }
 
-    /// Every code and token that was handed out: what must be found nowhere in clear.
+    /// Every code and token that was issued, none of which may appear anywhere in clear text.
     package var secrets: [String] {
         state.withLock { Array($0.codes.keys) + Array($0.refreshTokens.keys) + Array($0.accessTokens.keys) }
     }
 
-    /// Ends every access token, those for a transfer among them, as their hour does.
+    /// Expires every access token, including those for a transfer, as happens after an hour.
     package func endAccessTokens() {
         state.withLock { $0.accessTokens = [:] }
     }
 
-    /// The names of the keys that `/auth/keys` gives out at present.
+    /// The ids of the keys that `/auth/keys` currently publishes.
     package var publishedKeyIDs: [String] {
         state.withLock { $0.keyRing.published.map(\.id) }
     }

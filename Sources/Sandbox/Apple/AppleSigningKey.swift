@@ -8,17 +8,17 @@ import Synchronization
     import Foundation
 #endif
 
-/// One RS256 key of the pretended Apple, which signs identity tokens and notifications.
+/// An RS256 key of the simulated Apple, which signs identity tokens and notifications.
 struct AppleSigningKey: Sendable {
     let id: String
     let key: _RSA.Signing.PrivateKey
 
-    /// An RS256 signature of the bytes.
+    /// Signs the bytes with RS256.
     func sign(_ bytes: [UInt8]) throws -> [UInt8] {
         Array(try key.signature(for: SHA256.hash(data: bytes), padding: .insecurePKCS1v1_5).rawRepresentation)
     }
 
-    /// The key's entry in the set that `/auth/keys` gives out.
+    /// The key's entry in the set that `/auth/keys` publishes.
     func jwk() throws -> JSONWebKey {
         let numbers = try key.publicKey.getKeyPrimitives()
         return JSONWebKey(
@@ -39,11 +39,11 @@ struct JSONWebKey: Encodable {
     let e: String
 }
 
-/// Key pairs shared by all sandboxes of a process, since making one takes longer than most tests.
+/// Key pairs shared by all sandboxes of a process, since generating one takes longer than most tests.
 ///
-/// The pairs are made when first wanted and never leave the process. Each sandbox names them anew.
+/// The pairs are generated on first use and never leave the process. Each sandbox gives them new names.
 enum SigningKeyPairs {
-    /// The place of the pair that no key ring uses.
+    /// The index of the pair that no key ring uses.
     static let foreign = AppleKeyRing.size * 2
 
     private static let pairs = Mutex<[_RSA.Signing.PrivateKey]>([])

@@ -7,13 +7,13 @@ import Crypto
 #endif
 
 extension AppleState {
-    /// A client that proved itself, acting for one team: during a transfer both teams may act for it.
+    /// An authenticated client, acting for one team; during a transfer, both teams may act for it.
     struct AuthenticatedClient {
         let client: AppleClient
         let teamID: String
     }
 
-    /// Makes a key for a team, valid for the given primary App IDs.
+    /// Creates a key for a team, valid for the given primary App IDs.
     mutating func addKey(teamID: String, groups: Set<String>) -> DeveloperKey {
         let key = P256.Signing.PrivateKey()
         let id = RandomText.developerIdentifier()
@@ -21,7 +21,7 @@ extension AppleState {
         return DeveloperKey(teamID: teamID, keyID: id, privateKey: key.pemRepresentation)
     }
 
-    /// Judges the client before anything else in the request, as Apple does.
+    /// Authenticates the client before anything else in the request is checked, as Apple does.
     func authenticate(_ form: FormBody, now: Date) throws(AppleError) -> AuthenticatedClient {
         guard let clientID = form["client_id"] else { throw .client("client_id is missing") }
         guard let secret = form["client_secret"] else { throw .client("client_secret is missing") }

@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// The answer of `/auth/usermigrationinfo`: one side's fields or the other's.
+/// The answer of `/auth/usermigrationinfo`, with the fields for either the sending or the recipient team.
 struct MigrationAnswer: Encodable {
     var transferSub: String?
     var sub: String?
@@ -19,7 +19,7 @@ struct MigrationAnswer: Encodable {
 }
 
 extension AppleState {
-    /// `POST /auth/usermigrationinfo`, both sides.
+    /// `POST /auth/usermigrationinfo`, for both teams.
     mutating func migrate(_ form: FormBody, bearer: String?, now: Date) throws(AppleError) -> MigrationAnswer {
         let caller = try authenticate(form, now: now)
         guard
@@ -69,7 +69,7 @@ extension AppleState {
         )
     }
 
-    /// One per person and recipient team, the same for several apps sent to that team.
+    /// The migration identifier of a person for a recipient team, the same for several apps transferred to that team.
     private mutating func transferSubject(of person: Int, to teamID: String) -> String {
         let place = "\(person)/\(teamID)"
         if let known = transferSubjects[place] { return known }

@@ -12,7 +12,7 @@ extension AppleState {
         let group: String
     }
 
-    /// `POST /auth/revoke`: nil when the token was unknown or dead already, which is a success too.
+    /// `POST /auth/revoke`: nil if the token was unknown or already dead, which also counts as success.
     mutating func revoke(_ form: FormBody, now: Date) throws(AppleError) -> Ended? {
         let caller = try authenticate(form, now: now)
         guard let text = form["token"] else { throw .request("token is missing") }

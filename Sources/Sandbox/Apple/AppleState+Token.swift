@@ -99,7 +99,7 @@ extension AppleState {
         return text
     }
 
-    /// Refresh tokens do not rotate: the answer holds none.
+    /// Refresh tokens do not rotate, so the answer contains none.
     private mutating func refresh(_ form: FormBody, caller: AuthenticatedClient, now: Date) throws -> TokenAnswer {
         guard let text = form["refresh_token"] else { throw AppleError.request("refresh_token is missing") }
         guard let token = refreshTokens[text] else { throw AppleError.grant("an unknown refresh token") }
@@ -157,7 +157,7 @@ extension AppleState {
         return text
     }
 
-    /// An identity token as the token endpoint and the device get it.
+    /// An identity token, as sent by the token endpoint and to the device.
     mutating func identityToken(
         person id: Int,
         client: AppleClient,

@@ -6,9 +6,9 @@ import Crypto
     import Foundation
 #endif
 
-/// What the pretended Apple knows, as a value: every request is a function of it, the time and the request.
+/// The state of the simulated Apple as a value: every answer is a function of the state, the time and the request.
 ///
-/// A fault that pretends a success works on a copy and throws it away.
+/// A fault that fakes a success works on a copy and discards it.
 struct AppleState: Sendable {
     /// A person's consent to a primary App ID and its group.
     struct Authorization: Sendable {
@@ -62,12 +62,12 @@ struct AppleState: Sendable {
     /// The person by recipient team and migration identifier: `team/transfer_sub`.
     var peopleByTransferSubject: [String: Int] = [:]
     var keyRing: AppleKeyRing
-    /// Whether truth values are written as texts, as every captured token does.
+    /// Whether booleans are written as strings, as in every captured token.
     var writesBooleansAsText = true
 
     /// The person by team and sub: `team/sub`.
     private var peopleBySubject: [String: Int] = [:]
-    /// The place of the live authorization by team, group and person: `team/group/person`.
+    /// The index of the live authorization by team, group and person: `team/group/person`.
     private var liveAuthorizations: [String: Int] = [:]
 
     init() throws {
@@ -88,7 +88,7 @@ extension AppleState {
         peopleBySubject[teamID + "/" + subject]
     }
 
-    /// The `sub` a team knows a person by, made when the two first meet.
+    /// The `sub` by which a team knows a person, generated on first contact.
     mutating func subject(of person: Int, teamID: String, preferred: String? = nil) -> String {
         if let known = people[person]?.subjects[teamID] { return known }
         let subject = preferred ?? RandomText.subject()
@@ -99,7 +99,7 @@ extension AppleState {
         return subject
     }
 
-    /// Gives a person a known relay address with a team, for identities that existed before the sandbox.
+    /// Assigns a known relay address to a person for a team, for identities that existed before the sandbox.
     mutating func setRelayAddress(_ address: String, of person: Int, teamID: String) {
         people[person]?.relayAddresses[teamID] = address
     }
@@ -116,7 +116,7 @@ extension AppleState {
         authorizations.last { $0.person == person && $0.teamID == teamID && $0.group == group }
     }
 
-    /// The live authorization, made anew where there is none; the flag tells whether it was made.
+    /// The live authorization, created if there is none; the flag says whether it is new.
     mutating func authorize(person: Int, client: AppleClient, now: Date) -> (Authorization, isNew: Bool) {
         if let live = liveAuthorization(of: person, teamID: client.teamID, group: client.group) { return (live, false) }
         let authorization = Authorization(
@@ -131,7 +131,7 @@ extension AppleState {
         return (authorization, true)
     }
 
-    /// Ends an authorization, and with it every code and token that hangs from it.
+    /// Ends an authorization, together with every code and token that depends on it.
     ///
     /// - Returns: whether it was live.
     @discardableResult

@@ -6,21 +6,21 @@ import Crypto
     import Foundation
 #endif
 
-/// The check of a client secret, in full, as TN3107 tells it.
+/// The complete check of a client secret, as TN3107 describes it.
 enum ClientSecret {
-    /// The longest life Apple allows, in seconds.
+    /// The maximum lifetime that Apple allows, in seconds.
     static let longestLife: Double = 15_777_000
 
-    /// A public key with which client secrets may be signed.
+    /// A public key that verifies client secrets.
     struct Key: Sendable {
         let id: String
         let teamID: String
         let publicKey: P256.Signing.PublicKey
-        /// The primary App IDs the key belongs to.
+        /// The primary App IDs that the key is valid for.
         var groups: Set<String>
     }
 
-    /// Why a client secret was refused; Apple says no more than `invalid_client`.
+    /// Why a client secret was refused; Apple itself only answers `invalid_client`.
     enum Refusal: Error, Equatable, CustomStringConvertible {
         case notAToken, algorithm(String), noKeyID, unknownKey, signatureLength(Int), signature, claims
         case issuer, subject, audience, issuedInFuture, expired, livesTooLong, foreignKey

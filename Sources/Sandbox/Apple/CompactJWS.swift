@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// A signed token in JOSE's compact form, taken apart but not trusted.
+/// A signed token in JOSE's compact form, parsed but not verified.
 struct CompactJWS {
     /// The part that the signature covers.
     let signed: String
@@ -12,7 +12,7 @@ struct CompactJWS {
     let payload: [UInt8]
     let signature: [UInt8]
 
-    /// Takes a token apart; nil when it is not three base64url segments.
+    /// Parses a token; nil unless it consists of three base64url segments.
     init?(_ text: String) {
         let segments = text.split(separator: ".", omittingEmptySubsequences: false)
         guard
@@ -27,7 +27,7 @@ struct CompactJWS {
         self.signature = signature
     }
 
-    /// Makes a token of a header, claims and whatever signs them.
+    /// Creates a token from a header, claims and a signing function.
     static func make(
         header: [String: String],
         claims: some Encodable,

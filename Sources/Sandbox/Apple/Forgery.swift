@@ -8,7 +8,7 @@ import Synchronization
     import Foundation
 #endif
 
-/// What a notification or identity token can be wrong in; receivers must refuse every one of these.
+/// A defect of a notification or identity token; receivers must refuse every one of these.
 package enum Forgery: String, Sendable, Codable, CaseIterable {
     /// `alg` none and no signature.
     case unsigned
@@ -19,7 +19,7 @@ package enum Forgery: String, Sendable, Codable, CaseIterable {
     /// Signed by a key that was never published, under its own name.
     case unknownKeyID = "unknown-key-id"
     case missingKeyID = "missing-key-id"
-    /// A genuine signature of other claims.
+    /// A genuine signature over other claims.
     case swappedClaims = "swapped-claims"
     case foreignIssuer = "foreign-issuer"
     case foreignAudience = "foreign-audience"

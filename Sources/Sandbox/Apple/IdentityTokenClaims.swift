@@ -1,4 +1,4 @@
-/// The claims of an identity token, with the types that captured tokens show.
+/// The claims of an identity token, with the types observed in captured tokens.
 struct IdentityTokenClaims: Encodable {
     var iss = AppleConstants.issuer
     var aud: String
@@ -29,7 +29,7 @@ struct IdentityTokenClaims: Encodable {
     }
 }
 
-/// A truth value that Apple writes as a boolean or as a text.
+/// A boolean that Apple writes either as such or as a string.
 enum TextOrBool: Encodable {
     case text(Bool)
     case bool(Bool)

@@ -31,15 +31,15 @@ package struct NotificationSender: Sendable {
         #"{"payload":""# + (try apple.sign(notification, forgery: forgery)) + #""}"#
     }
 
-    /// Posts a notification, and waits for the answers.
+    /// Posts a notification and waits for the answers.
     ///
     /// - Parameters:
-    ///   - notification: what to tell.
-    ///   - url: where to; the configured URL when nil.
-    ///   - copies: how often the same token is posted, as a repeating Apple would.
-    ///   - forgery: what to get wrong.
+    ///   - notification: the notification.
+    ///   - url: the URL to post to; the configured one if nil.
+    ///   - copies: how often the same token is posted, simulating redelivery.
+    ///   - forgery: the defect to introduce.
     /// - Returns: the status of each answer.
-    /// - Throws: ``SandboxError`` when there is no URL, and the client's errors.
+    /// - Throws: ``SandboxError`` if there is no URL, and errors of the HTTP client.
     @discardableResult
     package func post(
         _ notification: AppleNotification,
@@ -56,13 +56,13 @@ package struct NotificationSender: Sendable {
         return statuses
     }
 
-    /// Posts any text, as anybody can.
+    /// Posts arbitrary text, as anybody could.
     ///
     /// - Parameters:
     ///   - body: the text.
-    ///   - url: where to.
+    ///   - url: the URL to post to.
     /// - Returns: the status of the answer.
-    /// - Throws: the client's errors.
+    /// - Throws: errors of the HTTP client.
     package func post(body: String, to url: String) async throws -> Int {
         var request = HTTPClientRequest(url: url)
         request.method = .POST
@@ -73,13 +73,13 @@ package struct NotificationSender: Sendable {
         return Int(response.status.code)
     }
 
-    /// Queues what Apple tells by itself; nothing happens when no URL is configured.
+    /// Queues a notification that Apple sends by itself; does nothing if no URL is configured.
     func enqueue(_ notification: AppleNotification) {
         guard url != nil else { return }
         intake.yield(notification)
     }
 
-    /// Posts what is queued until cancelled.
+    /// Posts queued notifications until cancelled.
     func run() async {
         for await notification in outbox {
             do {

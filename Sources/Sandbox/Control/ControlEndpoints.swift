@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// The sandbox's own requests under `/control`, for scripts and other programs: JSON in, JSON out.
+/// The sandbox's own endpoints under `/control`, for scripts and other programs: JSON in, JSON out.
 struct ControlEndpoints: Sendable {
     let apple: AppleSandbox
     let keys: StorageKeys
@@ -132,7 +132,7 @@ struct ControlEndpoints: Sendable {
         }
     }
 
-    /// Lets a person do something, and tells the app's server where one is configured.
+    /// Performs a person's action, and notifies the app's server if one is configured.
     private func tell(
         _ body: PersonBody,
         _ act: (AppleSandbox, PersonBody) -> AppleNotification?

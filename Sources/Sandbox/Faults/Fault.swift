@@ -1,34 +1,34 @@
-/// One way in which a pretended service misbehaves.
+/// A way in which a simulated service misbehaves.
 package struct Fault: Sendable {
-    /// What the client gets to see.
+    /// The answer that the client receives.
     package enum Answer: Sendable {
-        /// What the service would have answered.
+        /// The service's genuine answer.
         case genuine
-        /// A status and a body of one's own.
+        /// A custom status and body.
         case status(Int, body: String = "", contentType: String = "application/json", retryAfter: String? = nil)
         /// An error in Apple's form: HTTP 400 and `{"error": code}`.
         case appleError(String, description: String? = nil)
-        /// A handled error in Storage's form: HTTP 400, the truth in the body.
+        /// A handled error in Storage's form: HTTP 400, with the true status in the body.
         case storageError(StorageErrorBody)
-        /// A page of the kind that gateways send.
+        /// An HTML page such as gateways send.
         case html(status: Int)
-        /// A success of the right shape with nothing in it.
+        /// A well-formed success without content.
         case emptySuccess
-        /// What the service would have answered, although it does nothing.
+        /// The service's genuine answer, although it did nothing.
         case pretendedSuccess
-        /// No answer: the connection is closed.
+        /// No answer: the connection closes.
         case dropped
-        /// Half of the body, then the connection is closed.
+        /// Half of the body, then the connection closes.
         case truncated
     }
 
     /// Whether and when the request is carried out.
     package enum Effect: String, Sendable, Codable {
-        /// The service does nothing.
+        /// The request is not carried out.
         case none
-        /// The service does its work, then the fault shows: the outcome is in doubt for the client.
+        /// The request is carried out before the fault, so the client cannot know the outcome.
         case before
-        /// The delay or the gate comes first, then the service does its work.
+        /// The request is carried out after the delay or the gate.
         case after
     }
 
@@ -39,22 +39,22 @@ package struct Fault: Sendable {
     /// How long the client waits.
     var delay: Duration = .zero
 
-    /// Where the client waits until a test opens it.
+    /// The gate at which the request waits until a test opens it.
     package var gate: FaultGate?
 
-    /// How many requests the fault meets; nil means all until it is cleared.
+    /// How many requests the fault affects; nil means all until it is cleared.
     var times: Int?
 
-    /// How many matching requests pass unharmed before the first one is met.
+    /// How many matching requests pass before the first one is affected.
     var sparing = 0
 
-    /// Meets only requests with this client id (Apple) or bucket (Storage).
+    /// Restricts the fault to requests with this client id (Apple) or bucket (Storage).
     var subject: String?
 
-    /// Requests within this allowance pass unharmed.
+    /// The allowance of requests that pass.
     var allowance: Allowance?
 
-    /// So many requests in a span of time.
+    /// A number of requests per time span.
     struct Allowance: Sendable {
         let requests: Int
         let span: Duration
@@ -70,7 +70,7 @@ package struct Fault: Sendable {
         self.effect = effect
     }
 
-    /// The fault for a number of requests only.
+    /// This fault, limited to a number of requests.
     package func times(_ count: Int, after sparing: Int = 0) -> Fault {
         var fault = self
         fault.times = count
@@ -78,7 +78,7 @@ package struct Fault: Sendable {
         return fault
     }
 
-    /// The fault for one client id or bucket only.
+    /// This fault, limited to one client id or bucket.
     package func only(for subject: String) -> Fault {
         var fault = self
         fault.subject = subject
@@ -87,7 +87,7 @@ package struct Fault: Sendable {
 }
 
 extension Fault {
-    /// A bare HTTP status with a JSON body of one's own.
+    /// An HTTP status with a custom JSON body.
     package static func status(_ status: Int, body: String = "", retryAfter: String? = nil) -> Fault {
         Fault(.status(status, body: body, retryAfter: retryAfter))
     }
@@ -102,7 +102,7 @@ extension Fault {
         Fault(.storageError(body))
     }
 
-    /// Storage's way of saying "try later": HTTP 400 whose body says 503.
+    /// Storage's form of "try later": HTTP 400 with a body that says 503.
     package static var storageBusy: Fault {
         Fault(
             .storageError(
@@ -126,12 +126,12 @@ extension Fault {
         Fault(.status(status, body: "", contentType: ""))
     }
 
-    /// A body that is cut off JSON under status 200.
+    /// Truncated JSON under status 200.
     package static var malformed: Fault {
         Fault(.status(200, body: #"{"error": "#))
     }
 
-    /// A success with nothing in it; nothing was done.
+    /// A success without content; nothing was done.
     package static var emptySuccess: Fault {
         Fault(.emptySuccess)
     }
@@ -146,28 +146,28 @@ extension Fault {
         Fault(.dropped, effect: effect)
     }
 
-    /// Half of the true answer, then the connection closes.
+    /// Half of the genuine answer, then the connection closes.
     package static var truncated: Fault {
         Fault(.truncated, effect: .before)
     }
 
-    /// The true answer, late; carried out before or after the wait.
+    /// The genuine answer, delayed; the request is carried out before or after the delay.
     package static func delay(_ duration: Duration, effect: Effect = .before) -> Fault {
         var fault = Fault(.genuine, effect: effect)
         fault.delay = duration
         return fault
     }
 
-    /// The true answer once the gate is open; carried out before or after it.
+    /// The genuine answer once the gate is open; the request is carried out before or after that.
     package static func hold(at gate: FaultGate, effect: Effect = .before) -> Fault {
         var fault = Fault(.genuine, effect: effect)
         fault.gate = gate
         return fault
     }
 
-    /// A 429 with `Retry-After` beyond an allowance.
+    /// A 429 with `Retry-After` for requests beyond an allowance.
     ///
-    /// Apple publishes no form for this; clients must cope with any.
+    /// Apple does not document the form of this answer; clients must cope with any.
     package static func throttle(_ requests: Int, per span: Duration, retryAfter: Int = 1) -> Fault {
         var fault = Fault(.status(429, body: #"{"error":"too_many_requests"}"#, retryAfter: String(retryAfter)))
         fault.allowance = Allowance(requests: requests, per: span)

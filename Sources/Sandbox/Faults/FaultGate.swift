@@ -1,13 +1,13 @@
 import Waiting
 
-/// Holds a request back until a test lets it go, so that a test can act in the middle of a step without sleeping.
+/// Holds a request until a test releases it, so that a test can act in the middle of a step without sleeping.
 package final class FaultGate: Sendable {
     private struct State {
         var isOpen = false
         var arrivals = 0
-        /// The tickets of requests that wait until the gate is open.
+        /// The tickets of requests that wait for the gate to open.
         var held: Set<Int> = []
-        /// The tickets of those that wait for so many arrivals.
+        /// The tickets of tasks that wait for a number of arrivals, with that number.
         var watchers: [Int: Int] = [:]
     }
 
@@ -18,7 +18,7 @@ package final class FaultGate: Sendable {
     /// How many requests have arrived at the gate so far.
     package var arrivals: Int { room.withState { $0.arrivals } }
 
-    /// Returns when `count` requests have arrived at the gate, or when the calling task is cancelled.
+    /// Waits until `count` requests have arrived at the gate, or the calling task is cancelled.
     package func reached(_ count: Int = 1) async {
         await room.wait { state, ticket in
             guard state.arrivals < count else { return [(ticket, ())] }
@@ -29,7 +29,7 @@ package final class FaultGate: Sendable {
         }
     }
 
-    /// Lets every held request go and holds none from here on.
+    /// Releases every held request and holds none from now on.
     package func open() {
         room.answer { state in
             state.isOpen = true

@@ -6,9 +6,9 @@ import Synchronization
     import Foundation
 #endif
 
-/// The faults that are switched on.
+/// The active faults.
 package final class Faults: Sendable {
-    /// Names one fault that was set.
+    /// Identifies an active fault.
     package typealias ID = Int
 
     private struct Rule {
@@ -19,7 +19,7 @@ package final class Faults: Sendable {
         var spared: Int
         var window: (start: Date, count: Int)?
 
-        /// Counts a request against the allowance; returns whether it was within.
+        /// Counts a request against the allowance; returns whether it was within the allowance.
         mutating func takeAllowance(_ allowance: Fault.Allowance, now: Date) -> Bool {
             var current = window ?? (start: now, count: 0)
             let age = Duration.seconds(now.timeIntervalSince(current.start))
@@ -39,7 +39,7 @@ package final class Faults: Sendable {
 
     init() {}
 
-    /// Switches a fault on for one endpoint, or for all; of several that match the one set first is met.
+    /// Activates a fault for one endpoint, or for all; of several matching faults, the one set first applies.
     @discardableResult
     package func set(_ fault: Fault, for endpoint: Endpoint? = nil) -> ID {
         state.withLock { state in
@@ -57,9 +57,9 @@ package final class Faults: Sendable {
         }
     }
 
-    /// Switches one fault off; a request held at its gate goes on.
+    /// Deactivates one fault; a request held at its gate continues.
     ///
-    /// - Returns: whether it was on.
+    /// - Returns: whether it was active.
     @discardableResult
     package func clear(_ id: ID) -> Bool {
         let removed = state.withLock { state in
@@ -70,7 +70,7 @@ package final class Faults: Sendable {
         return removed != nil
     }
 
-    /// Switches all faults off; requests held at their gates go on.
+    /// Deactivates all faults; requests held at their gates continue.
     package func clearAll() {
         let removed = state.withLock { state in
             defer { state.rules = [] }
@@ -79,7 +79,7 @@ package final class Faults: Sendable {
         for rule in removed { rule.fault.gate?.open() }
     }
 
-    /// The fault that a request meets, used up by one.
+    /// The fault that applies to a request, whose remaining count is reduced by one.
     func next(for endpoint: Endpoint, subject: String?, now: Date) -> Fault? {
         state.withLock { state in
             for index in state.rules.indices {

@@ -4,7 +4,7 @@
     import Foundation
 #endif
 
-/// Base64 in the alphabet of JOSE, without padding.
+/// Base64url as JOSE uses it, without padding.
 enum Base64URL {
     static func encode(_ bytes: some Sequence<UInt8>) -> String {
         Data(bytes).base64EncodedString()
@@ -13,7 +13,7 @@ enum Base64URL {
             .replacing("=", with: "")
     }
 
-    /// The decoded bytes, or nil for padding, other alphabets and impossible lengths.
+    /// The decoded bytes; nil for padding, other alphabets and impossible lengths.
     static func decode(_ text: some StringProtocol) -> [UInt8]? {
         guard text.utf8.allSatisfy({ isInAlphabet($0) }) else { return nil }
         let standard = String(text).replacing("-", with: "+").replacing("_", with: "/")

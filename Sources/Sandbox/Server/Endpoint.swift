@@ -1,4 +1,4 @@
-/// A request of the pretended services that faults can be set for and that the journal counts.
+/// An endpoint of the simulated services, for setting faults and for the journal.
 package enum Endpoint: String, Sendable, Codable, CaseIterable {
     case appleToken = "apple.token"
     case appleRevoke = "apple.revoke"
@@ -13,7 +13,7 @@ package enum Endpoint: String, Sendable, Codable, CaseIterable {
     case storageUpload = "storage.upload"
     case storageDownload = "storage.download"
 
-    /// A success of the right shape that holds nothing: what a service that lies by omission answers.
+    /// A well-formed success without content, as from a service that lies by omission.
     var emptySuccess: Reply {
         switch self {
         case .appleRevoke: Reply(status: 200)

@@ -1,6 +1,6 @@
-/// The fields of an `application/x-www-form-urlencoded` body, decoded by the letter.
+/// The fields of an `application/x-www-form-urlencoded` body, decoded strictly.
 struct FormBody: Sendable {
-    /// Why a body could not be taken for a form.
+    /// Why a body is not a valid form.
     enum Fault: Error, Equatable, CustomStringConvertible {
         case malformed
         case repeated(String)

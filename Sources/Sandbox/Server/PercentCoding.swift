@@ -1,6 +1,6 @@
-/// Percent-decoding as web servers do it: bytes first, then UTF-8.
+/// Percent-decoding as in web servers: bytes first, then UTF-8.
 enum PercentCoding {
-    /// The decoded text, or nil when an escape is cut short or the bytes are not UTF-8.
+    /// The decoded text; nil if an escape is incomplete or the bytes are not UTF-8.
     static func decode(_ bytes: some Sequence<UInt8>, plusIsSpace: Bool = false) -> String? {
         var decoded: [UInt8] = []
         var iterator = bytes.makeIterator()

@@ -1,4 +1,4 @@
-/// Makes the unguessable texts of the pretended services: codes, tokens, identifiers.
+/// Generates the unguessable texts of the simulated services: codes, tokens, identifiers.
 enum RandomText {
     private static let urlSafe = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
     private static let capitals = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
@@ -14,7 +14,7 @@ enum RandomText {
 
     static func digits(length: Int) -> String { text(of: decimal, length: length) }
 
-    /// The form of Apple's user identifiers as seen in the field; clients must treat it as opaque.
+    /// The observed form of Apple's user identifiers; clients must treat it as opaque.
     static func subject() -> String {
         "\(digits(length: 6)).\(hex(length: 32)).\(digits(length: 4))"
     }

@@ -1,13 +1,13 @@
 import Hummingbird
 import NIOCore
 
-/// A request read in full, with nothing decoded that the real services would not decode.
+/// A request read in full, decoded no further than the real services decode it.
 struct ReceivedRequest: Sendable {
-    /// Uploads and forms above this are refused.
+    /// The maximum size of an upload or a form, in bytes.
     private static let largestBody = 64 << 20
 
     let method: String
-    /// The path as sent, escapes and all.
+    /// The path as sent, including escapes.
     let path: String
     let query: String?
     let headers: HTTPFields

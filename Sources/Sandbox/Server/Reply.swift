@@ -6,18 +6,18 @@ import Hummingbird
     import Foundation
 #endif
 
-/// An answer of a pretended service before it becomes bytes on a connection.
+/// An answer of a simulated service before it is written to a connection.
 struct Reply: Sendable {
     var status: Int
     var headers = HTTPFields()
     var body: [UInt8]
-    /// How many bytes more than the body has are promised; the connection ends instead of them.
+    /// How many more bytes than the body has are announced; the connection closes in their place.
     var missing = 0
 
-    /// What happens once the answer is on its way, or the connection was cut instead of it.
+    /// Called once the answer was sent, or the connection was cut in its place.
     var afterwards: (@Sendable () -> Void)?
 
-    /// Why the service refused, for the journal; the real services do not say.
+    /// The reason for a refusal, for the journal; the real services do not reveal it.
     var reason: String?
 
     init(status: Int = 200, contentType: String? = nil, body: [UInt8] = [], reason: String? = nil) {

@@ -6,26 +6,26 @@ import Synchronization
     import Foundation
 #endif
 
-/// What was asked of the pretended services and how they answered, in order; the oldest half goes when it grows too
+/// The requests to the simulated services and their answers, in order; the oldest half is dropped when it grows too
 /// long.
 package final class RequestJournal: Sendable {
-    /// One request; holds no token, code or key.
+    /// One request, without any token, code or key.
     package struct Entry: Sendable, Codable {
         let endpoint: Endpoint
         let time: Date
-        /// The client id of a request to Apple, the bucket of one to Storage.
+        /// The client id of a request to Apple, or the bucket of one to Storage.
         let subject: String?
-        /// The HTTP status sent, or nil when the connection was dropped instead.
+        /// The HTTP status sent; nil if the connection was dropped.
         package let status: Int?
-        /// Why the service refused, which the real ones do not say.
+        /// The reason for a refusal, which the real services do not reveal.
         package let reason: String?
-        /// Whether a fault shaped the answer.
+        /// Whether a fault changed the answer.
         package let faulted: Bool
         /// The `User-Agent` header of the request.
         let userAgent: String?
     }
 
-    /// More than any test or demonstration asks, and little enough to keep in memory.
+    /// More than any test or demonstration needs, and small enough to keep in memory.
     private static let longest = 200_000
 
     private let storage = Mutex<[Entry]>([])
@@ -40,12 +40,12 @@ package final class RequestJournal: Sendable {
         storage.withLock { $0.filter { $0.endpoint == endpoint } }
     }
 
-    /// How often one endpoint was asked.
+    /// The number of requests to one endpoint.
     package func count(_ endpoint: Endpoint) -> Int {
         storage.withLock { $0.count { $0.endpoint == endpoint } }
     }
 
-    /// Forgets what was noted so far.
+    /// Removes all entries.
     func clear() {
         storage.withLock { $0.removeAll() }
     }

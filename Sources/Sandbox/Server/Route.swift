@@ -1,7 +1,7 @@
-/// What a request asks for, told by its method and path.
+/// The purpose of a request, determined from its method and path.
 enum Route: Equatable {
     case apple(AppleRoute)
-    /// A known path with a method that Apple does not take there.
+    /// A known path with a method that Apple does not accept there.
     case wrongMethod
     case storage(StorageRoute)
     /// The settings of a project's auth server, by the project's reference.
@@ -27,7 +27,7 @@ enum Route: Equatable {
         }
     }
 
-    /// The name under which faults and the journal know the route.
+    /// The name of the route for faults and the journal.
     var endpoint: Endpoint? {
         switch self {
         case .apple(let route): route.endpoint

@@ -1,7 +1,7 @@
 import Hummingbird
 import NIOCore
 
-/// What a request needs besides itself: the connection, so that a fault can cut it.
+/// The context of a request, with its connection, so that a fault can cut it.
 struct SandboxContext: InitializableFromSource {
     let channel: any Channel
 

@@ -7,9 +7,9 @@ import NIOCore
     import Foundation
 #endif
 
-/// Takes every request: finds its service, lets a fault have its way, and notes what happened.
+/// Handles every request: finds its service, applies a fault, and records the request in the journal.
 struct SandboxResponder: HTTPResponder {
-    /// What the client gets to see in the end.
+    /// What the client finally receives.
     private enum Outcome {
         case reply(Reply)
         case half(Reply)
@@ -146,7 +146,7 @@ struct SandboxResponder: HTTPResponder {
             status: HTTPResponse.Status(code: reply.status),
             headers: reply.headers,
             body: ResponseBody(contentLength: reply.body.count) { writer in
-                // A client that has gone is told nothing; what was done was done.
+                // If the client has gone, the answer is lost, but the request was carried out.
                 defer { reply.afterwards?() }
                 if !reply.body.isEmpty { try await writer.write(ByteBuffer(bytes: reply.body)) }
                 try await writer.finish(nil)
@@ -154,7 +154,7 @@ struct SandboxResponder: HTTPResponder {
         )
     }
 
-    /// Declares the whole body, sends the start of it and cuts the connection.
+    /// Announces the whole body, sends its start and cuts the connection.
     private func cut(_ reply: Reply, after count: Int, channel: any Channel) -> Response {
         let sent = ByteBuffer(bytes: reply.body.prefix(count))
         return Response(

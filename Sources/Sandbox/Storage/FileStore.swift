@@ -6,10 +6,10 @@ import Synchronization
     import Foundation
 #endif
 
-/// The bytes of objects on disk: `folder/bucket/key/version`, each segment escaped.
+/// Stores the bytes of objects on disk: `folder/bucket/key/version`, with each segment escaped.
 struct FileStore: Sendable {
     let folder: String
-    /// Shared by all copies: whether the backend that holds the bytes is out of order.
+    /// Shared by all copies: whether the backend that holds the bytes is broken.
     private let breakage = Breakage()
 
     private final class Breakage: Sendable {
@@ -28,7 +28,7 @@ struct FileStore: Sendable {
         try checkOrder()
         let place = self.place(bucket: bucket, key: key)
         let data = Data(bytes)
-        // A delete beside us may take the empty folder away between the two calls.
+        // A concurrent delete may remove the empty folder between the two calls.
         for attempt in 1...3 {
             do {
                 try FileManager.default.createDirectory(atPath: place, withIntermediateDirectories: true)
@@ -40,7 +40,7 @@ struct FileStore: Sendable {
         }
     }
 
-    /// The length of a version, and its bytes; of a range only those in it.
+    /// The size of a version, and its bytes; for a range, only the bytes in it.
     func read(
         bucket: String,
         key: String,
@@ -48,7 +48,7 @@ struct FileStore: Sendable {
         _ range: ClosedRange<Int>? = nil
     ) throws -> (bytes: [UInt8], size: Int) {
         try checkOrder()
-        // Mapped: of a large file only the range is read.
+        // Memory-mapped, so that only the range of a large file is read.
         let file = URL(filePath: place(bucket: bucket, key: key) + "/" + version)
         let data = try Data(contentsOf: file, options: .alwaysMapped)
         let start = min(range?.lowerBound ?? 0, data.count)
@@ -56,7 +56,7 @@ struct FileStore: Sendable {
         return (start < end ? Array(data[start..<end]) : [], data.count)
     }
 
-    /// Removes the bytes of one version, and the folders that this leaves empty; missing bytes are no error.
+    /// Removes the bytes of one version and any folders left empty; missing bytes are not an error.
     func remove(bucket: String, key: String, version: String) throws {
         try checkOrder()
         var place = self.place(bucket: bucket, key: key)
@@ -69,7 +69,7 @@ struct FileStore: Sendable {
         }
     }
 
-    /// The paths of all files of a bucket, below the bucket's folder.
+    /// The paths of all files of a bucket, relative to the bucket's folder.
     func files(bucket: String) -> [String] {
         let root = folder + "/" + escaped(bucket)
         let paths = (try? FileManager.default.subpathsOfDirectory(atPath: root)) ?? []
@@ -93,7 +93,7 @@ struct FileStore: Sendable {
         return ([folder, escaped(bucket)] + segments).joined(separator: "/")
     }
 
-    /// A segment that no file system takes for anything but a name.
+    /// A segment that every file system treats as a plain name.
     private func escaped(_ segment: String) -> String {
         switch segment {
         case "": "%"

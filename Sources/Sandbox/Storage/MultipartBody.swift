@@ -1,9 +1,9 @@
-/// A `multipart/form-data` body taken apart (RFC 7578), as far as uploads need it.
+/// A parsed `multipart/form-data` body (RFC 7578), as far as uploads need it.
 struct MultipartBody {
     /// One field of the form.
     struct Part {
         let name: String
-        /// Whether the part names a file or has no name at all, as the file of an upload does.
+        /// Whether the part has a file name or no name at all, as the file of an upload does.
         let isFile: Bool
         let mediaType: String?
         let bytes: [UInt8]
@@ -11,7 +11,7 @@ struct MultipartBody {
 
     let parts: [Part]
 
-    /// Nil when the type names no boundary or the body does not keep to it.
+    /// Parses a body; nil if the type has no boundary or the body is malformed.
     init?(_ body: [UInt8], contentType: String) {
         let boundary = contentType.split(separator: ";").dropFirst()
             .map { $0.drop { $0 == " " } }

@@ -1,6 +1,6 @@
 /// `POST /object/list/{bucket}`.
 struct ListBody: Decodable, Sendable {
-    /// How entries are ordered.
+    /// The order of the entries.
     struct Order: Decodable, Sendable {
         let column: String?
         let order: String?
@@ -26,7 +26,7 @@ struct ListPageBody: Decodable, Sendable {
     }
 }
 
-/// `DELETE /object/{bucket}`: the name says prefixes, but they are exact keys.
+/// `DELETE /object/{bucket}`: the field is called `prefixes`, but contains exact keys.
 struct DeleteBody: Decodable, Sendable {
     /// A key, or one version of it.
     struct Entry: Decodable, Sendable {

@@ -6,13 +6,13 @@ import Crypto
     import Foundation
 #endif
 
-/// Who a request to Storage comes from, after gateway and server have looked at its keys.
+/// The caller of a request to Storage, after the gateway and the server have checked its keys.
 struct StorageCaller: Sendable {
     /// The database role that the statements run as.
     let role: String
     /// The token's claims as text, for request.jwt.claims.
     let claims: String
-    /// The token's `sub`, which becomes the owner of what is uploaded.
+    /// The token's `sub`, which becomes the owner of uploaded objects.
     let subject: String?
 
     private struct Header: Decodable {
@@ -25,7 +25,7 @@ struct StorageCaller: Sendable {
         let exp: Double?
     }
 
-    /// What the gateway refuses before Storage sees the request.
+    /// A refusal by the gateway, before Storage sees the request.
     struct GatewayRefusal: Error {
         let message: String
         let hint: String?
@@ -45,7 +45,7 @@ struct StorageCaller: Sendable {
             }
         }
         if let bearer = request.bearer {
-            // The new keys are no tokens: as Bearer they end here, even when apikey says the same.
+            // The new keys are not tokens: as Bearer they are refused here, even if `apikey` has the same value.
             self = try Self.verified(bearer, keys: keys, now: now)
         } else if apiKey == keys.secretKey {
             self = try Self.verified(keys.serviceRoleKey, keys: keys, now: now)

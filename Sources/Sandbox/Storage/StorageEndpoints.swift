@@ -6,7 +6,7 @@ import Postgres
     import Foundation
 #endif
 
-/// The HTTP side of the pretended Storage.
+/// The HTTP endpoints of the simulated Storage.
 struct StorageEndpoints: Sendable {
     let keys: StorageKeys
     let files: FileStore?
@@ -14,7 +14,7 @@ struct StorageEndpoints: Sendable {
     let clock: SandboxClock
     let deleteLimit: Int?
 
-    /// Answers a request; with `carryOut` false it answers the same and changes nothing.
+    /// Answers a request; with `carryOut` false, the answer is the same but nothing is changed.
     func answer(_ route: StorageRoute, _ request: ReceivedRequest, carryOut: Bool) async throws -> Reply {
         do {
             guard let scope, let files else {

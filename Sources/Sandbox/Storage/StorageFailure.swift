@@ -1,6 +1,6 @@
 import Postgres
 
-/// An error that Storage answers.
+/// An error that Storage answers with.
 struct StorageFailure: Error {
     /// The HTTP status; 400 for nearly everything, whatever the body says.
     var httpStatus = 400
@@ -39,12 +39,12 @@ struct StorageFailure: Error {
         .init(413, "Payload too large", "The object exceeded the maximum allowed size", code: "EntityTooLarge")
     }
 
-    /// A true 500: the backend that holds the bytes failed.
+    /// A real 500: the backend that holds the bytes failed.
     static var backend: StorageFailure {
         .init(500, "InternalError", "Internal server error", code: "InternalError", httpStatus: 500)
     }
 
-    /// How the server tells of the database's errors.
+    /// Maps a database error to the server's answer.
     init(_ error: PostgresError) {
         switch error.sqlState {
         case SQLState(rawValue: "42501"): self = .accessDenied(error.diagnostics?.message ?? "Access denied")

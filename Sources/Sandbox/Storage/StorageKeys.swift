@@ -6,17 +6,17 @@ import Crypto
     package import Foundation
 #endif
 
-/// The keys of the pretended project, made at run time.
+/// The keys of the simulated project, generated at run time.
 package struct StorageKeys: Sendable {
     /// The secret that signs access tokens and the legacy keys.
     let jwtSecret: String
-    /// The legacy `service_role` key, a token: goes in both `Authorization` and `apikey`.
+    /// The legacy `service_role` key, a token sent in both `Authorization` and `apikey`.
     package let serviceRoleKey: String
     /// The legacy `anon` key, a token.
     package let anonKey: String
-    /// The new secret key: goes in `apikey` only.
+    /// The new secret key, sent only in `apikey`.
     package let secretKey: String
-    /// The new publishable key: goes in `apikey` only.
+    /// The new publishable key, sent only in `apikey`.
     let publishableKey: String
 
     init(now: Date) throws {

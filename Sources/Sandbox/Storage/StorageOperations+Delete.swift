@@ -1,10 +1,10 @@
 import Postgres
 
 extension StorageOperations {
-    /// How many keys one transaction takes; a call above it can end half done.
+    /// How many keys one transaction handles; a larger call can be half done.
     private static let batch = 500
 
-    /// Deletes exact keys, and exact versions: 200 with the rows that went, which may be none for any of several reasons.
+    /// Deletes exact keys and exact versions: 200 with the deleted rows, which may be none for any of several reasons.
     func deleteMany(
         _ bucket: String,
         _ entries: [DeleteBody.Entry],
@@ -30,7 +30,7 @@ extension StorageOperations {
                     if keepsVersions {
                         if !names.isEmpty { marks = try Self.mark(bucket, names, on: connection) }
                     } else {
-                        // RETURNING needs the select policies as well: what the caller cannot see it cannot delete.
+                        // RETURNING requires the select policies as well: the caller cannot delete what it cannot see.
                         rows += try connection.query(
                             """
                             delete from storage.objects as o
@@ -43,7 +43,7 @@ extension StorageOperations {
                     }
                     let shown = rows.map(\.row) + marks
                     guard carryOut else { throw PretendedRows(rows: shown) }
-                    // Rows first, then bytes: bytes that cannot be removed bring this batch's rows back.
+                    // Rows first, then bytes: if bytes cannot be removed, this batch's rows are rolled back.
                     for row in rows {
                         guard let version = row.version else { continue }
                         try files.remove(bucket: bucket, key: row.key, version: version)
@@ -57,7 +57,7 @@ extension StorageOperations {
         return .text("[" + deleted.joined(separator: ",") + "]", contentType: "application/json; charset=utf-8")
     }
 
-    /// Deletes one key; here a missing one is an error.
+    /// Deletes one key; here, a missing one is an error.
     func deleteOne(_ bucket: String, _ key: String, as caller: StorageCaller, carryOut: Bool) async throws -> Reply {
         let reply = Reply.text(
             #"{"message":"Successfully deleted"}"#,

@@ -7,7 +7,7 @@ import Postgres
 #endif
 
 extension StorageOperations {
-    /// The first kind of list: one level, a folder is an entry without id, and the prefix is matched in any case.
+    /// The older listing: one level, where a folder is an entry without an id, and a case-insensitive prefix.
     func list(_ bucket: String, _ body: ListBody, as caller: StorageCaller) async throws -> Reply {
         let limit = body.limit ?? 100
         let offset = body.offset ?? 0
@@ -63,7 +63,7 @@ extension StorageOperations {
         return .text(text, contentType: "application/json; charset=utf-8")
     }
 
-    /// The second kind of list: pages by cursor, recursive unless a delimiter is asked for, names are whole keys.
+    /// The newer listing: pages by cursor, recursive unless a delimiter is given, with whole keys as names.
     func listPage(_ bucket: String, _ body: ListPageBody, as caller: StorageCaller) async throws -> Reply {
         let limit = min(body.limit ?? 1000, 1000)
         guard limit >= 1 else { throw StorageFailure.invalidRequest("body/limit must be >= 1") }
@@ -84,7 +84,7 @@ extension StorageOperations {
                     where o.bucket_id = \(bucket)
                       and \(Self.isCurrent)
                       and starts_with(o.name, \(prefix))
-                      -- The same again, as a range of the index.
+                      -- The same condition as an index range.
                       and o.name collate "C" >= \(prefix)
                       and o.name collate "C" <= \(prefix + "\u{10FFFF}")
                 ), entries as (
@@ -131,7 +131,7 @@ extension StorageOperations {
         return .text(text + "}", contentType: "application/json; charset=utf-8")
     }
 
-    /// The order within folders and within objects; unknown columns and directions count as the default.
+    /// The order of folders and of objects; unknown columns and directions count as the default.
     private static func order(_ order: ListBody.Order?) -> Statement {
         let direction: Statement = order?.order?.lowercased() == "desc" ? "desc" : "asc"
         let column: Statement =
@@ -153,7 +153,7 @@ extension StorageOperations {
         return pattern + "%"
     }
 
-    /// A cursor is opaque to clients; that it is base64 of a marked key is nobody's business but this server's.
+    /// A cursor is opaque to clients; only this server may rely on it being base64 of a marked key.
     private static func encodeCursor(_ key: String) -> String {
         Data("l:\(key)".utf8).base64EncodedString()
     }

@@ -8,7 +8,7 @@ import Postgres
 #endif
 
 extension StorageOperations {
-    /// Uploads: a row in the caller's name, then the bytes, then the commit.
+    /// Uploads an object: inserts the row as the caller, writes the bytes, then commits.
     func upload(
         _ bucket: String,
         _ key: String,
@@ -22,13 +22,13 @@ extension StorageOperations {
         let version = UUID().text
         let metadata = JSON(ObjectMetadata(upload))
         let owner = caller.subject
-        // The deprecated column is a uuid: left empty for subjects that are none.
+        // The deprecated column is a uuid, so it stays empty for other subjects.
         let ownerID = owner.flatMap { UUID(uuidString: $0) }
         let keepsVersions = try await keepsVersions(bucket)
         let (id, previous) = try await scope.run(as: caller, operation: operation) { connection in
             let previous = try Self.lockVersion(bucket, key, on: connection)
             let id: UUID
-            // Over a mark, too, whoever uploads need not say that they replace something.
+            // An upload over a delete marker need not declare that it replaces an object.
             if keepsVersions, previous == nil || replaces || upload.upserts {
                 try Self.archive(bucket, [key], on: connection)
             }
@@ -67,7 +67,7 @@ extension StorageOperations {
         return try Self.uploaded(bucket, key, id)
     }
 
-    /// Downloads an object, or of a `Range` the part.
+    /// Downloads an object, or a part of it for a `Range` header.
     func download(bucket: String, key: String, range: String?, as caller: StorageCaller) async throws -> Reply {
         let found = try await scope.run(as: caller, operation: operation) { connection in
             try Self.find(bucket, key, on: connection)
@@ -75,7 +75,7 @@ extension StorageOperations {
         return try read(bucket, key, found, range: range)
     }
 
-    /// Downloads of public buckets need no key and ask no policy.
+    /// Downloads of public buckets need no key and check no policy.
     func downloadPublic(bucket: String, key: String) async throws -> Reply {
         let found = try await scope.runAsServer { connection in
             let isPublic = try connection.first(
@@ -88,7 +88,7 @@ extension StorageOperations {
         return try read(bucket, key, found)
     }
 
-    /// The version of an object, whose row is locked: nil where there is no object, and inside where it has no version.
+    /// The version of an object, whose row is locked: nil if there is no object, and an inner nil if it has no version.
     static func lockVersion(_ bucket: String, _ key: String, on connection: isolated Connection) throws -> String?? {
         try connection.first(
             """
@@ -134,15 +134,14 @@ extension StorageOperations {
         let mediaType = found.mediaType ?? "application/octet-stream"
         guard let range else { return Reply(status: 200, contentType: mediaType, body: bytes) }
         var reply = Reply(status: 206, contentType: mediaType, body: bytes)
-        // As the server does that keeps files on a disk: it promises all that was asked for, and has no more than there
-        // is.
+        // Like the server with a file backend: it announces the whole requested range, even if the object is shorter.
         reply.headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound)/\(size)"
         reply.missing = range.count - bytes.count
         reply.headers[.eTag] = "\"\(version)\""
         return reply
     }
 
-    /// `bytes=0-99`; the other forms are not asked for, and ignored as the standard allows.
+    /// Parses `bytes=0-99`; other forms are not used, and ignored as the standard allows.
     private static func byteRange(_ text: String) -> ClosedRange<Int>? {
         guard text.hasPrefix("bytes=") else { return nil }
         let ends = text.dropFirst("bytes=".count).split(separator: "-").map { Int($0) }
@@ -150,7 +149,7 @@ extension StorageOperations {
         return first...last
     }
 
-    /// The bucket's own limits, looked up past row-level security as the server does.
+    /// Checks the bucket's own limits, read past row-level security as the server does.
     private func checkLimits(_ bucket: String, _ upload: UploadBody) async throws {
         let limits = try await scope.runAsServer { connection in
             try connection.first(
@@ -181,7 +180,7 @@ extension StorageOperations {
         return try .json(Body(id: id.text, key: "\(bucket)/\(key)"))
     }
 
-    /// The characters that the server takes in a new key.
+    /// Whether the server accepts the key for a new object.
     private static func isValid(_ key: String) -> Bool {
         let punctuation = Set("_/!-.*'() &$@=;:+,?")
         return !key.isEmpty && key.utf8.count <= 1024
@@ -189,7 +188,7 @@ extension StorageOperations {
     }
 }
 
-/// What the server notes of an object's bytes.
+/// The metadata that the server records about an object's bytes.
 private struct ObjectMetadata: Codable, Sendable {
     let eTag: String
     let size: Int

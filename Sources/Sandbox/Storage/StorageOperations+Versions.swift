@@ -1,13 +1,13 @@
 import Postgres
 
-/// Buckets that keep versions: what is replaced is archived, and a delete by key leaves a mark.
+/// Buckets with versioning: a replaced object is archived, and a delete by key leaves a delete marker.
 ///
-/// That versioning can be suspended again is left out.
+/// Suspending versioning is not simulated.
 extension StorageOperations {
-    /// That a key names the object `o` now.
+    /// The condition that `o` is the current object of its key.
     static let isCurrent: Statement = "(o.archived_at is null and not o.is_delete_marker)"
 
-    /// Looked up past row-level security, as the server does; false of a bucket that is not there.
+    /// Whether a bucket keeps versions, read past row-level security as the server does; false if it does not exist.
     func keepsVersions(_ bucket: String) async throws -> Bool {
         try await scope.runAsServer { connection in
             try connection.first(
@@ -17,7 +17,7 @@ extension StorageOperations {
         }
     }
 
-    /// Takes the place at the key from what has it.
+    /// Archives the current objects of the keys.
     static func archive(_ bucket: String, _ keys: [String], on connection: isolated Connection) throws {
         try connection.execute(
             """
@@ -30,9 +30,9 @@ extension StorageOperations {
         )
     }
 
-    /// Hides what keys name; keys that name nothing are hidden, too.
+    /// Hides the objects of keys behind delete markers, even for keys without an object.
     ///
-    /// - Returns: The marks, as the API shows them.
+    /// - Returns: The markers, as the API shows them.
     static func mark(_ bucket: String, _ keys: [String], on connection: isolated Connection) throws -> [String] {
         try archive(bucket, keys, on: connection)
         return try connection.query(
@@ -46,9 +46,9 @@ extension StorageOperations {
         )
     }
 
-    /// Removes versions for good; the newest that is left of a key without a current one becomes current.
+    /// Removes versions permanently; if a key has no current version, its newest remaining one becomes current.
     ///
-    /// - Returns: Key, version, and what the API shows of each.
+    /// - Returns: The key, the version, and the API's representation of each.
     static func remove(
         _ versions: [(key: String, version: String)],
         in bucket: String,

@@ -1,12 +1,12 @@
 import Postgres
 
-/// What Storage does with objects, rows and bytes together.
+/// Storage's operations on objects, which combine rows and bytes.
 struct StorageOperations: Sendable {
     let scope: StorageScope
     let files: FileStore
     let operation: String
 
-    /// The row of an object as the API shows it; times as JavaScript writes them.
+    /// The row of an object as the API shows it, with times as JavaScript writes them.
     static let objectAsJSON = Statement(
         unsafeSQL: """
             jsonb_build_object(

@@ -1,4 +1,4 @@
-/// What a request to Storage asks for, told by its method and path under `/storage/v1`.
+/// The purpose of a request to Storage, determined from its method and its path under `/storage/v1`.
 enum StorageRoute: Equatable, Sendable {
     case buckets
     case bucket(String)
@@ -11,7 +11,7 @@ enum StorageRoute: Equatable, Sendable {
     case downloadPublic(bucket: String, key: String)
     case unknown
 
-    /// Reads the path as sent: a key may hold slashes, empty segments and escapes, and keeps them.
+    /// Parses the path as sent: a key may contain slashes, empty segments and escapes, and keeps them.
     init(method: String, path: Substring) {
         let words = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         let bucket = { (index: Int) -> String? in
@@ -57,7 +57,7 @@ enum StorageRoute: Equatable, Sendable {
         }
     }
 
-    /// The name under which faults and the journal know the route.
+    /// The name of the route for faults and the journal.
     var endpoint: Endpoint? {
         switch self {
         case .buckets, .bucket: .storageBuckets
@@ -71,7 +71,7 @@ enum StorageRoute: Equatable, Sendable {
         }
     }
 
-    /// What the server tells the database it is doing, which policies may ask for by storage.operation().
+    /// The operation that the server announces to the database, which policies can read by storage.operation().
     var operation: String {
         switch self {
         case .buckets: "storage.bucket.list"

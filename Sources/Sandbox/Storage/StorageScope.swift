@@ -1,15 +1,15 @@
 import Postgres
 
-/// Thrown to end a transaction whose answer is only pretended.
+/// Thrown to roll back a transaction whose answer is faked.
 struct Pretended: Error {
     let reply: Reply
 }
 
-/// The database as Storage uses it: one transaction, in the role and with the claims of the caller.
+/// Storage's access to the database: one transaction, with the role and the claims of the caller.
 struct StorageScope: Sendable {
     let pool: Pool
 
-    /// Runs a body as the caller; rolled back when it throws.
+    /// Runs a body as the caller; rolls back if it throws.
     func run<Result: Sendable>(
         as caller: StorageCaller,
         operation: String,
@@ -24,7 +24,7 @@ struct StorageScope: Sendable {
                     set_config('request.jwt.claim.role', \(caller.role), true),
                     set_config('request.jwt.claim.sub', \(caller.subject ?? ""), true),
                     set_config('storage.operation', \(operation), true),
-                    -- As the real server does: the trigger against deletes by hand lets the API pass.
+                    -- As in the real server: the trigger that blocks direct deletes lets the API pass.
                     set_config('storage.allow_delete_query', 'true', true)
                 """
             )

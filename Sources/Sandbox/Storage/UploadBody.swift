@@ -1,4 +1,4 @@
-/// The bytes of an upload, sent plainly or as the file of a multipart form, as supabase-swift does.
+/// The bytes of an upload, sent as the plain body or as the file of a multipart form, as supabase-swift does.
 struct UploadBody: Sendable {
     let bytes: [UInt8]
     let mediaType: String

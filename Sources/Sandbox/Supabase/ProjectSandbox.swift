@@ -7,22 +7,22 @@ import Synchronization
     import Foundation
 #endif
 
-/// The pretended management API of Supabase: one project, as far as its settings of Sign in with Apple go.
+/// The simulated management API of Supabase: one project's settings for Sign in with Apple.
 package final class ProjectSandbox: Sendable {
-    /// The settings.
+    /// The project's settings.
     package struct Settings: Sendable, Equatable {
         package var isOn = true
-        /// The web flow uses the first.
+        /// The client ids; the web flow uses the first.
         package var clientIDs: [String]
         package var secret: String?
-        /// Whether the API shows the secret itself instead of a hash.
+        /// Whether the API shows the secret itself or only a hash.
         package var showsSecret = false
     }
 
     /// The project's reference.
     package let reference = String(decoding: (0..<20).map { _ in UInt8.random(in: 0x61...0x7A) }, as: UTF8.self)
 
-    /// The access token that may see and change it.
+    /// The access token that may read and change the project.
     package let token = "sbp_" + RandomText.hex(length: 40)
 
     private let state: Mutex<Settings>
@@ -32,15 +32,16 @@ package final class ProjectSandbox: Sendable {
         state = Mutex(Settings(clientIDs: services.map(\.id)))
     }
 
-    /// The settings now.
+    /// The current settings.
     package var settings: Settings { state.withLock { $0 } }
 
-    /// Changes the settings, as somebody in the dashboard does.
+    /// Changes the settings, as in the dashboard.
     package func change(_ body: @Sendable (inout Settings) -> Void) {
         state.withLock { body(&$0) }
     }
 
-    /// Answers a request for the settings of a project; with `carryOut` false it answers the same and changes nothing.
+    /// Answers a request for the settings of a project; with `carryOut` false, the answer is the same but nothing is
+    /// changed.
     func answer(_ reference: String, _ request: ReceivedRequest, carryOut: Bool) throws -> Reply {
         guard request.bearer == token else { return try problem(401, "Unauthorized") }
         guard reference == self.reference else { return try problem(404, "Project not found") }

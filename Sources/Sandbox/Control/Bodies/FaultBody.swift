@@ -15,12 +15,12 @@ struct FaultBody: Decodable {
     }
 
     let kind: Kind
-    /// Nil means every endpoint.
+    /// The endpoint; nil means every endpoint.
     let endpoint: Endpoint?
     let effect: Fault.Effect?
     let times: Int?
     let sparing: Int?
-    /// The client id or bucket to meet; all when missing.
+    /// The client id or bucket that the fault applies to; all if missing.
     let subject: String?
     let status: Int?
     let body: String?

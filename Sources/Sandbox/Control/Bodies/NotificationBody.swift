@@ -9,11 +9,11 @@ struct NotificationBody: Decodable {
     let type: String
     let sub: String
     let audience: String
-    /// How long ago the event happened.
+    /// The age of the event, in seconds.
     let ageSeconds: Double?
     let email: String?
     let isPrivateEmail: Bool?
-    /// The `jti`, to send one notification again.
+    /// The `jti`, for sending the same notification again.
     let identifier: String?
     let eventsForm: AppleNotification.EventsForm?
     let timeUnit: AppleNotification.TimeUnit?

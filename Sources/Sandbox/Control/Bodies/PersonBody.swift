@@ -2,7 +2,7 @@
 struct PersonBody: Decodable {
     let clientID: String
     let sub: String
-    /// Whether forwarding goes on or off.
+    /// Whether forwarding is switched on or off.
     let isOn: Bool?
 
     enum CodingKeys: String, CodingKey {

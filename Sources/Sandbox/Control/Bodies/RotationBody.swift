@@ -1,4 +1,4 @@
-/// `POST /control/apple/rotate-keys`; the body may be missing.
+/// `POST /control/apple/rotate-keys`; the body is optional.
 struct RotationBody: Decodable {
     let all: Bool?
 }

@@ -1,4 +1,4 @@
-/// `POST /control/apple/transfers`: starts with a team, accepts without.
+/// `POST /control/apple/transfers`: with a team, starts a transfer; without one, accepts it.
 struct TransferBody: Decodable {
     let clientID: String
     let teamID: String?
