@@ -1,4 +1,4 @@
-/// The answers of a load whose process does not live to the end.
+/// The answers to a load whose process is killed before its end.
 actor AnswerBook {
     private(set) var answers: [NotificationLoad.Answer] = []
     private var promises = 0
@@ -11,13 +11,13 @@ actor AnswerBook {
         if let waiting, promises >= waiting.promises { wake() }
     }
 
-    /// No more will come.
+    /// Records that no more answers will come.
     func close() {
         isClosed = true
         wake()
     }
 
-    /// Returns once so many were answered with 200, or no more will be.
+    /// Returns once the given number were answered with 200, or no more answers will come.
     func holds(promises wanted: Int) async {
         guard promises < wanted, !isClosed else { return }
         await withCheckedContinuation { waiting = (wanted, $0) }

@@ -30,16 +30,16 @@ extension Benchmark {
     }
 }
 
-/// Apple's notifications at a fixed rate, however long the answers take: the time of each counts from when it was due.
+/// Sends Apple's notifications at a fixed rate, however long the answers take; each is timed from its scheduled moment.
 struct NotificationLoad: Sendable {
     private static let database = "notifications"
     private static let perSecond = 500
     private static let accounts = 500
 
-    /// A notification, and what happened to it.
+    /// A notification and its outcome.
     struct Answer: Sendable {
         let identifier: String
-        /// nil when it was not answered with 200.
+        /// The time to its answer; nil unless it was answered with 200.
         let milliseconds: Double?
     }
 
@@ -48,13 +48,14 @@ struct NotificationLoad: Sendable {
     private let settingsFile: String
     private let url: String
 
-    /// On a server as it comes, flushing at every commit: an answer promises that the notification is stored.
+    /// Runs on a server with default settings, which flushes at every commit, since an answer promises that the
+    /// notification is stored.
     static func with(_ body: @Sendable (NotificationLoad) async throws -> [Figure]) async throws -> [Figure] {
         try await BenchmarkCluster.with(settings: []) { cluster in
             try await cluster.migratedDatabase(database)
             try await cluster.psql(["-c", people], database: database)
             return try await Sandbox.with(logger: .silent) { sandbox in
-                // A neighbour of a port that was free a moment ago.
+                // A port near one that was free a moment ago.
                 let port = sandbox.port > 60_000 ? sandbox.port - 1000 : sandbox.port + 1000
                 let settings = try WorkerFiles(folder: cluster.folder).writeSettings(
                     database: cluster.conninfo(database: database, user: "postgres"),
@@ -80,7 +81,7 @@ struct NotificationLoad: Sendable {
         }
     }
 
-    /// How long the slowest hundredth takes from when it was due to its 200, with the worker running.
+    /// Measures the 99th percentile of the time from the scheduled moment to the 200, with the worker running.
     func sustained(seconds: Int) async throws -> [Figure] {
         let bodies = try await signed(seconds * Self.perSecond)
         let answers = try await Program.accountctl.watch(["worker", "--config", settingsFile]) { worker in
@@ -98,15 +99,16 @@ struct NotificationLoad: Sendable {
         return [Figure(name: "apple.notifications", unit: "ms", goal: "p99 ≤ 50 ms", values: [p99])]
     }
 
-    /// How many were answered with 200 and are not in the table after the process was killed in the middle.
+    /// Counts the notifications that were answered with 200 but are missing from the table after the process was killed
+    /// halfway.
     func killed(seconds: Int) async throws -> [Figure] {
         let bodies = try await signed(seconds * Self.perSecond)
         let book = AnswerBook()
-        // It does not end well: that is what it is killed for.
+        // The error is expected, since the worker is killed.
         _ = try? await Program.accountctl.watch(["worker", "--config", settingsFile]) { worker in
             try await waitUntilListening()
             async let sent: Void = fill(book, bodies)
-            // In the middle of the stream, however fast it is answered: some are under way.
+            // In the middle of the stream, whatever the rate of answers, so that some requests are in flight.
             await book.holds(promises: bodies.count / 2)
             kill(worker.value, SIGKILL)
             try await sent
@@ -129,7 +131,7 @@ struct NotificationLoad: Sendable {
 
     // MARK: - Sending
 
-    /// Signed before the clock runs: Apple's work, not ours.
+    /// Signed before the clock starts, since signing is Apple's work.
     private func signed(_ number: Int) async throws -> [(identifier: String, body: String)] {
         try (0..<number).map { index in
             var notification = AppleNotification(

@@ -9,9 +9,9 @@ import Postgres
     import Foundation
 #endif
 
-/// Applies a folder of migrations by the product's engine; `migrate.apply` measures it as a process.
+/// Applies a folder of migrations with the product's engine, so that `migrate.apply` can measure it as a process.
 ///
-/// The product itself applies what is embedded in it, and nothing else.
+/// The product itself applies only its embedded migrations.
 struct ApplyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",

@@ -1,20 +1,20 @@
-/// Something to measure.
+/// A measurement.
 struct Benchmark: Sendable {
-    /// The name on the command line and of the figure.
+    /// The name on the command line and in the figure.
     let name: String
 
-    /// One line about it.
+    /// A description in one line.
     let summary: String
 
-    /// Measures; makes its own cluster where it needs one, and takes its floor in the same run.
+    /// Measures; creates its own cluster if needed, and measures its floor in the same run.
     let measure: @Sendable () async throws -> [Figure]
 
-    /// Whether a word is its name, or the beginning of it up to a dot.
+    /// Whether a word is the name, or the start of it up to a dot.
     func isNamed(by word: String) -> Bool {
         name == word || name.hasPrefix(word + ".")
     }
 
-    /// All of them, in the order they are printed.
+    /// All benchmarks, in the order in which they are printed.
     ///
     /// Each has a file of its own.
     static let all: [Benchmark] = [

@@ -6,25 +6,25 @@ import Subprocess
     import Foundation
 #endif
 
-/// A private PostgreSQL cluster for one measurement, made by `deploy/private-postgres` and removed afterwards.
+/// A private PostgreSQL cluster for one measurement, created by `deploy/private-postgres` and removed afterwards.
 struct BenchmarkCluster: Sendable {
-    /// The folder of the cluster; `socket` lies in it.
+    /// The folder of the cluster, which contains `socket`.
     let folder: String
 
     /// The port of the server, on its socket and on 127.0.0.1.
     let port: Int
 
-    /// The top of the checkout that the program was built from.
+    /// The root of the checkout that the program was built from.
     static let repository: String = String(#filePath.dropLast("/Sources/Benchmarks/BenchmarkCluster.swift".count))
 
-    /// Removes the cluster when its input ends: when this program says so, or has ended in whatever way.
+    /// Removes the cluster when its input ends, which happens on request or whenever this program exits.
     private static let keeper = """
         trap '' INT TERM HUP
         cat >/dev/null
         "$1" stop "$2" immediate && rm -rf "$2"
         """
 
-    /// Gives `body` a running cluster with the given settings, and removes it afterwards.
+    /// Runs `body` with a running cluster with the given settings, and removes the cluster afterwards.
     static func with<Value: Sendable>(
         settings: [String] = ["fsync=off"],
         _ body: @Sendable (BenchmarkCluster) async throws -> Value
@@ -60,12 +60,12 @@ struct BenchmarkCluster: Sendable {
         return value
     }
 
-    /// Connection keywords over the socket.
+    /// Connection parameters for the socket.
     func conninfo(database: String = "postgres", user: String = "supabase_admin") -> String {
         "host=\(folder)/socket port=\(port) user=\(user) dbname=\(database)"
     }
 
-    /// Makes a database with the platform and every migration, as `postgres` sees it.
+    /// Creates a database with the platform's schema and every migration applied as `postgres`.
     func migratedDatabase(_ name: String) async throws {
         try await psql(["-c", "create database \(name) template template0 owner postgres"])
         let sql = Self.repository + "/sql"
@@ -91,7 +91,7 @@ struct BenchmarkCluster: Sendable {
         )
     }
 
-    /// psql itself, of the server's version: what Debian has in the path is a script that looks for it.
+    /// The psql binary of the server's version; Debian's psql in the path is a script that searches for it.
     var psqlProgram: Program {
         get async throws {
             let folder = try await psql(["-c", "select setting from pg_config where name = 'BINDIR'"])
@@ -99,9 +99,9 @@ struct BenchmarkCluster: Sendable {
         }
     }
 
-    /// Runs a command to its end and returns its standard output.
+    /// Runs a command and returns its standard output.
     ///
-    /// - Throws: ``BenchmarkError`` with the command's standard error when it fails.
+    /// - Throws: ``BenchmarkError`` with the command's standard error if it fails.
     @discardableResult
     static func command(_ words: [String]) async throws -> String {
         let result = try await run(
@@ -119,7 +119,7 @@ struct BenchmarkCluster: Sendable {
     }
 }
 
-/// What went wrong in a measurement, in words.
+/// A failed measurement, described in words.
 struct BenchmarkError: Error, CustomStringConvertible {
     let description: String
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Measures the product and prints what it finds, each figure beside a floor taken in the same run.
+/// Measures the product and prints each figure beside a floor measured in the same run.
 @main
 struct Benchmarks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -11,7 +11,7 @@ extension Benchmark {
     ) {
         let program = try Program.accountctl
         var times: [Double] = []
-        // The first one reads the binary from disk.
+        // The first round, which reads the binary from disk, does not count.
         for round in -1..<41 {
             let time = try await program.time(["--help"])
             if round >= 0 { times.append(time * 1000) }

@@ -10,21 +10,22 @@ import Sealing
     import Foundation
 #endif
 
-/// Accounts that all ask for their deletion at once, with a pretended Apple and Storage on this machine.
+/// Accounts that all request their deletion at once, with a simulated Apple and Storage on this machine.
 struct DeletionLoad: Sendable {
-    /// How many accounts a round has, each with 3 avatars, 2 identities, 1 Apple credential, a session and a profile.
+    /// The accounts per round, each with 3 avatars, 2 identities, 1 Apple credential, a session and a profile.
     static let accounts = 2000
 
     private static let database = "erasure"
 
     let cluster: BenchmarkCluster
-    /// The settings of a worker: all as they are by default but for the waits and the ceiling.
+    /// The worker's settings file: all defaults, except for the waits and the ceiling.
     let settingsFile: String
     private let sandbox: Sandbox
     private let keys: KeyRing
     private let admin: Pool
 
-    /// On a server as it comes, flushing at every commit: durable records are what an erasure is made of.
+    /// Runs on a server with default settings, which flushes at every commit, since an erasure consists of durable
+    /// records.
     static func with<Result: Sendable>(_ body: @Sendable (DeletionLoad) async throws -> Result) async throws -> Result {
         try await BenchmarkCluster.with(settings: []) { cluster in
             try await cluster.migratedDatabase(database)
@@ -55,7 +56,7 @@ struct DeletionLoad: Sendable {
         }
     }
 
-    /// Makes the accounts' rows, and nothing besides: no file, which bare SQL would leave behind.
+    /// Inserts the accounts' rows but creates no files, which plain SQL would leave behind.
     ///
     /// - Returns: their ids.
     func fill() async throws -> [UUID] {
@@ -79,8 +80,8 @@ struct DeletionLoad: Sendable {
                     )
                 }
             }
-            // Ours stay as they are when new: the server would plan for good with a history that it was told to be
-            // empty.
+            // Of our own tables, only the one filled here is analysed: from statistics of an empty history, the server
+            // would keep planning for an empty one.
             try connection.script(
                 unsafeSQL: """
                     vacuum analyze auth.users, auth.identities, auth.sessions, auth.refresh_tokens, storage.objects,
@@ -93,8 +94,8 @@ struct DeletionLoad: Sendable {
         return ids
     }
 
-    /// Makes the accounts and their files and has all of them ask; a worker with ``settingsFile`` has its whole work
-    /// before it.
+    /// Creates the accounts and their files and requests all deletions, so that a worker with ``settingsFile`` finds
+    /// all its work waiting.
     func ask() async throws {
         let ids = try await fill()
         try await admin.withConnection { connection in
@@ -113,9 +114,9 @@ struct DeletionLoad: Sendable {
         }
     }
 
-    /// Holds a worker's run to what it was to do.
+    /// Checks that a worker's run did all its work.
     ///
-    /// - Throws: ``BenchmarkError`` when an account, a file or a consent is left.
+    /// - Throws: ``BenchmarkError`` if an account, a file or a consent is left.
     func check() async throws {
         let (verified, revoked, users) = try await admin.withConnection { connection in
             try connection.one(
@@ -136,7 +137,7 @@ struct DeletionLoad: Sendable {
         }
     }
 
-    /// Deletes the accounts' rows by SQL alone, each account's in one transaction, and returns the seconds it took.
+    /// Deletes the accounts' rows with plain SQL, each account's in one transaction, and returns the time in seconds.
     func deleteBySQL(_ ids: [UUID]) async throws -> Double {
         let names = try await admin.withConnection { connection in
             try connection.query(
@@ -211,7 +212,7 @@ struct DeletionLoad: Sendable {
         ]
     }
 
-    /// Writes the settings and the keys they name, made for this run.
+    /// Writes the settings and the keys they name, generated for this run.
     private static func writeSettings(
         _ folder: String,
         _ cluster: BenchmarkCluster,

@@ -16,7 +16,7 @@ extension Benchmark {
     }
 }
 
-/// One statement at a time on one connection: what the driver costs over libpq's own round trip.
+/// One statement at a time on one connection: the driver's overhead over libpq's own round trip.
 private struct DriverRoundtrip {
     private let rounds = 7
     private let secondsPerRound = 2
@@ -25,7 +25,7 @@ private struct DriverRoundtrip {
         try await BenchmarkCluster.with { cluster in
             var rates: [Double] = []
             var floors: [Double] = []
-            // Taken in turn, so that a noisy moment hits both.
+            // Alternating, so that a noisy moment affects both.
             for _ in 0..<rounds {
                 floors.append(try await pgbench(cluster))
                 rates.append(try await driver(cluster))

@@ -12,13 +12,13 @@ struct Figure: Codable, Sendable {
     /// The median of the runs.
     var value: Double
 
-    /// What the value counts, such as `statements/s`.
+    /// The unit of the value, such as `statements/s`.
     var unit: String
 
-    /// What is wanted, in words, such as `≥ 0.9 × floor`.
+    /// The goal in words, such as `≥ 0.9 × floor`.
     var goal: String
 
-    /// The same work done by the plainest other means in the same run.
+    /// The result of the same work done by the simplest other means in the same run.
     var floor: Double?
 
     /// The value as a multiple of the floor.
@@ -30,10 +30,10 @@ struct Figure: Codable, Sendable {
     /// The largest of the runs.
     var max: Double
 
-    /// How many runs there were.
+    /// The number of runs.
     var runs: Int
 
-    /// Takes the median of several runs, and of the floor's.
+    /// Computes the medians of several runs and of their floors.
     init(name: String, unit: String, goal: String, values: [Double], floors: [Double] = []) {
         precondition(!values.isEmpty, "a figure needs a run")
         self.name = name

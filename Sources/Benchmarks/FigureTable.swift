@@ -1,4 +1,4 @@
-/// Figures as a table for people.
+/// A table of figures for people.
 struct FigureTable {
     private let figures: [Figure]
 
@@ -21,7 +21,7 @@ struct FigureTable {
         }.joined(separator: "\n")
     }
 
-    /// Three digits that matter.
+    /// The number with about three significant digits.
     private static func number(_ value: Double) -> String {
         if value.magnitude >= 100 { return String(Int(value.rounded())) }
         let scale: Double = value.magnitude >= 10 ? 10 : value.magnitude >= 1 ? 100 : 1000

@@ -1,6 +1,6 @@
 import Logging
 
 extension Logger {
-    /// Writes nothing, which would take time of what is measured.
+    /// A logger that writes nothing, since writing would distort the measurement.
     static let silent = Logger(label: "benchmark", factory: { _ in SwiftLogNoOpLogHandler() })
 }

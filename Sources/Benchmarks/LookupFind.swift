@@ -7,20 +7,20 @@ extension Benchmark {
     }
 }
 
-/// What an operator waits for who looks one account up, by whatever they were told.
+/// The time an operator waits when looking an account up by any of its identifiers.
 private struct LookupFind {
     private let rounds = 101
     private let database = "directory"
     private static let users = 1_000_000
 
-    /// A kind of term, or the start of one: how it is given, and what psql is asked by somebody who knows the kind.
+    /// A kind of search term: its command-line form, and the condition for psql when the kind is known.
     private struct Key: Sendable {
         let name: String
         let words: @Sendable (Int) -> [String]
         let condition: @Sendable (Int) -> String
     }
 
-    /// Each of the account with a given number.
+    /// The terms for the account with a given number.
     private static let keys = [
         Key(name: "id", words: { [id($0)] }, condition: { "u.id = '\(id($0))'" }),
         Key(
@@ -51,18 +51,19 @@ private struct LookupFind {
         Key(
             name: "prefix",
             words: { ["--prefix", "person-\($0)@"] },
-            // A is what follows @.
+            // In ASCII, A follows @.
             condition: { "u.email >= 'person-\($0)@' and u.email < 'person-\($0)A' and u.is_sso_user = false" }
         ),
         Key(
             name: "prefix-phone",
             words: { ["--prefix", "+\(phone($0).dropLast())"] },
-            // A colon is what follows 9.
+            // In ASCII, a colon follows 9.
             condition: { "u.phone >= '\(phone($0).dropLast())' and u.phone < '\(phone($0).dropLast()):'" }
         ),
     ]
 
-    /// All that find tells of an account, in one statement: what it may do, by whom it signs in, what becomes of it.
+    /// Everything that find reports about an account, in one statement: its permissions, its sign-in methods and its
+    /// deletion state.
     private static let answer = """
         select
             u.id, u.email, u.phone, u.created_at, u.last_sign_in_at,
@@ -88,21 +89,21 @@ private struct LookupFind {
         try await BenchmarkCluster.with { cluster in
             try await cluster.migratedDatabase(database)
             try await cluster.psql(["-c", Self.filling], database: database)
-            // Not in the string above, which is one transaction.
+            // Not in the string above, which runs as one transaction.
             try await cluster.psql(["-c", "vacuum analyze"], database: database)
             let psql = try await cluster.psqlProgram
             let program = try Program.accountctl
             let conninfo = cluster.conninfo(database: database, user: "postgres")
             var times: [String: [Double]] = [:]
             var floors: [String: [Double]] = [:]
-            // Taken in turn, so that a noisy moment hits all; the first round warms the cache.
+            // Alternating, so that a noisy moment affects all; the first round warms the cache.
             for round in -1..<rounds {
                 let number = Int.random(in: 1...Self.users)
                 for key in Self.keys {
                     let query = Self.answer + " " + key.condition(number)
                     let floor = try await psql.time(["-X", "-d", conninfo, "-c", query])
                     if round >= 0 { floors[key.name, default: []].append(floor * 1000) }
-                    // Ends with 3 where nobody is found, which would be thrown.
+                    // Exits with 3 if nobody is found, which would be thrown as an error.
                     let time = try await program.time(
                         ["user", "find"] + key.words(number) + ["--database-url", conninfo]
                     )
@@ -135,7 +136,7 @@ private struct LookupFind {
 
     private static func sub(_ number: Int) -> String { "001234.\(digits(number, 32)).0001" }
 
-    /// Without triggers: a million sign-ups one by one are not what is measured.
+    /// Without triggers, since a million individual sign-ups are not what is measured.
     private static let filling = """
         set session_replication_role = replica;
         insert into auth.users (

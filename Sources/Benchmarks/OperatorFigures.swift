@@ -21,7 +21,7 @@ extension Benchmark {
     }
 }
 
-/// What an operator waits for who works on very many accounts, and the memory it takes.
+/// The waiting time and memory of an operator's commands on very many accounts.
 private struct OperatorFigures {
     private let rounds = 3
     private let database = "operators"
@@ -53,7 +53,7 @@ private struct OperatorFigures {
             }
             return [
                 Figure(name: "operator.list", unit: "s", goal: "told", values: times, floors: floors),
-                // The floor is what 10,000 accounts take.
+                // The floor is the memory for 10,000 accounts.
                 Figure(
                     name: "operator.list.memory",
                     unit: "MB",
@@ -112,7 +112,7 @@ private struct OperatorFigures {
         }
     }
 
-    /// Without triggers: a million sign-ups one by one are not what is measured.
+    /// Without triggers, since a million individual sign-ups are not what is measured.
     private func fill(_ count: Int, in cluster: BenchmarkCluster) async throws {
         try await cluster.migratedDatabase(database)
         let rows = """
@@ -131,7 +131,7 @@ private struct OperatorFigures {
         try await cluster.psql(["-c", "vacuum analyze"], database: database)
     }
 
-    /// Nobody has asked for anything.
+    /// Removes all requests.
     private func empty(_ cluster: BenchmarkCluster) async throws {
         let text = """
             set session_replication_role = replica;

@@ -6,12 +6,12 @@ import Subprocess
     import Foundation
 #endif
 
-/// A program that is measured as a process of its own, from its start to its end.
+/// A program that is measured as a separate process, from its start to its exit.
 struct Program: Sendable {
-    /// Where the binary lies.
+    /// The path of the binary.
     let path: String
 
-    /// The product: the binary beside this one, or what ACCOUNTCTL_PROGRAM names.
+    /// The product: the binary beside this one, or the one that ACCOUNTCTL_PROGRAM names.
     static var accountctl: Program {
         get throws {
             let named = ProcessInfo.processInfo.environment["ACCOUNTCTL_PROGRAM"]
@@ -29,22 +29,23 @@ struct Program: Sendable {
         return Program(path: link ?? CommandLine.arguments[0])
     }
 
-    /// Runs it to its end, its output thrown away, and returns the seconds it took.
+    /// Runs the program, discards its output, and returns the time in seconds.
     ///
-    /// - Throws: ``BenchmarkError`` with its standard error when it ends with another code than 0.
+    /// - Throws: ``BenchmarkError`` with its standard error if its exit code is not 0.
     func time(_ arguments: [String]) async throws -> Double {
         try await watch(arguments) { _ in }.seconds
     }
 
-    /// Runs it, giving its process id to `body` meanwhile; returns the seconds it took, and what `body` did.
+    /// Runs the program and passes its process id to `body` meanwhile; returns the time in seconds and the result of
+    /// `body`.
     func watch<Result: Sendable>(
         _ arguments: [String],
         _ body: @Sendable (ProcessIdentifier) async throws -> Result
     ) async throws -> (seconds: Double, result: Result) {
         let start = ContinuousClock.now
         let ended = try await run(
-            // It becomes the program in place, under the same process id; half a millisecond, for each side of a figure
-            // alike.
+            // env replaces itself by the program under the same process id; this costs half a millisecond, equally for
+            // both sides of a figure.
             .name("env"),
             arguments: Arguments([path] + arguments),
             input: .none,
@@ -65,12 +66,12 @@ struct Program: Sendable {
 
 /// The memory of a process, in megabytes.
 struct ProcessMemory: Sendable {
-    /// What no other process shares: `RssAnon`.
+    /// Memory that is not shared with other processes: `RssAnon`.
     var own: Double
-    /// All that is resident, the pages of the binary and its libraries included.
+    /// All resident memory, including the pages of the binary and its libraries.
     var total: Double
 
-    /// nil when the process has ended, or where there is no /proc.
+    /// Reads the memory of a process; nil if the process has ended or there is no /proc.
     init?(of process: ProcessIdentifier) {
         guard let status = try? String(contentsOfFile: "/proc/\(process.value)/status", encoding: .utf8) else {
             return nil
@@ -87,7 +88,7 @@ struct ProcessMemory: Sendable {
         self.total = total
     }
 
-    /// Looks at a process until it ends and returns the most that was seen of each.
+    /// Samples a process until it ends and returns the peak of each value.
     static func peak(of process: ProcessIdentifier) async throws -> ProcessMemory? {
         guard var peak = ProcessMemory(of: process) else { return nil }
         while let now = ProcessMemory(of: process) {

@@ -8,7 +8,7 @@ import Postgres
     import Foundation
 #endif
 
-/// A database with the job tables, and the hand-made SQL that the engine is held against.
+/// A database with the job tables, and the hand-written SQL that the engine is compared with.
 struct QueueBench: Sendable {
     struct Nothing: Codable, Sendable {
         var n = 1
@@ -21,7 +21,7 @@ struct QueueBench: Sendable {
     static let kind = JobKind<Nothing>("bench.nothing")
     static let lanes = [Lane(queue: "default", kind: "bench.nothing", timeout: .seconds(60))]
 
-    /// On a server as it comes, flushing at every commit: commits are what a queue is made of.
+    /// Runs on a server with default settings, which flushes at every commit, since a queue consists of commits.
     static func with<Result: Sendable>(_ body: @Sendable (QueueBench) async throws -> Result) async throws -> Result {
         try await BenchmarkCluster.with(settings: []) { cluster in
             try await cluster.migratedDatabase("bench")
@@ -31,7 +31,7 @@ struct QueueBench: Sendable {
         }
     }
 
-    /// The smallest table that still has leases: what the floors claim from and write to.
+    /// The smallest table with leases, which the floors claim from and write to.
     private static let floorTable = """
         create table floor_jobs (
             id bigint generated always as identity primary key, run_at timestamptz not null default now(),
@@ -61,18 +61,18 @@ struct QueueBench: Sendable {
         return try await Pool.withPool(pool, logger: .silent, body)
     }
 
-    /// Empties all tables, so that each round starts alike.
+    /// Empties all tables, so that each round starts in the same state.
     func clear() async throws {
         try await psql("truncate accountctl.jobs, accountctl.job_history, accountctl.queues, floor_jobs")
 
     }
 
-    /// Jobs that differ in their arguments, as an app's do.
+    /// Jobs with different arguments, like an app's.
     func jobs(_ count: Int) throws -> [NewJob] {
         try (1...count).map { try Self.kind.job(Nothing(n: $0)) }
     }
 
-    /// Adds jobs a thousand at a time.
+    /// Adds jobs in batches of a thousand.
     func fill(_ count: Int, _ pool: Pool) async throws {
         let batch = try jobs(1000)
         try await pool.withConnection { connection in
@@ -101,7 +101,7 @@ struct QueueBench: Sendable {
         )
     }
 
-    /// Runs a pgbench script with prepared statements and returns the transactions a second.
+    /// Runs a pgbench script with prepared statements and returns the transactions per second.
     func pgbench(_ script: String, clients: Int = 1, transactions: Int) async throws -> Double {
         let file = cluster.folder + "/script-\(UUID().uuidString.prefix(8)).sql"
         try script.write(toFile: file, atomically: true, encoding: .utf8)

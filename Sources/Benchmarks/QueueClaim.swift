@@ -19,7 +19,7 @@ extension Benchmark {
     }
 }
 
-/// The claim statement by itself, in batches of 100, with the remembered bounds that a worker keeps, or without.
+/// The claim statement alone, in batches of 100, with or without the remembered bounds that a worker keeps.
 private struct QueueClaim {
     private let rounds = 5
 
@@ -29,7 +29,7 @@ private struct QueueClaim {
             for _ in 0..<rounds { ratios.append(try await pinned(bench, isBounded: true)) }
             return [
                 Figure(name: "queue.claim.pinned", unit: "ratio", goal: "≤ 1.3", values: ratios),
-                // Once: each claim walks over all that went before.
+                // Only once, since each claim scans all jobs before it.
                 Figure(
                     name: "queue.claim.pinned.unbounded",
                     unit: "ratio",
@@ -75,7 +75,7 @@ private struct QueueClaim {
                 from generate_series(1, 1000000) n
                 """
             )
-            // Otherwise the server still writes these rows while the claims are timed.
+            // Otherwise the server would still write these rows while the claims are timed.
             try await bench.cluster.psql(["-c", "checkpoint"])
             let full = try await medians(bench)
             return [

@@ -49,7 +49,7 @@ private struct QueueDrain {
     private func drain(_ bench: QueueBench, fused: Bool, _ memory: inout [Double]) async throws -> Double {
         try await bench.clear()
         let ran = Atomic(0)
-        // Looked at while it drains: at the end its batches are put away.
+        // Sampled while it drains, since its batches are released at the end.
         let most = Mutex<Double?>(nil)
         let seconds = try await bench.withPool { pool in
             try await bench.fill(count, pool)

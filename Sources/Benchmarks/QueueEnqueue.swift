@@ -62,8 +62,8 @@ private struct QueueEnqueue {
         }
     }
 
-    /// A worker listens and is woken, but its queue is paused: what is measured is enqueuing, not sharing two cores
-    /// with a drain.
+    /// A worker listens and is woken, but its queue is paused, so that only enqueuing is measured, without a drain that
+    /// shares two cores with it.
     func oneByOne(_ name: String, clients: Int, goal: String) async throws -> [Figure] {
         try await QueueBench.with { bench in
             let each = clients == 1 ? 6000 : 1200
@@ -91,8 +91,8 @@ private struct QueueEnqueue {
         }
     }
 
-    /// pgbench holds its connections and asks for no ids; so do these clients, or they lease a connection from a pool for
-    /// each job and learn its id, as a server's requests do.
+    /// Like pgbench, the clients hold their connections and ask for no ids; or, like a server's requests, they lease a
+    /// connection from a pool for each job and read its id.
     private func rate(
         _ bench: QueueBench,
         clients: Int,
@@ -114,7 +114,7 @@ private struct QueueEnqueue {
                     group.addTask { try await worker.run() }
                     group.addTask { await waker.run(in: pool, queue: queue, logger: .silent) }
                     let start = try await withThrowingTaskGroup(of: Void.self) { clientsGroup in
-                        // All connections stand before the clock starts.
+                        // All connections are open before the clock starts.
                         for _ in 0..<clients {
                             clientsGroup.addTask { _ = try await queue.enqueue(job, in: enqueuing) }
                         }

@@ -51,7 +51,7 @@ private struct QueueWakeup {
         }
     }
 
-    /// One job at a time, the next a moment after the worker fell idle.
+    /// One job at a time, each a moment after the worker became idle.
     private func engine(_ bench: QueueBench) async throws -> [Double] {
         let waker = JobWaker()
         let queue = JobQueue(waker: waker)
@@ -83,8 +83,8 @@ private struct QueueWakeup {
         }
     }
 
-    /// Insert and notify in one statement, a listener, a claim, and nothing else: by the same driver, so that the
-    /// engine alone is told apart.
+    /// Only an insert with a notify in one statement, a listener and a claim, through the same driver, so that the
+    /// difference is the engine alone.
     private func raw(_ bench: QueueBench) async throws -> [Double] {
         try await Listener.with(
             bench.configuration,

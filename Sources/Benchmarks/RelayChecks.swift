@@ -76,7 +76,7 @@ private struct RelayChecks {
         ]
     }
 
-    /// A check that does not end well has not done the work.
+    /// A check with a wrong verdict has not done the work.
     private static func check(_ stream: MailStream, _ resolver: any Resolver) async throws {
         let report = await StreamChecker(resolver).check(stream, by: .now.advanced(by: .seconds(60)))
         guard report.verdict.spf == .ok, report.verdict.dkim == .weak else {
@@ -115,7 +115,7 @@ private struct RelayChecks {
             ),
             Question(name("mx.esp.test"), .a): [[192, 0, 2, 1]],
         ]
-        // Short Ed25519 keys keep the tables small; a stream with nothing else is weak.
+        // Short Ed25519 keys keep the tables small; the verdict on a stream with no other key is weak.
         let key = "v=DKIM1; k=ed25519; p=11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
         for index in 0..<count {
             let domain = "d\(index).test"

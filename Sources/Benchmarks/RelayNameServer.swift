@@ -7,14 +7,13 @@ import Synchronization
     import Darwin
 #endif
 
-/// A name server on loopback for the measurements: UDP only, answers from one table, notes its own use of the
-/// processor.
+/// A name server on loopback for the measurements: UDP only, with answers from one table, measuring its own CPU time.
 final class RelayNameServer: Sendable {
     /// The port it listens on.
     let port: UInt16
     private let descriptor: Int32
     private let records: [Question: [[UInt8]]]
-    /// Held back for so long, as a network would; nil never answers.
+    /// The delay of each answer, simulating a network; nil never answers.
     private let delay: Duration?
     private let stopped = Atomic(false)
     private let figures = Mutex(Figures())
@@ -25,18 +24,17 @@ final class RelayNameServer: Sendable {
         var queries = 0
     }
 
-    /// Seconds of processor time that the server's own thread has used.
+    /// The CPU time of the server's own thread, in seconds.
     var processorSeconds: Double { figures.withLock { $0.processorSeconds } }
-    /// The most questions that waited for their answers at one time.
+    /// The largest number of questions waiting for their answers at one time.
     var mostWaiting: Int { figures.withLock { $0.mostWaiting } }
-    /// How many questions arrived.
+    /// The number of questions received.
     var queries: Int { figures.withLock { $0.queries } }
 
-    /// Where it is.
+    /// The server's address.
     var address: NameServer { NameServer(address: .v4(IPv4Address(rawValue: 0x7F00_0001)), port: port) }
 
-    /// Runs `body` beside a server that answers from `records`: answer records in wire form, without their owner's
-    /// name.
+    /// Runs `body` with a server that answers from `records`: answer records in wire form, without the owner name.
     static func withServer<Result>(
         _ records: [Question: [[UInt8]]],
         delay: Duration? = .zero,
@@ -138,7 +136,7 @@ final class RelayNameServer: Sendable {
     private func reply(to question: Question, id: UInt16) -> [UInt8] {
         func word(_ value: UInt16) -> [UInt8] { [UInt8(value >> 8), UInt8(value & 255)] }
         let answers = records[question] ?? []
-        // Names of the table that lack this type have no data; it is enough to treat all others the same.
+        // Names in the table without this type have no data; all other names get the same answer, which suffices here.
         var bytes = word(id) + word(0x8180) + word(1) + word(UInt16(answers.count)) + word(0) + word(0)
         bytes += question.name.wire + [0] + word(question.type.rawValue) + word(1)
         for data in answers {
@@ -165,7 +163,7 @@ final class RelayNameServer: Sendable {
     }
 }
 
-/// The thread's entry: file-level, since a closure would inherit an isolation it does not run in.
+/// The thread's entry point; file-level, since a closure would inherit an isolation it does not run in.
 private func runNameServer(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
     guard let context else { return nil }
     Unmanaged<RelayNameServer>.fromOpaque(context).takeRetainedValue().run()

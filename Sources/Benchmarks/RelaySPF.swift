@@ -26,7 +26,7 @@ private struct RelaySPF {
         let pyspf = try await Pyspf(suite: suite.path)
         var rates: [Double] = []
         var floors: [Double] = []
-        // Taken in turn, so that a noisy moment hits both.
+        // Alternating, so that a noisy moment affects both.
         for _ in 0..<rounds {
             if let pyspf { floors.append(try await pyspf.rate(seconds: secondsPerRound)) }
             rates.append(try await ours(suite))
@@ -45,12 +45,12 @@ private struct RelaySPF {
                 let evaluator = SPFEvaluator(scenario.resolver)
                 let deadline = ContinuousClock.now.advanced(by: .seconds(20))
                 for test in scenario.cases {
-                    // From text on, as with pyspf.
+                    // Starts from text, as pyspf does.
                     guard let query = test.query else {
                         throw BenchmarkError("the suite names no address: \(test.host)")
                     }
                     let result = await evaluator.evaluateByTable(query, by: deadline).result
-                    // Speed only counts for right results.
+                    // Speed counts only with correct results.
                     guard test.accepted.contains(result) else {
                         throw BenchmarkError("a case of the suite gave \(result), not \(test.accepted)")
                     }
@@ -62,12 +62,12 @@ private struct RelaySPF {
     }
 }
 
-/// pyspf in an environment of its own, from PyPI.
+/// pyspf from PyPI, in an environment of its own.
 private struct Pyspf {
     private let folder: String
     private let suite: String
 
-    /// Nil where there is no python3, or no way to PyPI: the figure then has no floor.
+    /// Sets pyspf up; nil without python3 or access to PyPI, and the figure then has no floor.
     init?(suite: String) async throws {
         self.suite = suite
         folder = FileManager.default.temporaryDirectory.path + "/pyspf-" + UUID().uuidString
@@ -94,7 +94,7 @@ private struct Pyspf {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    /// Tables are prepared beforehand, as ours are; results are held against the suite, too.
+    /// Tables are prepared beforehand, as on our side, and results are also checked against the suite.
     private static let script = """
         import json, sys, time
         import spf

@@ -34,7 +34,7 @@ struct RunCommand: AsyncParsableCommand {
         for benchmark in chosen {
             for figure in try await benchmark.measure() {
                 figures.append(figure)
-                // At once, so that a long run shows how far it is.
+                // Printed immediately, so that a long run shows its progress.
                 if json { print(try figure.jsonLine()) }
             }
         }

@@ -11,7 +11,8 @@ extension Benchmark {
             "200 small migrations, each in its own transaction, whole process, against `psql -1 -f` of the same SQL"
     ) {
         let rounds = 7
-        // On a server as it comes, flushing at every commit: that is the price of a transaction for each.
+        // On a server with default settings, which flushes at every commit, since that is the cost of one transaction
+        // per migration.
         return try await BenchmarkCluster.with(settings: []) { cluster in
             let migrations = try SmallMigrations(folder: cluster.folder + "/small")
             let psql = try await cluster.psqlProgram
@@ -56,7 +57,7 @@ extension Benchmark {
     }
 }
 
-/// 200 migrations such as an app has: a table, an index, a column, a function.
+/// 200 typical migrations of an app: a table, an index, a column, a function.
 private struct SmallMigrations {
     /// The folder with one file for each migration.
     let folder: String

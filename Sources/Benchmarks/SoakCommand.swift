@@ -3,7 +3,7 @@ import JobQueue
 import Postgres
 import Synchronization
 
-/// Runs the job engine under a steady load and fails when something grows.
+/// Runs the job engine under a steady load and fails if a resource grows.
 struct SoakCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "soak",
@@ -28,7 +28,7 @@ struct SoakCommand: AsyncParsableCommand {
         if !gates.allSatisfy(\.holds) { throw ExitCode.failure }
     }
 
-    /// How many jobs were added so far.
+    /// The number of jobs added so far.
     private final class Added: Sendable {
         let count = Atomic(0)
     }

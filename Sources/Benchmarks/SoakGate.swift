@@ -1,21 +1,21 @@
-/// What must hold at the end of a soak.
+/// A condition that must hold at the end of a soak.
 struct SoakGate: Sendable, Equatable {
     let name: String
     let holds: Bool
-    /// What is told of it.
+    /// The line that reports it.
     let line: String
 
-    /// Every gate, decided from the samples of a soak alone.
+    /// All gates, decided from the samples of a soak alone.
     ///
     /// - Parameters:
-    ///   - samples: in their order.
-    ///   - rate: the jobs a second that were added.
+    ///   - samples: the samples, in order.
+    ///   - rate: the number of jobs added per second.
     /// - Returns: The gates, whether they hold or not.
     static func all(_ samples: [SoakSample], rate: Int) -> [SoakGate] {
         guard samples.count >= 4 else {
             return [SoakGate(name: "samples", holds: false, line: "samples: \(samples.count), too few to judge by")]
         }
-        // The second quarter is warm; what the last one has more is growth.
+        // The process is warm in the second quarter; anything more in the last quarter is growth.
         let quarter = samples.count / 4
         let early = Array(samples.dropFirst(quarter).prefix(quarter))
         let late = Array(samples.suffix(quarter))
@@ -40,7 +40,8 @@ struct SoakGate: Sendable, Equatable {
         ]
     }
 
-    /// A worker that keeps up has less than a second's work before it; growth alone would not show it that soon.
+    /// A worker that keeps up has a backlog of less than one second; a check for growth alone would detect a backlog
+    /// later.
     private static func backlog(_ late: [SoakSample], _ rate: Int) -> SoakGate {
         let waiting = Figure.median(late.map { Double($0.waiting) })
         let holds = waiting <= Double(rate)
@@ -57,7 +58,7 @@ struct SoakGate: Sendable, Equatable {
         )
     }
 
-    /// With two digits behind the point where it is small.
+    /// The number, with two decimals if it is small.
     static func rounded(_ value: Double) -> String {
         value < 100 ? "\((value * 100).rounded() / 100)" : "\(Int(value))"
     }

@@ -1,15 +1,16 @@
-/// How the engine stood at one moment of a soak.
+/// The state of the engine at one moment of a soak.
 struct SoakSample: Sendable {
     let minute: Double
     let hotBytes: Int
     let indexBytes: Int
     /// Private memory of the process, in MB.
     let memory: Double
-    /// Since the sample before.
+    /// WAL bytes per job since the previous sample.
     let walPerJob: Double
-    /// Since the sample before, as the server counts them: those that only read, or are not flushed, too.
+    /// Commits per job since the previous sample, as the server counts them, including those that only read or are not
+    /// flushed.
     let commitsPerJob: Double
     let waiting: Int
-    /// Jobs that had been added before the table was looked at, and are in neither part of it.
+    /// Jobs that were added before the tables were read, but are neither waiting nor done.
     let lost: Int
 }

@@ -72,7 +72,7 @@ private struct VerifySearch {
         return SearchTarget(request: UUID(), userID: user, identifiers: identifiers.compactMap(\.self))
     }
 
-    /// Leaves the id in five forms: another uuid column, nested JSON, a path, free text, upper case without dashes.
+    /// Plants the id in five forms: another uuid column, nested JSON, a path, free text, and upper case without dashes.
     private static func plant(_ target: SearchTarget, _ pool: Pool) async throws {
         let user = target.userID
         let text = user.text

@@ -13,7 +13,7 @@ struct WorkerFiles: Sendable {
 
     let folder: String
 
-    /// Makes a key.
+    /// Generates a key.
     static func key(_ name: String) throws -> SealingKey {
         guard let id = KeyID(name) else { throw BenchmarkError("\(name) cannot name a key") }
         return .random(id: id)
@@ -29,7 +29,7 @@ struct WorkerFiles: Sendable {
         return path
     }
 
-    /// Writes the keys and the settings, which are those of the database, the keys and the pretended Apple, and `more`.
+    /// Writes the keys and the settings, which cover the database, the keys, the simulated Apple, and `more`.
     ///
     /// - Returns: the path of the settings.
     func writeSettings(

@@ -16,7 +16,7 @@ extension Benchmark {
             var seen: [ProcessMemory] = []
             for _ in 0..<5 {
                 let (_, memory) = try await program.watch(["worker", "--config", load.settingsFile]) { process in
-                    // Long enough for the start, the first heartbeat and the periodic jobs that are due at once.
+                    // Long enough for the start, the first heartbeat and the periodic jobs that are due immediately.
                     try await Task.sleep(for: .seconds(5))
                     let memory = ProcessMemory(of: process)
                     kill(process.value, SIGTERM)
