@@ -3,20 +3,21 @@ import PackageDescription
 
 /// Linker flags of release builds that together cut start-up by a fifth.
 let fastStartFlags = [
-    // Exports nothing: nobody looks these 50,000 symbols up, but the runtime reads through them to find its own image.
+    // Exports no symbols: nothing looks these 50,000 up, but the runtime scans them to find its own image.
     "-Xlinker", "--no-export-dynamic",
-    // Links libstdc++ statically: of the shared one 4,000 symbols would be looked up at the start. The toolchain asks for the shared one
-    // before any flag of ours, so its name is led to an empty file.
+    // Links libstdc++ statically: with the shared one, 4,000 symbols would be resolved at start-up. The toolchain
+    // requests the shared one before any flag of ours, so its name is remapped to an empty file.
     "-l:libstdc++.a", "-Xlinker", "--remap-inputs=*/libstdc++.so=/dev/null",
-    // Links libgcc statically: the shared one asks the processor what it can do, and in a virtual machine each question takes long.
+    // Links libgcc statically: the shared one queries the features of the processor, and in a virtual machine each
+    // query is slow.
     "-Xclang-linker", "-static-libgcc",
-    // Packs what is relocated at the start, 114,000 places, from 2.7 MB into 23 KB; glibc reads that since 2.36.
+    // Packs the 114,000 relocations processed at start-up from 2.7 MB into 23 KB; requires glibc 2.36 or later.
     "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs",
-    // Leaves libpq out, which the toolchain asks for as well: CLibpqLoader loads it when it is used.
+    // Omits libpq, which the toolchain requests as well: CLibpqLoader loads it on first use.
     "-Xlinker", "--remap-inputs=*/libpq.so=/dev/null",
 ]
 
-// Products are the executables alone: library products would put names like `Postgres` into other people's graphs.
+// Only the executables are products: library products would put names like `Postgres` into other packages' graphs.
 let package = Package(
     name: "accountctl",
     platforms: [.macOS(.v15)],
@@ -36,7 +37,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
-        // No traits: the default ones bring ICU and double the binary.
+        // No traits: the default ones pull in ICU and double the size of the binary.
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
@@ -91,7 +92,7 @@ let package = Package(
             ]
         ),
 
-        // The world outside
+        // External services
         .target(
             name: "HTTPCalls",
             dependencies: [
@@ -120,7 +121,7 @@ let package = Package(
         .target(name: "Sealing", dependencies: [.product(name: "Crypto", package: "swift-crypto")]),
         .target(name: "Waiting", dependencies: [.product(name: "DequeModule", package: "swift-collections")]),
 
-        // What all of them reckon with
+        // Shared by all of them
         .target(name: "CalendarDays"),
 
         // The domain
@@ -134,7 +135,7 @@ let package = Package(
             ]
         ),
 
-        // The edge
+        // Settings, telemetry, HTTP listeners and the command line
         .target(
             name: "Settings",
             dependencies: [
@@ -175,20 +176,20 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
-            // The toolchain's own lld: the program starts a tenth sooner than linked by gold, and is linked twice as fast.
+            // The toolchain's own lld: compared with gold, the program starts a tenth sooner and links twice as fast.
             linkerSettings: [
                 .unsafeFlags(["-use-ld=lld"], .when(platforms: [.linux])),
                 .unsafeFlags(fastStartFlags, .when(platforms: [.linux], configuration: .release)),
             ]
         ),
 
-        // Leaves: nothing in production imports them
+        // Leaves: no production target imports them
         .target(
             name: "Sandbox",
             dependencies: [
                 "Postgres", "Waiting",
                 .product(name: "Hummingbird", package: "hummingbird"),
-                // No JWT library: the clients under test use one, and a stand-in must not share its mistakes.
+                // No JWT library: the clients under test use one, and a stand-in must not share its bugs.
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -209,7 +210,7 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]
         ),
-        // Figures and tests are taken on the same cases.
+        // Benchmarks and tests use the same cases.
         .target(name: "SPFSuite", dependencies: ["MailRelay"]),
         .executableTarget(
             name: "Benchmarks",
@@ -221,7 +222,7 @@ let package = Package(
             ]
         ),
 
-        // Tests. An executable that they depend on and do not import is one that they start.
+        // Tests. They start the executables that they depend on but do not import.
         .target(
             name: "TestSupport",
             dependencies: [
@@ -233,7 +234,7 @@ let package = Package(
             ],
             path: "Tests/TestSupport"
         ),
-        // The product's clients, made for the stand-ins.
+        // The product's clients, configured for the stand-ins.
         .target(
             name: "SandboxClients",
             dependencies: [
@@ -251,7 +252,7 @@ let package = Package(
                 "Migrations", "Postgres", "SQLFiles", "TestSupport", .product(name: "Logging", package: "swift-log"),
             ]
         ),
-        // A worker in a process of its own, for tests that kill it.
+        // A worker in a separate process, for tests that kill it.
         .executableTarget(
             name: "JobQueueTestWorker",
             dependencies: [
@@ -362,8 +363,8 @@ for target in package.targets where target.type != .system {
             .enableUpcomingFeature("InferIsolatedConformances"),
             .enableUpcomingFeature("ImmutableWeakCaptures"),
             .treatAllWarnings(as: .error),
-            // Metadata of generic types by their accessors. By mangled name, which is smaller, the runtime looks through every
-            // conformance of the program for each at its first use: a twelfth of the time of `user find`.
+            // Metadata of generic types through accessors. With mangled names, which are smaller, the runtime searches
+            // all conformances of the program at the first use of each type: a twelfth of the time of `user find`.
             .unsafeFlags(
                 ["-Xfrontend", "-disable-concrete-type-metadata-mangled-name-accessors"],
                 .when(configuration: .release)
@@ -371,8 +372,8 @@ for target in package.targets where target.type != .system {
         ]
 }
 
-// The driver is optimised in debug builds too: its tests then run the code that users run. A fault that only optimised
-// code showed has been met there.
+// The driver is optimised in debug builds too, so that its tests run the code that users run. A bug that appeared only
+// in optimised code has been found there.
 for target in package.targets where ["EventThread", "LibPQ", "Postgres"].contains(target.name) {
     target.swiftSettings?.append(.unsafeFlags(["-O"], .when(configuration: .debug)))
 }
