@@ -1,10 +1,10 @@
 import Sealing
 import Synchronization
 
-/// Reads settings one by one and keeps every problem, so that they are told together.
+/// Reads settings one by one and collects all problems, so that they are reported together.
 ///
-/// A group of settings declares a key by reading it: name, form, default and meaning stand in that one line, and the
-/// table of keys, `config show` and the search for unknown keys come from the same line.
+/// A group of settings declares a key by reading it: that one line gives its name, form, default and meaning, and is the
+/// source for the table of keys, `config show` and the search for unknown keys.
 ///
 /// ```swift
 /// grace = reader.read("deletion.grace", .duration(.zero ... .days(30)), default: .days(1), "How long a person can cancel.")
