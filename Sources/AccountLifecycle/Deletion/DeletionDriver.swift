@@ -19,7 +19,7 @@ import Sealing
 /// `Steps`. Before an act that cannot be undone, a step checks ``DeletionBrakes``. ``DeletionPlan`` determines which
 /// rows are deleted, ``AccountObjects`` which files, and ``SearchPass`` finds what is left.
 package struct DeletionDriver: Sendable {
-    /// Where a request was left.
+    /// The point at which a drive left a request.
     package enum Pause: Sendable, Hashable {
         /// The request has ended, or does not exist.
         case ended(DeletionState?)

@@ -10,7 +10,7 @@
 /// returns, and asks again. A process may therefore die at any instant, and the next one decides the same from what was
 /// recorded.
 package enum DeletionMachine {
-    /// What to do now.
+    /// The decision about a request.
     package enum Decision: Sendable, Hashable {
         /// The request has ended; nothing is left to do.
         case end
@@ -39,7 +39,7 @@ package enum DeletionMachine {
         return brake(facts) ?? afterLockOut(facts)
     }
 
-    /// What stops a request once its grace period is over, in order of precedence.
+    /// The decision of a brake on a request whose grace period is over, in order of precedence; nil without one.
     private static func brake(_ facts: DeletionFacts) -> Decision? {
         if facts.isOtherAccount {
             let later = facts.now.addingTimeInterval(lookAtOtherAccountAfter / .seconds(1))

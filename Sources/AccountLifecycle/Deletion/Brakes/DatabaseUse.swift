@@ -48,7 +48,7 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
         return project == another
     }
 
-    /// What to record: an address that is no longer configured is kept.
+    /// Returns the use to record: an address that is no longer configured is kept.
     func remembering(_ recorded: DatabaseUse) -> DatabaseUse {
         DatabaseUse(
             database: database,

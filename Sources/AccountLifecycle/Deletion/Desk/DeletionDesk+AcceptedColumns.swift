@@ -6,7 +6,7 @@ package import Postgres
     import Foundation
 #endif
 
-/// What deletions may leave behind.
+/// Columns in which deletions may leave identifiers.
 extension DeletionDesk {
     /// Declares that a column (`schema.table.column`) may keep identifiers of erased accounts.
     ///

@@ -61,7 +61,7 @@ extension DeletionDesk {
         return survey
     }
 
-    /// What is known of those ids that are no longer accounts; nothing for an id that never was one.
+    /// The records about ids that are no longer accounts; none for an id that never was one.
     private func gone(_ users: [UUID], on connection: isolated Connection) throws -> [UUID: Opening] {
         let hashes = users.map { SubjectHash($0, key: actor.hashKey).hexadecimal }
         let rows = try connection.query(

@@ -6,7 +6,7 @@ package import Postgres
     package import Foundation
 #endif
 
-/// What operators do with deletion requests; each act is recorded in the operators' log.
+/// The acts of operators on deletion requests, each recorded in the operators' log.
 package struct DeletionDesk: Sendable {
     let actor: Operator
     /// How long an act waits for steps in progress.
@@ -107,7 +107,7 @@ package struct DeletionDesk: Sendable {
         }
     }
 
-    /// What a request without a fault waits for; nil if it has had a fault, or is due.
+    /// The state and the time for which a request without a fault waits; nil if it has had a fault, or is due.
     private static func wait(of request: UUID, on connection: isolated Connection) throws -> (DeletionState, Date)? {
         try connection.first(
             """

@@ -6,7 +6,7 @@ package import Postgres
     package import Foundation
 #endif
 
-/// What a deletion of one account would do, and what would prevent it; nothing is changed to find out.
+/// The effects of deleting one account, and the obstacles to it; nothing is changed to find out.
 package struct DeletionPreview: Sendable {
     /// A table that would lose rows.
     package struct Table: Sendable, Hashable {
@@ -17,7 +17,7 @@ package struct DeletionPreview: Sendable {
         package let reachedBy: [String]
     }
 
-    /// What happens to the account's objects in a bucket.
+    /// The fate of the account's objects in a bucket.
     package enum BucketFate: String, Sendable, Hashable {
         case deleted
         case kept
@@ -25,7 +25,7 @@ package struct DeletionPreview: Sendable {
         case undecided
     }
 
-    /// What a bucket holds of the account.
+    /// The account's objects in one bucket.
     package struct Bucket: Sendable, Hashable {
         package let name: String
         /// How many objects belong to the account.
@@ -41,8 +41,8 @@ package struct DeletionPreview: Sendable {
     package private(set) var blockers: [Blocker]
     package let unindexed: [ForeignKey]
     package let triggers: [DeletionCatalog.Trigger]
-    /// What should have been tried and was not: see ``BlockerSearch/Answer/unknown(_:)``; everything, if something else
-    /// is in the way.
+    /// The questions that should have been tried and were not: see ``BlockerSearch/Answer/unknown(_:)``; all of them,
+    /// if something else is in the way.
     package private(set) var untried: [DeletionPlan.Question] = []
     /// The buckets with objects of the account or with shared ones, sorted.
     package let buckets: [Bucket]
@@ -72,7 +72,7 @@ package struct DeletionPreview: Sendable {
         return blockers + hold + undecided + named
     }
 
-    /// What a run would find in its way before it touches anything; nil if there is nothing.
+    /// The first obstacle that a run would find before it touches anything; nil if there is none.
     var obstacle: Situation? {
         Situation.blocked(by: blockers) ?? Situation.undecided(undecidedBuckets)
             ?? Situation.undecided(files: undecidedFiles)

@@ -52,7 +52,7 @@ extension DeletionRehearsal {
         return Foresight(details: details, nextStep: nextStep)
     }
 
-    /// What the preflight would find in the way; nil if there is nothing, or if the request is past it.
+    /// The obstacle that the preflight would find; nil if there is none, or if the request is past the preflight.
     private func stop(
         before step: DeletionStep,
         _ record: DeletionRecord,

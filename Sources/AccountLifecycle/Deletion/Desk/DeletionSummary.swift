@@ -38,10 +38,10 @@ package struct DeletionSummary: Sendable {
     /// Whether the time for which it waits in its state, the end of grace or of the last access token, has passed.
     package let isDue: Bool
 
-    /// Why it stands still.
+    /// The reason why the request stands still.
     package var situation: Situation? { storedSituation?.value }
 
-    /// What "verified" is based on; nil before.
+    /// The evidence on which "verified" is based; nil before that.
     package var proof: ErasureProof? { ErasureProof(searchOutcome, leaving: isLeft) }
 
     /// The requests in some states, the nearest legal deadline first; with `pausedOnly`, only those paused

@@ -12,7 +12,7 @@ package import Postgres
 package struct StandingBrakes: Sendable, Hashable {
     /// A pause of one request or of more.
     package struct Pause: Sendable, Hashable {
-        /// Who made the pause; nil where nobody recorded it.
+        /// The operator who made the pause; nil if nobody recorded it.
         package let by: String?
         package let reason: String?
     }
@@ -29,7 +29,7 @@ package struct StandingBrakes: Sendable, Hashable {
     package let queue: Pause?
     /// Since when the request is paused individually; nil if it is not.
     package let pausedSince: Date?
-    /// Who paused it individually, and why, by the latest log line; nil if it is not.
+    /// The operator and the reason of the request's own pause, by the latest log line; nil if it is not paused.
     package let own: Pause?
     /// Whether its account is on legal hold.
     package let isHeld: Bool

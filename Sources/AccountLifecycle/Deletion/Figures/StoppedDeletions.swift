@@ -6,9 +6,9 @@ package struct StoppedDeletions: Sendable, Hashable {
     package struct General: Sendable, Hashable {
         /// How long it has lasted.
         package let length: Duration
-        /// Who paused everything.
+        /// The operator who paused everything.
         package let by: String
-        /// Why.
+        /// The operator's reason.
         package let reason: String?
 
         /// Whether a worker paused everything, since the database looks like a clone or a restored backup.

@@ -8,13 +8,13 @@ import Postgres
 
 /// Objects without an owner that profiles name.
 extension AccountObjects {
-    /// What happens to an object without an owner that a profile names.
+    /// The fate of an object without an owner that a profile names.
     enum NamedFate: Sendable, Hashable {
-        /// It belongs to the account.
+        /// The object belongs to the account.
         case own
-        /// It stays: another account names it, too, or it is older than the account.
+        /// The object stays: another account names it, too, or it is older than the account.
         case shared
-        /// Nobody decided whose the files in its folder are.
+        /// Nobody decided whose the files in the object's folder are.
         case undecided
     }
 
@@ -92,7 +92,7 @@ extension AccountObjects {
     /// The key that a column contains, as such or at the end of a URL of the Storage API.
     ///
     /// People may write as much there as they like, and all of it would be in the worker's memory. So only the start is
-    /// read, which has the path even of a URL with a very long query.
+    /// read, which includes the path even of a URL with a very long query.
     static func key(in column: String) -> Statement {
         let start = "pg_catalog.left(\(column), 4096)"
         return Statement(

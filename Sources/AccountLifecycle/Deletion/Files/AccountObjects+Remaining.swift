@@ -6,7 +6,7 @@ import Postgres
     import Foundation
 #endif
 
-/// What has become of objects that were found earlier.
+/// The present state of objects that were found earlier.
 extension AccountObjects {
     /// Which of the objects still belong to the account: somebody may have uploaded others in their place, or been
     /// given them.

@@ -6,7 +6,7 @@ import Postgres
     import Foundation
 #endif
 
-/// What a row of `storage.objects` is in a bucket that keeps versions.
+/// The meaning of a row of `storage.objects` in a bucket that keeps versions.
 extension AccountObjects {
     /// The columns that describe an object `o` of the bucket `b` to an account: bucket, key, version and
     /// ``StoredObject/Place``, which is null for a delete marker that may hide what is not the account's.

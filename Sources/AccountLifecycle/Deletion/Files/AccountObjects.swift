@@ -21,7 +21,7 @@ import Postgres
 /// A profile names an object by its `avatar_url`; ``AvatarTexts`` and ``AvatarNames`` find what another profile names,
 /// in any text, as they do for sweeps: in doubt an object is shared, and stays.
 enum AccountObjects {
-    /// What was found for one account.
+    /// The objects found for one account.
     struct Found: Sendable {
         /// The account's objects, in order.
         var objects: [StoredObject] = []

@@ -28,8 +28,8 @@ struct SharedObjects {
     /// How many characters at the end of a key the server compares: the most of these that the key has, or all of a
     /// shorter key.
     private static let lengths = [64, 48, 32]
-    /// What may have another spelling: an escape, what a browser changes in a path, a blank at the end or what stands
-    /// for one.
+    /// Text that may have another spelling: an escape, something that a browser changes in a path, a blank at the end
+    /// or its encoding.
     private static let isOdd = #"%|\\|[^:]//|/\.|[\x01-\x1f]|[ +]([?#&]|$)"#
 
     init(_ objects: [NamedObject]) {
@@ -106,7 +106,7 @@ struct SharedObjects {
             """
     }
 
-    /// The last characters of a key, after the last one that may end a text, with blanks for plus signs.
+    /// The last characters of a key, after any `?`, `#` or `&`, which may end a text, with blanks for plus signs.
     private static func ending(of key: String) -> String {
         let scalars = key.unicodeScalars.reversed().prefix { !"?#&".unicodeScalars.contains($0) }
         let length = lengths.first { $0 <= scalars.count } ?? scalars.count

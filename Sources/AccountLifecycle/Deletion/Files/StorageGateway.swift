@@ -1,6 +1,6 @@
 package import ObjectStorage
 
-/// What the lifecycle asks of Storage, with answers in terms of what they mean for a request.
+/// The lifecycle's calls to Storage, with answers in terms of what they mean for a request.
 package struct StorageGateway: Sendable {
     /// The result of listing keys.
     enum Listing: Sendable, Hashable {
@@ -18,7 +18,7 @@ package struct StorageGateway: Sendable {
         case trouble(Situation)
     }
 
-    /// What is checked: all buckets have one server.
+    /// The subject of the check: all buckets have one server.
     private enum Subject { case server }
 
     private let client: StorageClient?
@@ -44,7 +44,7 @@ package struct StorageGateway: Sendable {
     /// Whether there is a Storage to ask.
     var isConfigured: Bool { client != nil }
 
-    /// What prevents objects from being deleted now; nil if nothing does.
+    /// The situation that prevents objects from being deleted now; nil if there is none.
     func trouble() async throws -> Situation? {
         try await check.trouble(with: .server)
     }

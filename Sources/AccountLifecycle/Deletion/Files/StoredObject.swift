@@ -7,7 +7,7 @@ struct StoredObject: Sendable, Hashable, Comparable {
     enum Place: String, Sendable, Hashable, PostgresDecodable {
         /// Replaced, or deleted by a user: only a call that names the version finds it.
         case archived
-        /// What the key names.
+        /// The object that the key names.
         case current
         /// A delete marker: the key names nothing, since a user deleted what it named.
         case mark
@@ -23,14 +23,14 @@ struct StoredObject: Sendable, Hashable, Comparable {
         }
     }
 
-    /// What distinguishes an object from others with the same key.
+    /// The version, which distinguishes an object from others with the same key.
     enum Version: Sendable, Hashable {
         /// Its bucket keeps no versions, so there are no others.
         case only
         /// Its bucket keeps versions, each with an id.
         case kept(String)
-        /// Its bucket keeps versions, but it has none, as uploads of Storage's first years: no call names it, and one
-        /// that names its key would hide it.
+        /// Its bucket keeps versions, but the object has none, as uploads of Storage's first years: no call names it,
+        /// and one that names its key would hide it.
         case missing
 
         /// The id, if it has one.
@@ -57,7 +57,7 @@ struct StoredObject: Sendable, Hashable, Comparable {
         self.init(bucket: bucket, key: target.key, version: target.version.map(Version.kept) ?? .only)
     }
 
-    /// What a call to Storage has to name to delete it; nil if no call can.
+    /// The name for a delete call to Storage; nil if no call can name the object.
     var target: StorageTarget? { version == .missing ? nil : StorageTarget(key, version: version.id) }
 
     /// The objects of a key stay together, for most keys in one call.

@@ -1,8 +1,8 @@
 import Postgres
 
-/// What a step found and counted.
+/// The findings and counts of steps.
 extension DeletionJournal {
-    /// What a step counted when it was last done.
+    /// The counts of a step from when it was last done.
     func counts(of step: DeletionStep, on connection: isolated Connection) throws -> [String: Int] {
         try connection.first(
             """
@@ -14,7 +14,7 @@ extension DeletionJournal {
         )?.value ?? [:]
     }
 
-    /// Adds to what a step counted when it was last done.
+    /// Adds to the counts of a step from when it was last done.
     func add(_ counts: [String: Int], to step: DeletionStep, on connection: isolated Connection) throws {
         let sums = try self.counts(of: step, on: connection).merging(counts, uniquingKeysWith: +)
         try write(

@@ -10,10 +10,10 @@ import Postgres
 /// Records what happens to one request: each step before it begins and after it ends, and why the request stands still.
 ///
 /// A write in a single statement does not wait for the disk: a server that crashes within the next moment may lose it,
-/// but never an earlier write without it, since the write-ahead log is sequential. The step is then repeated, as after
-/// the death of the worker, which every step tolerates. Some writes wait for the disk: the lock-out, before another
-/// system is asked to delete anything of the account, see ``DeletionServices/flushes``; that Apple is asked; and the
-/// receipt, which promises that all is done. Each of them flushes what was written before.
+/// but cannot lose an earlier write and keep a later one, since the write-ahead log is sequential. The step is then
+/// repeated, as after the death of the worker, which every step tolerates. Some writes wait for the disk: the lock-out,
+/// before another system is asked to delete anything of the account, see ``DeletionServices/flushes``; that Apple is
+/// asked; and the receipt, which promises that all is done. Each of them flushes what was written before.
 struct DeletionJournal: Sendable {
     let request: UUID
     /// Rejects writes once the job that drives the request was taken away from this process.
@@ -50,7 +50,7 @@ struct DeletionJournal: Sendable {
     /// A query that makes the commit of a transaction not wait for the disk.
     var unflushed: Statement { "select set_config('synchronous_commit', 'off', true)" }
 
-    /// Records why the request stands still; the time since when is that of the first of equal situations in a row.
+    /// Records why the request stands still; `situation_since` is the time of the first of equal situations in a row.
     func stop(
         _ state: DeletionState,
         _ situation: Situation?,

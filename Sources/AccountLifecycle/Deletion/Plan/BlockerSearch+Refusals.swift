@@ -1,6 +1,6 @@
 import Postgres
 
-/// What the refusal of a tried delete says about the account.
+/// Blockers for a refusal that a tried delete met.
 extension BlockerSearch {
     /// The blocker for a delete that a trigger prevented without an error.
     static func blocker(for kept: DeleteSwallowed, among plan: DeletionPlan) -> Blocker {

@@ -19,8 +19,8 @@ package struct BlockerSearch: Sendable {
         self.user = user
     }
 
-    /// What can be found without changing anything: missing rights, keys that are not in effect, rows behind keys that
-    /// do not cascade.
+    /// Finds blockers without changing anything: missing rights, keys that are not in effect, rows behind keys that do
+    /// not cascade.
     ///
     /// Each statement has `deadline`.
     func run(

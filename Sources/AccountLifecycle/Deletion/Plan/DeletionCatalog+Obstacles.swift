@@ -35,7 +35,7 @@ extension DeletionCatalog {
     func refusesUpdates(of table: TableName) -> Bool { rights[table]?.published.refusesUpdates ?? false }
 
     /// Those of the tables where the server may refuse changes because they are published; for a table where it does
-    /// not, those of its partitions.
+    /// not, those of its partitions where it may.
     func unidentified(among tables: [TableName]) -> [TableName] {
         let refusing = rights.filter { $0.value.published != .harmlessly }
         let partitions = Dictionary(grouping: refusing.keys.filter { partitionRoots[$0] != nil }, by: root)

@@ -101,7 +101,7 @@ extension DeletionCatalog {
         order by 1, 2, 3
         """
 
-    /// A pattern for the name of what reaches outside, `o`, as a whole word.
+    /// A pattern for the name of a function or table `o` that reaches outside, as a whole word.
     private static let outsideName: Statement = """
         ('\\m' || regexp_replace(o.name, '(\\W)', '\\\\\\1', 'g') || '\\M')
         """

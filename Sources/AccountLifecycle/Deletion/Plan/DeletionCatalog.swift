@@ -1,6 +1,6 @@
 package import Postgres
 
-/// What the catalog says about deleting an account: foreign keys, triggers and our role's rights.
+/// The catalog's facts about deleting an account: foreign keys, triggers and our role's rights.
 package struct DeletionCatalog: Sendable, Hashable {
     /// A trigger or rule that runs when rows of a table are deleted or updated.
     package struct Trigger: Sendable, Hashable {
@@ -19,17 +19,17 @@ package struct DeletionCatalog: Sendable, Hashable {
         package let isOfStorage: Bool
     }
 
-    /// What our role may do with a table.
+    /// Our role's rights on a table.
     struct Rights: Sendable, Hashable {
         let mayRead: Bool
         let mayDelete: Bool
         /// Whether row-level security applies to our role, so that there may be rows that it does not see.
         let hidesRows: Bool
-        /// What the server refuses because of publications.
+        /// The changes that the server refuses because of publications.
         var published = Published.harmlessly
     }
 
-    /// What the server refuses on a published table that has no replica identity to tell its rows apart.
+    /// The changes that the server refuses on a published table without a replica identity to tell its rows apart.
     enum Published: Sendable, Hashable {
         /// Nothing.
         case harmlessly

@@ -25,7 +25,7 @@ extension DeletionPlan {
     /// The rows that remain after the account is deleted if a trigger kept them unchanged, by table: those that are, or
     /// directly refer to, the account or its own profile.
     ///
-    /// Rows that refer to the account through others cannot be told once these are gone.
+    /// Rows that refer to the account through others cannot be found once these are gone.
     func rowsThatMayStay(of user: UUID) -> [(table: TableName, rows: WaysToRows)] {
         let own = ownRows(of: user)
         func naming(_ key: ForeignKey) -> Statement? {

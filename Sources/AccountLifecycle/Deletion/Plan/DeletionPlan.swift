@@ -41,7 +41,7 @@ package struct DeletionPlan: Sendable, Hashable {
     ///
     /// In the order of ``deletingBeforehand(_:)``; grouped where they refer to each other.
     let goingBeforehand: [[Part]]
-    /// What is deleted with the account's files, and what prevents that.
+    /// The rows deleted with the account's files, and the obstacles to deleting these.
     package let files: FilePlan
     /// Keys that are followed without an index.
     package let unindexed: [ForeignKey]
@@ -56,7 +56,7 @@ package struct DeletionPlan: Sendable, Hashable {
     let unidentified: [TableName]
     /// Tables that certainly refuse, including those whose rows are deleted with files.
     package let unpublishable: [TableName]
-    /// What may refuse the delete, which only a trial can tell.
+    /// The questions that only a trial can answer: each may refuse the delete.
     let questions: [Question]
     /// Rights that are missing.
     package let faults: [Blocker]

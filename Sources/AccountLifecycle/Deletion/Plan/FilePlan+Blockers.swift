@@ -1,7 +1,7 @@
 import Postgres
 
 extension FilePlan {
-    /// What would prevent some files from being deleted.
+    /// Finds everything that would prevent some files from being deleted.
     ///
     /// These are: rows that refer to the files, or to rows deleted with them, by a key that refuses; keys that are not
     /// in effect; rows that the server would not delete, or would not keep without their file; more rows of one table

@@ -1,7 +1,7 @@
 import Postgres
 
-/// What would refuse Storage's delete of files because of rows that it deletes or changes; found without a trial, which
-/// only Storage's role could make.
+/// Refusals of Storage's delete of files because of rows that it deletes or changes; found without a trial, which only
+/// Storage's role could make.
 extension FilePlan {
     /// Blockers for files that no call to Storage names, by bucket.
     static func namedByNoCall(_ objects: [StoredObject]) -> [Blocker] {

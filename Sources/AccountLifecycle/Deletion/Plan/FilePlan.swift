@@ -1,6 +1,6 @@
 import Postgres
 
-/// What is deleted with files that Storage deletes, and what prevents that; made from the catalog's foreign keys.
+/// The rows deleted with files that Storage deletes, and the obstacles to that; made from the catalog's foreign keys.
 ///
 /// The plan covers the files of any account and is separate from ``DeletionPlan``: Storage deletes files under its own
 /// role and before any row, even before rows that would be deleted with the account.

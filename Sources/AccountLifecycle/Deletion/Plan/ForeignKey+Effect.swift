@@ -1,4 +1,4 @@
-/// What happens to the referring rows when the referenced row is deleted.
+/// The effect on the referring rows when the referenced row is deleted.
 extension ForeignKey {
     /// Whether the key changes a referring row when the referenced row is deleted.
     var mayChange: Bool { !goesAlong && (rule == .setNull || rule == .setDefault) }

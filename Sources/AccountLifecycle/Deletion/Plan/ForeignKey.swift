@@ -36,9 +36,9 @@ package struct TableName: Sendable, Hashable, Comparable, CustomStringConvertibl
     static let holds = TableName("accountctl", "holds")
 }
 
-/// A foreign key as the catalog has it.
+/// A foreign key as described in the catalog.
 package struct ForeignKey: Sendable, Hashable {
-    /// What happens to a referring row when the referenced row is deleted (`pg_constraint.confdeltype`).
+    /// The rule for a referring row when the referenced row is deleted (`pg_constraint.confdeltype`).
     enum DeleteRule: String, Sendable, Hashable, Codable {
         case noAction = "a"
         case restrict = "r"

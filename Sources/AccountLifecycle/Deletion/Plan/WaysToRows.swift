@@ -4,7 +4,7 @@ import Postgres
 ///
 /// Combined by OR, the conditions would get one plan, which reads the whole table although each has an index.
 struct WaysToRows: Sendable {
-    /// What to select from.
+    /// The FROM item.
     let rows: Statement
     let conditions: [Statement]
 

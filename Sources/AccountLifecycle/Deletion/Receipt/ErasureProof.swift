@@ -1,4 +1,4 @@
-/// What the last search of a verified erasure covered, and whether something stayed by decision.
+/// The coverage of a verified erasure's last search, and whether something stayed by decision.
 package enum ErasureProof: String, Sendable, Hashable {
     /// Every identifier that the account has shown since its deletion was requested, and none was found.
     case searched

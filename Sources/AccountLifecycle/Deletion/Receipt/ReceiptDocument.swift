@@ -11,7 +11,7 @@ package import Sealing
 /// The evidence of one erasure: what was done and when, what was searched and what was not; it contains nothing of what
 /// was erased.
 package struct ReceiptDocument: Sendable, Hashable, Codable {
-    /// What was done in one step.
+    /// The record of one step.
     package struct Step: Sendable, Hashable, Codable {
         package let step: String
         package let outcome: String
@@ -35,10 +35,10 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
     /// Revoked, not held, pending, not revoked or unknown.
     package let apple: String
     package let steps: [Step]
-    /// What an erasure by this program does not cover.
+    /// The data that an erasure by this program does not cover.
     package let outOfScope: [String]
 
-    /// What no deletion through the live database can reach.
+    /// The data that no deletion through the live database can reach.
     private static let limits = [
         "backups and point-in-time recovery, until they expire",
         "replicas, until they have caught up; dead rows, until vacuum",
@@ -82,7 +82,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         return steps.last { searches.contains($0.step) }
     }
 
-    /// What the last search did not cover, and what it found and left.
+    /// The identifiers that the last search did not cover, and those that it found and left.
     private static func unproven(by steps: [Step]) -> [String] {
         guard let search = lastSearch(of: steps) else { return [] }
         var unproven: [String] = []
@@ -101,7 +101,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         return unproven
     }
 
-    /// What the last search covered, and whether something stayed.
+    /// The coverage of the last search, and whether something stayed.
     package var proof: ErasureProof? {
         Self.lastSearch(of: steps).flatMap { ErasureProof($0.outcome, leaving: $0.facts.accepted != nil) }
     }
@@ -115,7 +115,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         }
     }
 
-    /// What this program itself keeps of the person: credentials that Apple has not revoked yet.
+    /// The data about the person that this program itself keeps: credentials that Apple has not revoked yet.
     private static func kept(credentials count: Int, until day: String?) -> [String] {
         guard let day else { return [] }
         return [

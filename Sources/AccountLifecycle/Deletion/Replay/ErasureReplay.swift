@@ -7,17 +7,17 @@ package import Sealing
     package import Foundation
 #endif
 
-/// What has to be done in a database that was restored from a backup, so that it agrees with the list of erasures.
+/// The acts that make a database restored from a backup agree with the list of erasures.
 package struct ErasureReplay: Sendable {
-    /// What is done to one account.
+    /// An act on one account.
     package enum Act: String, Sendable, CaseIterable {
-        /// It was erased, and is back: its deletion is requested again, without grace.
+        /// The account was erased, and is back: its deletion is requested again, without grace.
         case erase
-        /// Its request was open, and is lost: it is opened again as it was.
+        /// The account's request was open, and is lost: it is opened again as it was.
         case reopen
-        /// Its request was cancelled, and is open again.
+        /// The account's request was cancelled, and is open again.
         case cancel
-        /// Its request was paused, or on legal hold, and nothing stops it any more.
+        /// The account's request was paused, or on legal hold, and nothing stops it any more.
         case pause
     }
 
@@ -153,7 +153,7 @@ package struct ErasureReplay: Sendable {
         }
     }
 
-    /// The requests that were opened again here before; whatever became of that, somebody knew of it.
+    /// The requests that were opened again here before; whatever became of a request since, somebody knew about it.
     ///
     /// As text, since a log line is permanent, even one whose fact is not the id of a request.
     private static func repeated(on connection: isolated Connection) throws -> Set<String> {

@@ -1,7 +1,7 @@
 import Sealing
 package import SignInWithApple
 
-/// What the lifecycle asks of Apple, with answers in terms of what they mean for an account.
+/// The lifecycle's calls to Apple, with answers in terms of what they mean for an account.
 package struct AppleGateway: Sendable {
     /// A grant that Apple issued for a code, verified.
     struct Grant: Sendable {
@@ -65,12 +65,13 @@ package struct AppleGateway: Sendable {
         return try await clients.inTurn(body)
     }
 
-    /// What prevents a credential of this client id from being revoked now, determined without using anything up.
+    /// The situation that prevents a credential of this client id from being revoked now, determined without using
+    /// anything up.
     func trouble(with clientID: String) async throws -> Situation? {
         try await selfTests.trouble(with: clientID)
     }
 
-    /// What is wrong with a client id, by a test that is made now; nil if Apple accepts it.
+    /// The fault of a client id, by a test that is made now; nil if Apple accepts it.
     func test(_ clientID: String) async throws -> Situation? {
         try await Self.test(clientID, of: clients)
     }

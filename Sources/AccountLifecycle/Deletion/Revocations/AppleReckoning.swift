@@ -6,7 +6,7 @@ import Postgres
     import Foundation
 #endif
 
-/// What became of an account's grants at Apple, by everything that is recorded about them.
+/// The outcome of an account's grants at Apple, by everything that is recorded about them.
 ///
 /// Recorded when revoking ends, and checked once more under the lock under which the account is deleted: as long as the
 /// account exists a code may arrive, and its exchange may give one more credential.
@@ -67,7 +67,7 @@ struct AppleReckoning: Sendable {
     }
 }
 
-/// What the database holds about an account's grants at Apple.
+/// The database's records of an account's grants at Apple.
 private struct Recorded {
     /// The number of credentials dealt with, by outcome.
     let counts: [String: Int]

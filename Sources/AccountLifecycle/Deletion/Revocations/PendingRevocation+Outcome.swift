@@ -6,7 +6,7 @@ import Postgres
     import Foundation
 #endif
 
-/// Recording the result of a revocation, and what is reported about it.
+/// Recording and reporting the result of a revocation.
 extension PendingRevocation {
     /// Records the result of one revocation, and if it was the last of its request, the outcome of the request.
     static func record(_ outcome: Outcome, of due: Due, with services: DeletionServices) async throws {
@@ -50,7 +50,9 @@ extension PendingRevocation {
         if isRecorded { tell(state, words, detail, of: due, to: services.log) }
     }
 
-    /// Updates the outcome that persons can still ask for, for requests of which nothing is pending any more.
+    /// Updates the outcome at Apple of those requests that have no pending revocation any more.
+    ///
+    /// People can still ask for it.
     static func tellOutcome(of requests: [UUID], on connection: isolated Connection) throws {
         try connection.execute(
             """

@@ -20,7 +20,7 @@ package enum PendingRevocation {
         case personReturned
     }
 
-    /// What to do about one credential.
+    /// The decision about one credential.
     private enum Decision: Sendable {
         /// Apple is asked to revoke this token.
         case ask(Secret<String>)

@@ -25,7 +25,7 @@ final class RecentlyGood<Key: Hashable & Sendable>: Sendable {
         }
     }
 
-    /// What is wrong now; nil if nothing is.
+    /// The trouble with a key now; nil if there is none.
     ///
     /// - Throws: what the test throws; `CancellationError`.
     func trouble(with key: Key) async throws -> Situation? {

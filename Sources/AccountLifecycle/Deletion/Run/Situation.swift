@@ -64,7 +64,7 @@ package struct Situation: Sendable, Hashable, Codable {
         package static func < (left: Finding, right: Finding) -> Bool { left.column < right.column }
     }
 
-    /// What is wrong in the settings, where a retry changes nothing.
+    /// The setting at fault, where a retry changes nothing.
     package enum Fault: String, Sendable, Hashable, Codable {
         /// The key is rejected.
         case key
@@ -73,11 +73,11 @@ package struct Situation: Sendable, Hashable, Codable {
     }
 
     package let code: Code
-    /// What is wrong in the settings; nil where the situation may resolve by itself.
+    /// The setting at fault; nil where the situation may resolve by itself.
     package var fault: Fault?
-    /// What prevents the delete.
+    /// The blockers of the delete.
     package var blockers: [Blocker]?
-    /// Where identifiers were found.
+    /// The columns in which identifiers were found.
     package var findings: [Finding]?
     /// The Apple client id, bucket, sealing key id or setting concerned.
     package var subject: String?

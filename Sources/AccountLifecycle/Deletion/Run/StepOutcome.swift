@@ -4,7 +4,7 @@ import Postgres
 package enum StepOutcome: String, Sendable, Hashable, Codable, PostgresDecodable {
     /// The step did what it is for.
     case ok
-    /// What the step removes had already been removed by others.
+    /// Somebody or something else had already removed what the step removes.
     case alreadyGone = "already_gone"
     /// There was nothing to do.
     case nothingFound = "nothing_found"
@@ -34,7 +34,7 @@ package struct StepFacts: Sendable, Hashable, Codable {
     package var accepted: [Situation.Finding]?
     /// Buckets that may keep objects and were not searched, each with the number of the account's objects left in it.
     package var kept: [String: Int]?
-    /// What could not be searched.
+    /// Tables and columns that could not be searched.
     package var unreadable: [SearchCatalog.Unreadable]?
     /// Foreign keys that were followed without an index.
     package var unindexed: [String]?

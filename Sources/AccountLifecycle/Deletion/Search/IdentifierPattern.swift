@@ -47,7 +47,7 @@ struct IdentifierPattern: Sendable, Hashable {
         var all: [[UInt8]] = []
         for value in cases(of: value).map({ Array($0.utf8) }) {
             let once = EscapedSpelling.url(value)
-            // As people write it, and programs that leave unescaped what a query may contain.
+            // Only the at sign escaped, as by hand and by programs that leave unescaped what a query may contain.
             let sign = value.flatMap { $0 == UInt8(ascii: "@") ? Array("%40".utf8) : [$0] }
             for spelling in [value, sign, once, EscapedSpelling.url(once), EscapedSpelling.json(value)]
             where !all.contains(spelling) {

@@ -100,7 +100,7 @@ struct IdentifierSearch: Sendable {
     /// How long one table may take.
     static let deadline = Duration.seconds(1800)
 
-    /// What was found in one table.
+    /// The findings in one table.
     private struct Found: Sendable {
         var tallies = SearchTallies()
         /// As in ``SearchReport/othersFiles``.
@@ -206,7 +206,7 @@ struct IdentifierSearch: Sendable {
                 if let row { found(row.hits, row.other) }
                 row = (place, [], other)
             }
-            // What begins in a margin is counted in the piece in which it begins.
+            // A match that begins in a margin is counted in the piece in which it begins.
             let own = Int(margin)..<Int(margin) + SearchStatements.piece
             bytes.withUnsafeBytes { bytes in
                 sought.matcher.forEachMatch(in: bytes) { match in

@@ -7,7 +7,7 @@ package import Sealing
     package import Foundation
 #endif
 
-/// Keeps the identifiers of a request sealed between its steps, and hashes its user id for good.
+/// Keeps the identifiers of a request sealed between its steps, and computes the lasting hash of its user id.
 package struct IdentifierVault: Sendable {
     package let keys: KeyRing
     package let hashKey: HashKey

@@ -122,8 +122,8 @@ struct SearchStatements: Sendable {
         conditions.dropFirst().reduce(conditions.first ?? "false") { $0 + " or " + $1 }
     }
 
-    /// What the forms of an identifier begin with, or contain: the server looks for that, and may send a few rows too
-    /// many.
+    /// Texts with which the forms of an identifier begin, or which they contain: the server looks for these, and may
+    /// send a few rows too many.
     private static func starts(of identifier: Identifier) -> [String] {
         switch identifier.kind {
         case .userID: [String(identifier.value.prefix(8))]

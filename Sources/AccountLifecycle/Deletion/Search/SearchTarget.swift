@@ -4,7 +4,7 @@
     package import Foundation
 #endif
 
-/// What is searched for on behalf of one deletion request.
+/// The account and the identifiers to search for on behalf of one deletion request.
 package struct SearchTarget: Sendable, Hashable {
     /// The request.
     let request: UUID
@@ -20,7 +20,7 @@ package struct SearchTarget: Sendable, Hashable {
     }
 }
 
-/// What a search found, for each request that took part.
+/// The result of a search for each request that took part.
 package struct SearchReport: Sendable, Hashable {
     /// Findings by request; a request without any is missing.
     var findings: [UUID: [Situation.Finding]]
@@ -30,7 +30,7 @@ package struct SearchReport: Sendable, Hashable {
     /// How many tables and columns were searched; what changed meanwhile counts each time.
     var tables: Int
     var columns: Int
-    /// What was not searched.
+    /// Tables and columns that were not searched.
     var unreadable: [SearchCatalog.Unreadable]
 
     init(

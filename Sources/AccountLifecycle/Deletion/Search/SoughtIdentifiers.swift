@@ -6,7 +6,7 @@
 
 /// The identifiers to search for, and whose a match is.
 struct SoughtIdentifiers: Sendable {
-    /// What is searched for in columns of numbers.
+    /// The identifiers to search for in columns of numbers.
     let numbers: [String]
     let matcher: IdentifierMatcher
     /// For each identifier of the matcher: the target it belongs to, or nil for another account's user id.

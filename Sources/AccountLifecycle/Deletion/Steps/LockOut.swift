@@ -120,7 +120,7 @@ extension DeletionRun {
             return .recorded
         }
         if hasEnded {
-            // Cancelled after we recorded the beginning: nobody was locked out, and nothing must say so.
+            // Cancelled after we recorded the beginning: nobody was locked out, and no record must say so.
             try journal.withdraw(.lockOut, on: connection)
             return .recorded
         }

@@ -120,7 +120,7 @@ extension DeletionRun {
         return try await services.storage.trouble()
     }
 
-    /// What refers to files that are to be deleted and prevents that, or would be deleted with them in too great a
+    /// Finds rows that refer to files to be deleted and prevent that, or that would be deleted with them in too great a
     /// number.
     func lookForReferences(to objects: [StoredObject], maximumRows: Int) async throws -> Situation? {
         let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0).files }

@@ -8,7 +8,7 @@ import Sealing
     import Foundation
 #endif
 
-/// What happens to a credential once the Apple step has dealt with it.
+/// The fate of a credential once the Apple step has dealt with it.
 extension DeletionRun {
     /// Removes a credential without asking Apple, unless the step is not to be taken any more.
     ///

@@ -14,7 +14,7 @@ extension DeletionRun {
         let target = SearchTarget(request: record.id, userID: user, identifiers: try openIdentifiers())
         var (findings, report) = try await services.searches.answer(for: target)
         if !isLast { findings.removeAll { $0.column.hasPrefix("realtime.subscription.") } }
-        // What an old token has written since is work for an earlier step, not residue.
+        // Data that an old token has written since is work for an earlier step, not residue.
         if findings.contains(where: { $0.column.hasPrefix("storage.") }),
             try await !objectsToDelete(among: services.objects.answer(for: user)).isEmpty
         {
