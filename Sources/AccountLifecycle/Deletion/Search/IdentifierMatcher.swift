@@ -1,8 +1,8 @@
 /// Finds many identifiers at once in a text, in any case, without mistaking a part of a longer word for one.
 ///
-/// Wu and Manber's algorithm: a window as long as the shortest pattern slides over the text, and a table of all pairs
-/// of bytes says how far it can jump. Most bytes are never looked at, and the cost hardly grows with the number of
-/// patterns.
+/// Wu and Manber's algorithm: a window as long as the shortest pattern, but at most eight bytes, slides over the text,
+/// and a table of all pairs of bytes says how far it can jump. Most bytes are never looked at, and the cost hardly
+/// grows with the number of patterns.
 package struct IdentifierMatcher: Sendable {
     /// Where an identifier was found.
     package struct Match: Sendable, Hashable {
