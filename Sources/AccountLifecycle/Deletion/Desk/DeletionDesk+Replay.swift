@@ -40,8 +40,8 @@ extension DeletionDesk {
                     w.user_id,
                     'operator',
                     left(\(reason), 1000),
-                    -- None if it was erased. An open request keeps the rest of its grace, or gets the usual one if that is over:
-                    -- the person may have cancelled since.
+                    -- None if it was erased. An open request keeps the rest of its grace, or gets the usual one if
+                    -- that is over: the person may have cancelled since.
                     case when w.starts_at is null then interval '0' when w.starts_at > now() then w.starts_at - now() end
                 ) as r
                 where r.opened

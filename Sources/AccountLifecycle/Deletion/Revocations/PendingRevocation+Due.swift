@@ -34,8 +34,8 @@ extension PendingRevocation {
                       or last_tried_at + least(3600 * power(2, least(attempts - 1, 5)), 86400) * interval '1 second'
                           <= clock_timestamp()
                   )
-                -- One of each client id in turn, so that one whose calls Apple limits does not fill every batch; and first
-                -- those to be given up, which would otherwise wait behind those that cannot be tried.
+                -- One of each client id in turn, so that one whose calls Apple limits does not fill every batch; and
+                -- first those to be given up, which would otherwise wait behind those that cannot be tried.
                 order by
                     row_number() over (
                         partition by client_id
