@@ -127,7 +127,7 @@ extension SettingForm {
             quotes: form.quotes,
             whenEmpty: "is empty: write [] for an empty list",
             parse: { text in
-                // A variable left empty must not disable the list's purpose by mistake.
+                // A variable that was left empty must not count as an empty list, which would disable a feature.
                 guard text.contains(where: { $0 != " " }) else { return nil }
                 var inner = Substring(text)
                 if inner.hasPrefix("["), inner.hasSuffix("]") { inner = inner.dropFirst().dropLast() }

@@ -49,7 +49,7 @@ package final class AppleSandbox: Sendable {
         }
     }
 
-    /// Whether tokens carry `"true"` (as captured tokens do) or `true`.
+    /// Sets whether tokens carry `"true"`, as captured tokens do, or `true`.
     package func writeBooleansAsText(_ asText: Bool) {
         state.withLock { $0.writesBooleansAsText = asText }
     }
