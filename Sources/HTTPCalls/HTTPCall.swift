@@ -86,7 +86,7 @@ extension HTTPCall {
 
     /// When a call may be sent again.
     package enum Repetition: Sendable, Hashable {
-        /// Only while it is certain that nothing was sent, because no connection could be made.
+        /// Only while it is certain that no complete request was sent; see ``HTTPOutcome/unreachable(_:)``.
         case onlyIfNothingWasSent
         /// Always: the request is idempotent.
         case always

@@ -147,7 +147,7 @@ package final class HTTPCaller: Sendable {
         let body = call.body.flatMap { $0.reveal().isEmpty ? nil : RequestBody($0.reveal()) }
         if let body { request.body = .stream(body, length: .known(Int64(body.length))) }
         let outcome = await outcome(of: request, limit: call.maximumReplyBytes, timeout: timeout)
-        // The attempt may have timed out or been cut before the connection took the body; then nothing was sent.
+        // If the attempt timed out or was cut before the connection took the body, the service cannot have acted.
         switch outcome {
         case .timedOut where body?.withdraw() == true: return .unreachable(.connectTimedOut)
         case .interrupted where body?.withdraw() == true: return .unreachable(.cut)

@@ -16,10 +16,10 @@ package enum HTTPOutcome: Sendable, Equatable {
     case timedOut
     /// The connection closed before the answer was complete; the service may have acted.
     case interrupted
-    /// Nothing was sent, so the service cannot have acted.
+    /// No complete request was sent, so the service cannot have acted.
     case unreachable(Unreachable)
 
-    /// Why nothing could be sent.
+    /// Why no complete request was sent.
     package enum Unreachable: String, Sendable, Hashable, CustomStringConvertible {
         /// The host's name has no address.
         case unknownHost

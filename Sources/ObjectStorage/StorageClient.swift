@@ -4,7 +4,7 @@ import Waiting
 /// The part of Supabase Storage's REST API that erasing an account needs.
 ///
 /// Outcomes are values; a call throws only `CancellationError`, when its task is cancelled. A delete is retried only if
-/// nothing was sent, since its keys may belong to somebody else by then.
+/// no complete request was sent, since its keys may belong to somebody else by then.
 package struct StorageClient: Sendable {
     /// The maximum number of objects in one delete call: the service uses transactions of this size, so a larger call
     /// could be half done.

@@ -28,7 +28,7 @@ extension StorageOutcome: Equatable where Value: Equatable {}
 package struct StorageDelay: Sendable, Hashable, CustomStringConvertible {
     /// Why there is no verdict.
     package enum Cause: Sendable, Hashable {
-        /// The service could not be reached, so nothing was sent.
+        /// The service could not be reached; no complete request was sent.
         case unreachable(HTTPOutcome.Unreachable)
         /// No answer before the deadline.
         case timedOut

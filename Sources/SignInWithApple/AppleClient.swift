@@ -17,7 +17,7 @@ package struct AppleClient: Sendable {
     /// Exchanges an authorization code.
     ///
     /// A code lives five minutes and works once. The call is therefore sent once; it is retried only while it is
-    /// certain that nothing left this machine.
+    /// certain that no complete request was sent.
     ///
     /// - Parameters:
     ///   - code: The code that the app received.

@@ -4,7 +4,7 @@ package import HTTPCalls
 package struct AppleDelay: Sendable, Hashable, CustomStringConvertible {
     /// Why there is no verdict.
     package enum Cause: Sendable, Hashable {
-        /// The server could not be reached, so nothing was sent.
+        /// The server could not be reached; no complete request was sent.
         case unreachable(HTTPOutcome.Unreachable)
         /// No answer before the deadline.
         case timedOut

@@ -58,7 +58,7 @@ enum SPFRemarks {
         return findings
     }
 
-    /// The finding for a broken include, before any sender reaches it.
+    /// The finding for an included policy that is broken or permits everyone, before any sender reaches it.
     private static func inherited(_ node: SPFTree.Node, from domain: DomainName) -> Finding? {
         switch node.content {
         case .policy:
