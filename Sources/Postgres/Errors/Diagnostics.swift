@@ -22,7 +22,7 @@ package struct Diagnostics: Sendable, Equatable {
     /// The statement of a function that failed.
     var internalQuery: String?
     /// The call stack of functions and statements.
-    var context: String?
+    package var context: String?
     /// The schema concerned.
     package var schema: String?
     /// The table concerned.

@@ -13,9 +13,11 @@ extension BlockerSearch {
         )
     }
 
-    /// The names of triggers, one of which refused; nil if there are none.
+    /// The names of triggers, one of which refused, with their tables if there are several; nil if there are no triggers.
     private static func names(of triggers: [DeletionCatalog.Trigger]) -> String? {
-        triggers.isEmpty ? nil : triggers.map(\.name).joined(separator: ", ")
+        let isOfOne = triggers.allSatisfy { $0.table == triggers.first?.table }
+        let names = triggers.map { isOfOne ? $0.name : "\($0.table).\($0.name)" }
+        return names.isEmpty ? nil : names.joined(separator: ", ")
     }
 
     /// Whether the database refuses the rows themselves: not a lost connection, a time limit or a transient error.
@@ -23,14 +25,59 @@ extension BlockerSearch {
         error.sqlState != nil && !error.isTransient && error.connectionUsable && !error.tookTooLong
     }
 
+    /// The triggers, one of which raised an error or ran the statement that failed; empty if the server names none.
+    ///
+    /// The error's context lists functions, innermost first, and the tables whose rows a cascade was deleting.
+    private static func origin(
+        of error: PostgresError,
+        among triggers: [DeletionCatalog.Trigger]
+    ) -> [DeletionCatalog.Trigger] {
+        guard let context = error.diagnostics?.context else { return [] }
+        for word in context.split(whereSeparator: \.isWhitespace) {
+            let running = triggers.filter { trigger in
+                trigger.function.map { word == $0 || word.hasSuffix("." + $0) } ?? false
+            }
+            guard !running.isEmpty else { continue }
+            let around = context[word.endIndex...]
+            let places = running.map { trigger -> String.Index? in
+                let table: Statement = "\(identifier: trigger.table.schema).\(identifier: trigger.table.name)"
+                return around.firstRange(of: table.text)?.lowerBound
+            }
+            guard let nearest = places.compactMap(\.self).min() else { return running }
+            return zip(running, places).filter { $1 == nearest }.map { $0.0 }
+        }
+        return []
+    }
+
+    /// The blocker for a trigger that raised an error, or whose own statement failed.
+    private static func blocker(of triggers: [DeletionCatalog.Trigger], for error: PostgresError) -> Blocker? {
+        guard let table = triggers.first?.table, let state = error.sqlState else { return nil }
+        let met = (error.diagnostics?.constraint ?? error.diagnostics?.column).map { name in
+            ": \(name) of \(Self.table(of: error))"
+        }
+        return Blocker(
+            table: table.description,
+            name: names(of: triggers),
+            rows: nil,
+            code: .refusingTrigger,
+            detail: "SQLSTATE \(state)" + (met ?? "")
+        )
+    }
+
+    /// The table that the server names, with its schema.
+    private static func table(of error: PostgresError) -> String {
+        [error.diagnostics?.schema, error.diagnostics?.table].compactMap(\.self).joined(separator: ".")
+    }
+
     /// The blocker for a refusal by the database.
     ///
     /// - Throws: `error` itself if it says nothing about the account, such as a lost connection or a time limit.
     static func blocker(for error: PostgresError, among plan: DeletionPlan) throws -> Blocker {
         guard isRefusal(error), let state = error.sqlState else { throw error }
-        let table = [error.diagnostics?.schema, error.diagnostics?.table].compactMap(\.self).joined(separator: ".")
+        let table = Self.table(of: error)
+        if table == TableName.holds.description { return .hold }
+        if let trigger = Self.blocker(of: Self.origin(of: error, among: plan.triggers), for: error) { return trigger }
         switch state {
-        case _ where table == TableName.holds.description: return .hold
         case .foreignKeyViolation, .notNullViolation:
             return Blocker(table: table, name: error.diagnostics?.constraint, rows: nil, code: .blockingRows)
         case _ where state.class == .integrityConstraintViolation && error.diagnostics?.constraint != nil:
@@ -50,7 +97,7 @@ extension BlockerSearch {
             let tables = plan.unidentified.map(\.description).joined(separator: ", ")
             return Blocker(table: tables, name: nil, rows: nil, code: .unpublishable)
         default:
-            // The server does not say which trigger it was.
+            // The server does not say which trigger it was: it names functions of some languages only.
             let triggers = plan.triggers.filter { table.isEmpty || $0.table.description == table }
             return Blocker(
                 table: table.isEmpty ? triggers.first?.table.description ?? TableName.users.description : table,

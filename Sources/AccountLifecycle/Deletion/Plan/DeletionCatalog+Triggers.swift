@@ -3,16 +3,17 @@ import Postgres
 extension DeletionCatalog {
     /// Reads only the triggers.
     static func readTriggers(on connection: isolated Connection) throws -> [Trigger] {
-        try connection.query(Self.triggers, as: (String, String, String, Bool, Bool, Bool, Bool, Bool).self)
+        try connection.query(Self.triggers, as: (String, String, String, String?, Bool, Bool, Bool, Bool, Bool).self)
             .map {
                 Trigger(
                     table: TableName($0, $1),
                     name: $2,
-                    runsOnDelete: $3,
-                    runsOnUpdate: $4,
-                    mayKeepRows: $5,
-                    reachesOutside: $6,
-                    isOfStorage: $7
+                    function: $3,
+                    runsOnDelete: $4,
+                    runsOnUpdate: $5,
+                    mayKeepRows: $6,
+                    reachesOutside: $7,
+                    isOfStorage: $8
                 )
             }
     }
@@ -69,6 +70,7 @@ extension DeletionCatalog {
             n.nspname::text,
             c.relname::text,
             g.tgname::text,
+            quote_ident(f.proname) || '()',
             g.tgtype & 8 <> 0,
             g.tgtype & 16 <> 0,
             g.tgtype & 3 = 3,
@@ -87,6 +89,7 @@ extension DeletionCatalog {
             n.nspname::text,
             c.relname::text,
             r.rulename::text,
+            null,
             r.ev_type = '4',
             r.ev_type = '2',
             false,

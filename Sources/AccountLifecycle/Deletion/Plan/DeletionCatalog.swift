@@ -6,6 +6,8 @@ package struct DeletionCatalog: Sendable, Hashable {
     package struct Trigger: Sendable, Hashable {
         package let table: TableName
         package let name: String
+        /// Its function as the server names it where that fails, but for its schema; a rule has none.
+        let function: String?
         let runsOnDelete: Bool
         let runsOnUpdate: Bool
         /// Whether it may keep a row unchanged without an error, even in a cascade, since it runs before each row.

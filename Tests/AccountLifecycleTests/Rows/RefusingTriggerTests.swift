@@ -1,0 +1,79 @@
+import AccountLifecycle
+import Postgres
+import Testing
+
+/// Which of the triggers on the way refuses: an app may have dozens, and one is to be changed.
+@Suite(.timeLimit(.minutes(5))) struct RefusingTriggerTests {
+    /// Bills come first by name, and let go; where both tables have one function, the rows tell which table it was.
+    @Test(arguments: ["pass", "keep"])
+    func theOneThatRaisesIsNamedAlone(_ functionOfBills: String) async throws {
+        try await Stage.with { stage in
+            for statement in [
+                "create table public.bills (author uuid references auth.users on delete cascade)",
+                "create table public.notes (author uuid references auth.users on delete cascade)",
+                """
+                create function public.pass() returns trigger language plpgsql as $$ begin return old; end $$
+                """,
+                """
+                create function public.keep() returns trigger language plpgsql as $$
+                begin
+                    if tg_table_name = 'notes' then raise exception 'notes are kept'; end if;
+                    return old;
+                end $$
+                """,
+                """
+                create trigger of_bills before delete on public.bills
+                for each row execute function public.\(identifier: functionOfBills)()
+                """,
+                "create trigger of_notes before delete on public.notes for each row execute function public.keep()",
+            ] as [Statement] { try await stage.sql(statement) }
+            let person = try await stage.fullAccount()
+            for table in ["bills", "notes"] {
+                try await stage.sql("insert into public.\(identifier: table) values (\(person.id))")
+            }
+            let blocker = try await onlyBlocker(of: person, on: stage)
+            #expect(blocker.code == .refusingTrigger)
+            #expect(blocker.table == "public.notes")
+            #expect(blocker.name == "of_notes")
+            #expect(blocker.detail == "SQLSTATE P0001")
+        }
+    }
+
+    /// A log that must know who did it, or whose account must be there: no row is in the way, and no rule of a key helps.
+    @Test(arguments: [
+        ("user_id uuid not null", "auth.uid()", "SQLSTATE 23502: user_id of public.activity"),
+        (
+            "user_id uuid constraint activity_user references auth.users on delete cascade",
+            "old.author",
+            "SQLSTATE 23503: activity_user of public.activity"
+        ),
+    ])
+    func theOneWhoseOwnRowIsRefusedIsNamed(_ column: String, _ value: String, _ detail: String) async throws {
+        try await Stage.with { stage in
+            try await stage.createPosts()
+            for statement in [
+                "create table public.activity (\(unsafeSQL: column))",
+                """
+                create function public.log() returns trigger language plpgsql security definer as
+                \(unsafeSQL: "$$ begin insert into public.activity values (\(value)); return old; end $$")
+                """,
+                "create trigger log after delete on public.posts for each row execute function public.log()",
+            ] as [Statement] { try await stage.sql(statement) }
+            let person = try await stage.fullAccount()
+            try await stage.addPosts(1, of: person)
+            let blocker = try await onlyBlocker(of: person, on: stage)
+            #expect(blocker.code == .refusingTrigger)
+            #expect(blocker.table == "public.posts")
+            #expect(blocker.name == "log")
+            #expect(blocker.detail == detail)
+        }
+    }
+
+    private func onlyBlocker(of person: Person, on stage: Stage) async throws -> Blocker {
+        let request = try await stage.request(person)
+        try await stage.drive(request)
+        let blockers = try #require(try await stage.situation(request)?.blockers)
+        #expect(blockers.count == 1)
+        return try #require(blockers.first)
+    }
+}
