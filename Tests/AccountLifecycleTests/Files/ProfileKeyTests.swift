@@ -3,6 +3,7 @@ import Postgres
 import Sandbox
 import TestSupport
 import Testing
+import Waiting
 
 @testable import AccountLifecycle
 
