@@ -152,8 +152,11 @@ struct DoctorCommand: AccountctlCommand {
         }
         let shown = findings.filter { verbose || $0.severity > .ok }
         for severity in DoctorFinding.Severity.allCases.reversed() {
-            for finding in shown where finding.severity == severity {
-                try context.output.document(text(finding, style: context.output.style))
+            let graded = shown.filter { $0.severity == severity }
+            for (place, finding) in graded.enumerated() {
+                // An app may have a dozen triggers: what they mean, and what to do, is said once, behind the last.
+                let isSaidNext = graded.dropFirst(place + 1).first.map { finding.meansTheSame(as: $0) } ?? false
+                try context.output.document(text(finding, isExplained: !isSaidNext, style: context.output.style))
             }
         }
         let counts = DoctorFinding.Severity.allCases.reversed().map { severity in
@@ -163,7 +166,7 @@ struct DoctorCommand: AccountctlCommand {
         context.messages.note(counts.joined(separator: ", ") + ".")
     }
 
-    private func text(_ finding: DoctorFinding, style: StreamStyle) -> String {
+    private func text(_ finding: DoctorFinding, isExplained: Bool, style: StreamStyle) -> String {
         let emphasis: Emphasis =
             switch finding.severity {
             case .ok: .good
@@ -175,6 +178,7 @@ struct DoctorCommand: AccountctlCommand {
             emphasis.apply(to: finding.severity.rawValue, style: style) + "  " + finding.code + ": "
                 + SafeText.line(finding.what)
         ]
+        guard isExplained else { return lines.joined(separator: "\n") }
         if let why = finding.why { lines.append("    why:  " + SafeText.line(why)) }
         if let todo = finding.todo { lines.append("    do:   " + SafeText.line(todo)) }
         return lines.joined(separator: "\n")

@@ -33,6 +33,11 @@ struct DoctorFinding: Sendable, Equatable {
         self.todo = todo
     }
 
+    /// Whether this finding has the same meaning and remedy as another.
+    func meansTheSame(as other: DoctorFinding) -> Bool {
+        code == other.code && why == other.why && todo == other.todo
+    }
+
     /// The finding with the options of this run added to the commands that it names.
     func completed(_ complete: (String) -> String) -> DoctorFinding {
         DoctorFinding(severity, code, what, why: why, todo: todo.map(complete))

@@ -22,6 +22,27 @@ struct DoctorTests {
         }
     }
 
+    @Test("keys that block, each in a line of its own, and says once what they mean")
+    func alike() async throws {
+        try await DoctorStage.with { deployment in
+            try await deployment.database.psql(
+                """
+                create table public.posts (author uuid references auth.users);
+                create table public.likes (author uuid references auth.users);
+                """
+            )
+            let told = try await AccountctlProcess.run(
+                "doctor",
+                "--database-only",
+                environment: deployment.variables
+            )
+            let lines = told.output.split(separator: "\n")
+            let keys = lines.indices.filter { lines[$0].contains("deletion.blocking_key: ") }
+            #expect(keys.count == 2 && keys.last == keys.first.map { $0 + 1 }, "\(told)")
+            #expect(lines.count { $0.contains("Decide what happens to these rows") } == 1, "\(told)")
+        }
+    }
+
     @Test("what its operators live with does not count, and is shown all the same")
     func exceptions() async throws {
         try await DoctorStage.with { deployment in
