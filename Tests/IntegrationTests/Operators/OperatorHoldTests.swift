@@ -59,7 +59,7 @@ struct OperatorHoldTests {
             let listed = try await stage.run(["deletion", "list", "--tsv", "state,held"])
             #expect(listed.output == "grace\ttrue\n", "\(listed.errors)")
             let shown = try await stage.run(["deletion", "show", id])
-            #expect(shown.output.contains("Legal hold         yes"), "\(shown.output)")
+            #expect(shown.output.contains("Legal hold           yes"), "\(shown.output)")
             for strange in ["u1@example.com", "'\(id)'", id + ",", "show"] {
                 let refused = try await stage.run(["deletion", "show", strange])
                 #expect(refused.status == 2 && refused.errors.contains("is no request id, user id"), "\(refused)")
