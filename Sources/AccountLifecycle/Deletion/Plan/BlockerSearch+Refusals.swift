@@ -27,7 +27,8 @@ extension BlockerSearch {
 
     /// The triggers, one of which raised an error or ran the statement that failed; empty if the server names none.
     ///
-    /// The error's context lists functions, innermost first, and the tables whose rows a cascade was deleting.
+    /// The error's context lists functions, innermost first, and the tables whose rows a cascade was deleting. The server
+    /// leaves out the schema of a function that the search path finds.
     private static func origin(
         of error: PostgresError,
         among triggers: [DeletionCatalog.Trigger]
@@ -35,7 +36,7 @@ extension BlockerSearch {
         guard let context = error.diagnostics?.context else { return [] }
         for word in context.split(whereSeparator: \.isWhitespace) {
             let running = triggers.filter { trigger in
-                trigger.function.map { word == $0 || word.hasSuffix("." + $0) } ?? false
+                trigger.function.map { $0 == word || $0.hasSuffix(".\(word)") } ?? false
             }
             guard !running.isEmpty else { continue }
             let around = context[word.endIndex...]

@@ -70,7 +70,7 @@ extension DeletionCatalog {
             n.nspname::text,
             c.relname::text,
             g.tgname::text,
-            quote_ident(f.proname) || '()',
+            quote_ident(fn.nspname) || '.' || quote_ident(f.proname) || '()',
             g.tgtype & 8 <> 0,
             g.tgtype & 16 <> 0,
             g.tgtype & 3 = 3,
@@ -80,6 +80,7 @@ extension DeletionCatalog {
         join pg_catalog.pg_class as c on c.oid = g.tgrelid
         join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
         join pg_catalog.pg_proc as f on f.oid = g.tgfoid
+        join pg_catalog.pg_namespace as fn on fn.oid = f.pronamespace
         where not g.tgisinternal
           and g.tgparentid = 0
           and g.tgenabled <> 'D'

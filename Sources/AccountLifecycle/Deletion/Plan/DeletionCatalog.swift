@@ -6,7 +6,7 @@ package struct DeletionCatalog: Sendable, Hashable {
     package struct Trigger: Sendable, Hashable {
         package let table: TableName
         package let name: String
-        /// Its function as the server names it where that fails, but for its schema; a rule has none.
+        /// Its function with its schema, as the server names it in the context of an error; a rule has none.
         let function: String?
         let runsOnDelete: Bool
         let runsOnUpdate: Bool
