@@ -167,6 +167,27 @@ import Testing
         }
     }
 
+    /// New tables are searched, but an app that creates some all the time does not keep a pass from its end.
+    @Test func aPassEndsWhileTablesAreCreated() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.sql("create table public.notes (note text)")
+            try await stage.sql("insert into public.notes values (\(person.email))")
+            let target = SearchTarget(person)
+            let app = Task {
+                for number in 0..<Int.max {
+                    if Task.isCancelled { return }
+                    let table = "table_\(number)"
+                    try await stage.sql("create table public.\(identifier: table) (note text)")
+                }
+            }
+            let found = try await SearchPass.run([target], keptBuckets: [], pool: stage.pool)[0].findings
+            app.cancel()
+            _ = await app.result
+            #expect(found.contains { $0.column == "public.notes.note" })
+        }
+    }
+
     @Test func manyAccountsAreSearchedForTogether() async throws {
         try await Stage.with { stage in
             try await stage.sql("create table public.kept (note text, longer text)")

@@ -8,6 +8,11 @@ package enum SearchPass {
     /// From how many bytes on the tables are read over two connections, since the server uses one core for each.
     private static let parallelFrom: Int64 = 64 << 20
 
+    /// How many times a search reads the catalog at most: it has to end even if the app creates tables all the time.
+    ///
+    /// A table that is newer than the last reading counts as written during the search, which the receipt names.
+    private static let mostReadings = 20
+
     /// Searches for all targets at once, over one or two connections; rows of objects in buckets that may keep them are
     /// left out.
     package static func run(
@@ -47,7 +52,7 @@ package enum SearchPass {
     ) async throws -> SearchReport {
         var report = SearchReport()
         var searched: [Int64: SearchCatalog.Table] = [:]
-        while true {
+        for _ in 0..<mostReadings {
             let catalog = try await pool.withConnection { try await SearchCatalog.readApart(on: $0) }
             report.unreadable = catalog.unreadable.sorted()
             let new = SearchCatalog(
@@ -67,5 +72,6 @@ package enum SearchPass {
             }
             report = report.merging(found)
         }
+        return report
     }
 }
