@@ -23,7 +23,7 @@ import Testing
                     return old;
                 end $$
                 """,
-                "create schema app",
+                "create schema app authorization postgres",
                 """
                 create function app.pass() returns void language plpgsql as $$ begin raise exception 'kept'; end $$
                 """,
