@@ -31,7 +31,7 @@ struct AccountDeskTests {
         try await database.psql("select count(*) from auth.sessions where user_id = '\(user)'")
     }
 
-    @Test("Signing out ends this account's sessions, may be repeated, and is on record")
+    @Test("Signing out ends only this account's sessions, is repeatable, and is logged")
     func signOut() async throws {
         try await withPeople { database, desk, key in
             let (first, second) = try await database.withConnection { connection in
@@ -55,7 +55,7 @@ struct AccountDeskTests {
         }
     }
 
-    @Test("A suspended account may not write, and may again when it is restored")
+    @Test("A suspended account cannot write until it is restored")
     func suspend() async throws {
         try await withPeople { database, desk, _ in
             func isOpen() async throws -> String {
@@ -84,7 +84,7 @@ struct AccountDeskTests {
             #expect(abs(until.timeIntervalSinceNow - 3600) < 60)
             #expect(again == .unchanged)
             #expect(try await isOpen() == "t")
-            // Nor is anything lifted that has ended by itself.
+            // Restoring an account whose ban has already expired changes nothing.
             try await database.psql("update auth.users set banned_until = now() - interval '1 day'")
             let ended = try await database.withConnection { connection in
                 try await desk.restore(Self.user, reason: nil, on: connection)
@@ -93,7 +93,7 @@ struct AccountDeskTests {
         }
     }
 
-    @Test("An account that is locked out for erasing, and one that is not there, are left alone")
+    @Test("An account that is being erased and an unknown account are left unchanged")
     func refusals() async throws {
         try await withPeople { database, desk, _ in
             try await database.psql(
@@ -119,7 +119,7 @@ struct AccountDeskTests {
         }
     }
 
-    @Test("A list goes page by page through everybody once, and filters")
+    @Test("A listing returns each account exactly once across its pages, and filters")
     func listing() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(

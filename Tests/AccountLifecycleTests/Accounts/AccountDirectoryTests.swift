@@ -6,9 +6,9 @@ import Sealing
 import TestSupport
 import Testing
 
-@Suite("Accounts are found by anything one was told", .timeLimit(.minutes(5)))
+@Suite("Accounts are found by any identifier that a person may give", .timeLimit(.minutes(5)))
 struct AccountDirectoryTests {
-    @Test("By every kind, exactly, with nobody whose address is only longer")
+    @Test("An exact search finds every kind of identifier, and no longer address")
     func exact() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(DirectoryPeople.sql)
@@ -25,7 +25,7 @@ struct AccountDirectoryTests {
                 #expect(answer.matches.map(\.id) == [DirectoryPeople.anna], "\(text)")
                 #expect(answer.matches.first?.matched == [kind], "\(text)")
             }
-            // An enterprise account may have the same address: both are told.
+            // An enterprise account may have the same address: the search returns both.
             #expect(try await DirectoryPeople.find("ANNA@example.com", in: database).matches.count == 2)
             #expect(try await DirectoryPeople.find("mixed@example.com", in: database).matches.count == 1)
             #expect(try await DirectoryPeople.find("g-1", in: database).matches.first?.matched == [.providerID])
@@ -33,7 +33,7 @@ struct AccountDirectoryTests {
         }
     }
 
-    @Test("By the server's own function, also where the app has one of its name for the column's very type")
+    @Test("The search calls the server's own lower(), even if the app defines one for the column's exact type")
     func ownFunctions() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(DirectoryPeople.sql)
@@ -45,7 +45,7 @@ struct AccountDirectoryTests {
         }
     }
 
-    @Test("Not by an address that people gave of themselves when they signed up otherwise")
+    @Test("An address that people merely claimed when they signed up by another method finds nobody")
     func unchecked() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(DirectoryPeople.sql)
@@ -60,7 +60,7 @@ struct AccountDirectoryTests {
         }
     }
 
-    @Test("By the start and by a part, with what like would take for a wildcard taken at its word")
+    @Test("Searches by prefix and by substring take the wildcards of LIKE literally")
     func parts() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(DirectoryPeople.sql)
@@ -86,7 +86,7 @@ struct AccountDirectoryTests {
         }
     }
 
-    @Test("The start of anything is looked for in an index, however many accounts there are")
+    @Test("Every search by prefix uses indexes, however many accounts there are")
     func startsByIndex() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(
@@ -117,7 +117,7 @@ struct AccountDirectoryTests {
                 let plan = try await database.withConnection { connection in
                     try connection.query("explain (costs off) " + statement, as: String.self)
                 }
-                // There are no requests; a table of none is read as it likes.
+                // There are no deletion requests, and the planner may scan an empty table in any way.
                 let scans = plan.filter { line in
                     line.contains(" Scan")
                         && !["Bitmap Heap", "Subquery", "deletion_requests"].contains { line.contains($0) }
@@ -128,7 +128,7 @@ struct AccountDirectoryTests {
         }
     }
 
-    @Test("The states are told apart")
+    @Test("The search distinguishes the states of accounts")
     func standings() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(DirectoryPeople.sql)
@@ -152,7 +152,7 @@ struct AccountDirectoryTests {
     }
 
     @Test(
-        "An erased account is found by its id, its request and its receipt, and is not the same as one that never was"
+        "An erased account is found by its id, request and receipt, and is distinguished from one that never existed"
     )
     func erased() async throws {
         try await TestDatabase.with(.migrated) { database in
@@ -183,13 +183,13 @@ struct AccountDirectoryTests {
             #expect(without.doubt == .noHashKey)
             let never = try await DirectoryPeople.find(UUID().uuidString, in: database, hashKey: key)
             #expect(never.erased.isEmpty && never.doubt == nil)
-            // A request's id is no hash.
+            // A search by request id needs no hash key.
             let request = try await DirectoryPeople.find(UUID().uuidString, by: .request, in: database)
             #expect(request.isAbsent && request.doubt == nil)
         }
     }
 
-    @Test("Without our schema and without profiles people are found all the same")
+    @Test("Accounts are found even without our schema and without profiles")
     func platformOnly() async throws {
         try await TestDatabase.with(.platform) { database in
             try await database.psql(DirectoryPeople.sql)
@@ -199,7 +199,7 @@ struct AccountDirectoryTests {
                 ]
             )
             #expect(try await DirectoryPeople.find("anna", in: database).matches.isEmpty)
-            // Nothing here knows of accounts that are gone.
+            // Without our schema there is no record of erased accounts.
             let hashKey = try HashKey(.named("hash"))
             for (text, isUnknown) in [(UUID().uuidString, true), ("42", true), ("nobody@example.com", false)] {
                 let none = try await DirectoryPeople.find(text, in: database, hashKey: hashKey)

@@ -9,9 +9,9 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// What changes while an archive is written, which takes hours for large accounts.
+/// What an archive contains, even if data changes while it is written, which takes hours for large accounts.
 @Suite(.timeLimit(.minutes(5))) struct AccountExportTests {
-    /// Writes an archive, with something done after the first file.
+    /// Writes an archive and calls a closure after the first file.
     private func export(
         _ person: Person,
         on stage: Stage,
@@ -46,7 +46,10 @@ import Testing
         }
     }
 
-    /// People choose their keys, and Storage is asked with a key that opens every object.
+    /// A file is not requested if a gateway may resolve its object key to another account's file.
+    ///
+    /// People choose the object keys of their files, and the export calls Storage with a secret that opens every
+    /// object.
     @Test func aFileWhoseKeyAGatewayTakesForAnothersIsNotAskedFor() async throws {
         try await Stage.with { stage in
             let (person, other) = (try await stage.signUp(), try await stage.signUp("berta"))
@@ -72,7 +75,7 @@ import Testing
         }
     }
 
-    /// Routes of Storage's own stand beside the buckets.
+    /// A bucket may have the name of one of Storage's own routes, which share a path with the buckets.
     @Test func aBucketCalledLikeARouteIsReadAsABucket() async throws {
         try await Stage.with { stage in
             let (person, other) = (try await stage.signUp(), try await stage.signUp("berta"))
@@ -94,7 +97,9 @@ import Testing
         }
     }
 
-    /// A profile can name any file of nobody, and the archive is for whoever wrote the profile.
+    /// An ownerless file that the profile names is exported only if the operator declares its folder to be of accounts.
+    ///
+    /// The archive goes to the author of the profile, who can name any ownerless file in it.
     @Test func filesOfNobodyAreHandedOutWhereTheOperatorSaysThatTheyAreAccounts() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -112,7 +117,9 @@ import Testing
         }
     }
 
-    /// Whoever is reported by somebody gets to see by whom, unless an operator looks.
+    /// The manifest counts the rows that also name another account.
+    ///
+    /// Unless an operator reviews such rows, a person who was reported learns who made the report.
     @Test func rowsOfTwoAccountsAreCounted() async throws {
         try await Stage.with { stage in
             let (person, other) = (try await stage.signUp(), try await stage.signUp("berta"))
@@ -140,7 +147,7 @@ import Testing
         }
     }
 
-    /// Whoever owns a type may make a cast to JSON, which the server would use.
+    /// Values are not exported through a cast to JSON, which the owner of a type may define and the server would call.
     @Test func valuesAreNotWrittenByCodeOfOthers() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -180,7 +187,7 @@ import Testing
         }
     }
 
-    /// Keys to what an account calls itself name it as well as those to its id.
+    /// A foreign key to an account's user name identifies the account just as one to its id does.
     @Test func rowsThatNameAnotherAccountByItsNameAreCounted() async throws {
         try await Stage.with { stage in
             let (person, other) = (try await stage.signUp(), try await stage.signUp("berta"))
@@ -216,7 +223,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
-            // What stands in line at Apple may still be cancelled.
+            // Until Apple has been called, the request may still be cancelled.
             for point in [DeletionPoint.after(.lockOut), .begun(.revokeApple)] {
                 try await stage.driveToCrash(request, SimulatedCrash.once(at: point))
                 let manifest = try await export(person, on: stage).manifest
@@ -229,7 +236,7 @@ import Testing
         }
     }
 
-    /// Its files take hours, and by then the account may be gone altogether.
+    /// An erasure that begins while the files are written is recorded, even if the account is gone by the end.
     @Test(arguments: [SimulatedCrash.once(at: .after(.deleteAvatars)), { @Sendable _ in }])
     func anArchiveSaysThatAnErasureBeganMeanwhile(_ probe: @escaping DeletionProbe) async throws {
         try await Stage.with { stage in

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-@Suite("The report of an account tells of its files", .timeLimit(.minutes(5)))
+@Suite("The report of an account covers its files", .timeLimit(.minutes(5)))
 struct AccountReportFilesTests {
-    @Test("Which files are shared is told, but not where very many profiles had to be read for it")
+    @Test("The report tells which files are shared, unless it would have to read very many profiles")
     func sharedFiles() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(DirectoryPeople.sql)
@@ -20,7 +20,7 @@ struct AccountReportFilesTests {
             )
             let own = try await DirectoryPeople.files(database)
             #expect(own == [[1, 1]])
-            // A page for each: 64 MB and a little more.
+            // Each profile fills a page: a little more than 64 MB in total.
             try await database.psql(
                 """
                 set session_replication_role = replica;
@@ -30,7 +30,7 @@ struct AccountReportFilesTests {
             )
             let large = try await DirectoryPeople.files(database)
             #expect(large == [[2, nil]])
-            // Partitioned, the table itself has no pages.
+            // A partitioned table has no pages of its own.
             try await database.psql(
                 """
                 set session_replication_role = replica;
@@ -47,14 +47,14 @@ struct AccountReportFilesTests {
             )
             let partitioned = try await DirectoryPeople.files(database)
             #expect(partitioned == [[2, nil]])
-            // What nobody can share needs no reading.
+            // If no file can be shared, no other profiles have to be read.
             try await database.psql("update public.profiles set avatar_url = '' where id = '\(DirectoryPeople.anna)'")
             let nothing = try await DirectoryPeople.files(database)
             #expect(nothing == [[1, 0]])
         }
     }
 
-    @Test("A file that the profile names is the account's, whatever column keys the profiles")
+    @Test("A file that the profile names belongs to the account, whatever the key column of the profiles is")
     func filesByOtherKey() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(DirectoryPeople.sql)
@@ -70,11 +70,11 @@ struct AccountReportFilesTests {
         }
     }
 
-    @Test("Where few profiles take long to read, which files are shared is not told, and everything else is")
+    @Test("If even few profiles are slow to read, the report omits only which files are shared")
     func slowProfiles() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(DirectoryPeople.sql)
-            // Found before the server's own, which the search calls for each profile.
+            // The search calls translate() for each profile, and finds this one before the server's own.
             try await database.psql(
                 """
                 insert into storage.objects (bucket_id, name) values ('avatars', 'team.png');

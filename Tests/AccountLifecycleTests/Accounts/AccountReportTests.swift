@@ -5,9 +5,9 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("The report of an account tells what stands in the way of deleting", .timeLimit(.minutes(5)))
+@Suite("The report of an account names what blocks its deletion", .timeLimit(.minutes(5)))
 struct AccountReportTests {
-    @Test("The report tells what stands in the way of deleting")
+    @Test("The report warns of blocking rows, of holds, and of a missing Apple credential")
     func report() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(DirectoryPeople.sql)
@@ -33,7 +33,7 @@ struct AccountReportTests {
             #expect(report.files.first?.bytes == 2048)
             #expect(report.holds.map(\.reason) == ["case 7"])
             #expect(report.warnings == [.noCredential, .blockingRows(posts), .held])
-            // Once its deletion has revoked, none has to be held.
+            // A credential need not be held once the deletion has revoked it or handed it over.
             for (outcome, isWarned) in [("revoked", false), ("pending", false), ("not_held", true)] {
                 try await database.psql(
                     """
@@ -52,7 +52,7 @@ struct AccountReportTests {
         }
     }
 
-    @Test("The report tells of tables that refer to the profile, and forbids nothing for rows that were not counted")
+    @Test("The report lists tables that refer to the profile, and warns of blocking rows even if it did not count them")
     func dependentsOfProfile() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(DirectoryPeople.sql)
@@ -85,7 +85,7 @@ struct AccountReportTests {
         }
     }
 
-    @Test("Rows are counted where that takes no time, whether a table is partitioned or not")
+    @Test("Rows are counted where that is quick, whether or not a table is partitioned")
     func rowsOfTables() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(DirectoryPeople.sql)
@@ -114,7 +114,7 @@ struct AccountReportTests {
                 let tables = report?.dependents.filter { $0.table != "public.profiles" }
                 return tables.map { Dictionary(uniqueKeysWithValues: $0.map { ($0.table, $0.rows) }) }
             }
-            // To the server the accent makes no other character of the quotation mark.
+            // To the server, a quotation mark followed by a combining accent is still a quotation mark.
             let odd = "public.few\"\u{301}"
             let unindexed = try await rows()
             #expect(unindexed == ["public.few": 3, odd: 1, "public.many": nil, "public.parts": nil])
@@ -124,7 +124,7 @@ struct AccountReportTests {
         }
     }
 
-    @Test("A table that our role may not read, or that takes long, is told without its rows, and everything else is")
+    @Test("A table that our role may not read, or that is slow, is listed without a row count; the rest is complete")
     func uncountedTables() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(DirectoryPeople.sql)
@@ -138,7 +138,7 @@ struct AccountReportTests {
                 """
             )
             let match = try #require(try await DirectoryPeople.find(DirectoryPeople.sub, in: database).matches.first)
-            // The role postgres reads all there is.
+            // The role postgres may read every table, so this test needs a role of its own.
             let role = "reader_" + UUID().uuidString.filter(\.isHexDigit).lowercased()
             let schemas = "public, auth, storage, accountctl"
             try await database.psql(
@@ -168,7 +168,7 @@ struct AccountReportTests {
             }
             let read = try await rows()
             #expect(read == ["public.closed": nil, "public.filled": 1, "public.hollow": 0])
-            // Found before the server's own, and called for each row.
+            // This aggregate is found before the server's own, and is slow for each row.
             try await database.psql(
                 """
                 create function public.slow(bigint) returns bigint language sql as 'select $1 + 1 from pg_sleep(20)';
@@ -181,7 +181,7 @@ struct AccountReportTests {
         }
     }
 
-    @Test("A profile with a column of any name is shown whole")
+    @Test("A profile is shown in full, whatever its columns are called")
     func profileColumns() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(DirectoryPeople.sql)
@@ -196,7 +196,7 @@ struct AccountReportTests {
         }
     }
 
-    @Test("A profile's value of a type with a cast to JSON is shown by its text: the cast would run as the operator")
+    @Test("A profile value whose type has a cast to JSON is shown as text: the cast would run as the operator")
     func profileCasts() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(

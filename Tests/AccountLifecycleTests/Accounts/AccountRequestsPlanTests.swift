@@ -5,9 +5,9 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// What the requests of one account cost to find, among those of many.
+/// Reading deletion requests does not scan the whole table, however many requests are stored.
 @Suite(.timeLimit(.minutes(5))) struct AccountRequestsPlanTests {
-    /// How often this transaction read all requests.
+    /// The number of sequential scans of the requests in this transaction.
     private static let scans: Statement = """
         select seq_scan
         from pg_stat_xact_all_tables
@@ -56,7 +56,7 @@ import Testing
         try await stage.sql("analyze accountctl.deletion_requests")
     }
 
-    /// Operators list the open ones, and of all no more than a screen.
+    /// Listing open requests does not scan all of them, and listing all reads steps only for those shown.
     @Test func theListReadsNoMoreThanItShows() async throws {
         try await Stage.with { stage in
             try await addErased(to: stage)
@@ -76,12 +76,12 @@ import Testing
                 return (open, steps)
             }
             #expect(open == 0)
-            // Of each the step that was begun last, and how its two searches ended.
+            // For each of the five: the step that was begun last, and the outcomes of its two searches.
             #expect(steps <= 15)
         }
     }
 
-    /// The upkeep prunes each minute, and what was verified is kept for good.
+    /// Pruning runs every minute and does not scan verified requests, which are kept for good.
     @Test func pruningReadsNoRequestThatIsKept() async throws {
         try await Stage.with { stage in
             try await addErased(to: stage)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// Every preflight counts, and a hundred thousand may wait.
+    /// Every preflight checks the ceiling, so it must be cheap even if a hundred thousand requests wait.
     @Test func theCeilingReadsTheLastHourAlone() async throws {
         try await Stage.with { stage in
             try await stage.sql(

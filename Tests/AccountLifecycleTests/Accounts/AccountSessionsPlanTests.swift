@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What ending sessions costs, as the server plans it on Supabase's own indexes.
+/// The server's plans for ending sessions use Supabase's own indexes.
 @Suite(.timeLimit(.minutes(5))) struct AccountSessionsPlanTests {
     private func explain(_ statement: Statement, generic: Bool, on stage: Stage) async throws -> String {
         try await stage.admin.withTransaction { connection in
@@ -15,13 +15,13 @@ import Testing
         }
     }
 
-    /// Fifty thousand people who are signed in: nobody's sign-out reads their tokens.
+    /// With fifty thousand people signed in, a sign-out does not scan the sessions or tokens of others.
     @Test func nobodysSignOutReadsTheTokensOfOthers() async throws {
         try await Stage.with { stage in
             try await stage.sql("analyze auth.sessions")
             try await stage.sql("analyze auth.refresh_tokens")
             try await stage.admin.withTransaction { connection in
-                // Without the keys that would ask for fifty thousand users.
+                // Skips the foreign keys, which would require fifty thousand users.
                 try connection.execute("set local session_replication_role = replica")
                 try connection.execute(
                     """

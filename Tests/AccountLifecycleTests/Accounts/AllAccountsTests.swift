@@ -3,7 +3,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// What is answered by reading all accounts: of some millions that takes longer than a short statement may.
+/// Queries that read all accounts may take longer than a short statement, as they do with some millions of accounts.
 @Suite(.timeLimit(.minutes(5))) struct AllAccountsTests {
     enum Question: CaseIterable {
         case relayAddressesCounted, relayAddressesListed, transferForeseen

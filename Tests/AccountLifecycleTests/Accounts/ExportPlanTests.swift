@@ -5,9 +5,9 @@ import Testing
 
 @testable import AccountLifecycle
 
-@Suite("What an export reads, as the server plans it", .timeLimit(.minutes(5)))
+@Suite("The server's plans for the queries of an export", .timeLimit(.minutes(5)))
 struct ExportPlanTests {
-    @Test("The condition of a table grows by its way to the account, however many keys lead onward")
+    @Test("The condition for a table grows with its distance from the account, not with the number of paths")
     func manyKeys() async throws {
         try await Stage.with { stage in
             let (own, other) = (try await stage.signUp().id, try await stage.signUp().id)
@@ -44,7 +44,7 @@ struct ExportPlanTests {
                     try connection.query(rows, as: Int32.self)
                 )
             }
-            // Each level once; twice at each would be thousands.
+            // The plan visits each level once; visiting each level twice would make thousands of lines.
             #expect(lines < 50 * last, "\(lines)")
             #expect(rows == [1, 3])
         }

@@ -2,7 +2,7 @@ import AccountLifecycle
 import Foundation
 import Testing
 
-@Suite("Terms are recognised")
+@Suite("Recognising search terms")
 struct LookupTermTests {
     @Test(
         "A user id in any spelling",
@@ -17,7 +17,7 @@ struct LookupTermTests {
     }
 
     @Test(
-        "An address in any case, with what mail programs put around it",
+        "An email address in upper or lower case, with anything that mail programs put around it",
         arguments: ["anna@example.com", "ANNA@Example.COM", "mailto:anna@example.com", "Anna <Anna@example.com>"]
     )
     func email(_ text: String) {
@@ -38,13 +38,13 @@ struct LookupTermTests {
         #expect(LookupTerm(text)?.phone == "491511234567")
     }
 
-    @Test("The zero in brackets is dialled in Italy from abroad, too, and by everybody at home")
+    @Test("A trunk zero in brackets is kept in Italian numbers and in numbers without a country code")
     func trunkZero() {
         #expect(LookupTerm("+39 (0)6 1234567")?.phone == "39061234567")
         #expect(LookupTerm("(0)151 1234567")?.phone == "01511234567")
     }
 
-    @Test("What may be several things is all of them; what was said to be one is only that")
+    @Test("A term is read as every kind that it may be, unless its kind is given")
     func several() {
         let digits = LookupTerm("1234567")
         #expect(digits?.phone == "1234567")
@@ -58,7 +58,7 @@ struct LookupTermTests {
         #expect(LookupTerm("#42")?.receipt == 42)
     }
 
-    @Test("The start of a number with its country is no address's, unless it is said to be one")
+    @Test("The prefix of an international phone number is not read as an email address, unless that kind is given")
     func startOfANumber() {
         #expect(LookupTerm("+4915", compared: .prefix)?.email == nil)
         #expect(LookupTerm("+4915", compared: .prefix)?.phone == "4915")
@@ -74,7 +74,7 @@ struct LookupTermTests {
         #expect(!LookupTerm.isAppleSub("001234.0123.0123"))
     }
 
-    @Test("Nothing, blanks and a zero byte are nothing to look for", arguments: ["", "  ", "a\u{0}b"])
+    @Test("An empty term, a blank term and a term with a zero byte are rejected", arguments: ["", "  ", "a\u{0}b"])
     func nothing(_ text: String) {
         #expect(LookupTerm(text) == nil)
     }

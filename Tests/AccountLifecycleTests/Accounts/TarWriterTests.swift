@@ -23,7 +23,7 @@ struct TarWriterTests {
         }
     }
 
-    @Test("What was written is what tar lists")
+    @Test("tar lists exactly the entries that were written")
     func small() async throws {
         try await withFile { file, path in
             var archive = TarWriter(descriptor: file.fileDescriptor, modifiedAt: Date(timeIntervalSince1970: 1))
@@ -38,7 +38,7 @@ struct TarWriterTests {
         }
     }
 
-    @Test("The size is in octal digits as far as they go, and in binary beyond")
+    @Test("Sizes are written in octal digits while they fit, and in binary beyond")
     func sizes() {
         func field(_ bytes: Int) -> [UInt8] {
             Array(TarWriter.header("a", bytes: bytes, modifiedAt: 0)[124..<136])
@@ -49,10 +49,10 @@ struct TarWriterTests {
         #expect(field(.max) == [0x80, 0, 0, 0, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF])
     }
 
-    @Test("An entry of more than 8 GiB is read, and what comes behind it")
+    @Test("tar reads an entry of more than 8 GiB and the entry after it")
     func large() async throws {
         try await withFile { file, path in
-            // Nothing but holes where the bytes would be.
+            // The file is sparse: the bytes of the entry are a hole.
             let bytes = 9 << 30
             try file.write(contentsOf: TarWriter.header("large", bytes: bytes, modifiedAt: 1))
             try file.seek(toOffset: UInt64(512 + bytes))
