@@ -6,9 +6,11 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// The attempts that are meant for Apple: what the database refuses is none of them.
+/// Attempts at Apple are counted apart from failures of the database, and wait for as long as Apple asks.
 @Suite(.timeLimit(.minutes(5))) struct AppleAttemptTests {
-    /// Some refusals of the database and then a single failure of Apple's handed the credential over.
+    /// Refusals of the database do not use up attempts at Apple.
+    ///
+    /// If they did, a few of them followed by a single failure at Apple would hand the credential over.
     @Test func whatTheDatabaseRefusesLeavesApplesAttemptsAlone() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -50,7 +52,7 @@ import Testing
                 return
             }
             #expect(situation.code == .appleUnreachable && delay == .seconds(1800))
-            // Not so long that the people who look at it have gone home.
+            // The wait is bounded, so that the people who look into the failure have not gone home.
             stage.sandbox.faults.clearAll()
             stage.sandbox.faults.set(.status(503, retryAfter: "86400"), for: .appleRevoke)
             guard case .failed(let bounded, _) = try await stage.drive(request) else {
@@ -63,7 +65,7 @@ import Testing
         }
     }
 
-    /// Before the lock-out the request waits in a state of its own.
+    /// Before the lock-out, the request waits in a state of its own for as long as Apple asks.
     @Test func aRequestThatWaitsForAppleLooksAgainWhenAppleSays() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -79,7 +81,7 @@ import Testing
         }
     }
 
-    /// A code lives five minutes: it is tried once more before its end, whatever Apple asks for.
+    /// A code is valid for five minutes, so it is tried once more before it expires, whatever wait Apple asks for.
     @Test func aCodeIsTriedWhenAppleSaysOrBeforeItsEnd() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -121,7 +123,7 @@ import Testing
         }
     }
 
-    /// A code that came in late sends the run back: to a step that has not failed yet.
+    /// When a late code sends the run back to an earlier step, the failures counted so far are reset.
     @Test func aStepThatIsGoneBackToHasNotFailed() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)

@@ -8,7 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Apple out of reach, answers that are lost, and keys that are missing.
+/// Deletion while Apple is unreachable, after an answer was lost, and without a key.
 @Suite(.timeLimit(.minutes(5))) struct AppleFaultTests {
     @Test func onlyWhoHoldsACredentialWaitsForAppleAndNotForEver() async throws {
         try await Stage.with { stage in
@@ -30,7 +30,8 @@ import Testing
             let unaffected = try await stage.request(other)
             #expect(try await stage.drive(unaffected) == .ended(.verified))
             #expect(try await stage.outcome(.revokeApple, unaffected) == "not_held")
-            // A week later the run goes on; the credential is kept for later, without the account.
+            // After a week the run continues, and the credential is kept for a later revocation, apart from the
+            // account.
             let request = try await stage.request(holder)
             try await stage.sql(
                 "update accountctl.deletion_requests set apple_waiting_since = now() - interval '8 days'"
@@ -41,7 +42,7 @@ import Testing
             #expect(try await stage.traces(of: holder) == "")
             #expect(try await stage.count("select from accountctl.pending_revocations where state = 'waiting'") == 1)
             stage.sandbox.faults.clearAll()
-            // What closes the breaker is its self-test, which the next preflight brings about.
+            // The circuit breaker closes after a self-test, which the next preflight would run.
             try await stage.testApple()
             try await stage.sql("update accountctl.pending_revocations set last_tried_at = null")
             let stillWaiting = try await stage.retryRevocations()
@@ -55,7 +56,9 @@ import Testing
         }
     }
 
-    /// Apple came back, and something else stood in the way for longer than Apple is waited for.
+    /// A new outage of Apple starts a new waiting period.
+    ///
+    /// Here Apple recovered, and then another failure blocked the request for longer than the waiting period.
     @Test func anOutageHasThePatienceOfItsOwn() async throws {
         try await Stage.with { stage in
             let request = try await stage.request(try await stage.fullAccount())
@@ -108,7 +111,7 @@ import Testing
             }
             #expect(try await takeBack() == .unchanged)
             #expect(try await proceed() == .done)
-            // The preflight has passed without a look at Apple.
+            // The preflight has passed without a check of Apple.
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.lockOut)))
             #expect(try await takeBack() == .done)
             try await stage.drive(request)
@@ -132,7 +135,7 @@ import Testing
                 "update accountctl.authorization_codes set received_at = received_at - interval '2 hours'"
             )
             #expect(try await stage.exchange(used + "x", of: person) == .settled(.refused))
-            // Somebody else's code ends nobody's sign-in.
+            // Another person's code does not replace the credential that is held.
             let other = try await stage.signUp("berta")
             let foreign = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: other.sub)
             #expect(try await stage.exchange(foreign, of: person) == .settled(.wrongAccount))
@@ -147,12 +150,15 @@ import Testing
             let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
             #expect(try await stage.exchange(code, of: other) == .settled(.wrongAccount))
             #expect(stage.sandbox.journal.count(.appleToken) == 0)
-            // Nobody has used it up.
+            // The code has not been used up.
             #expect(try await stage.exchange(code, of: person) == .settled(.exchanged))
         }
     }
 
-    /// Its words are all that tells a code of another client from one of another redirect URI, and both from a late one.
+    /// The log quotes Apple's description of why it refused a code.
+    ///
+    /// Only the description distinguishes a code of another client from one of another redirect URI, and both from an
+    /// expired code.
     @Test func whatAppleSaysOfACodeItRefusesIsTold() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -165,7 +171,9 @@ import Testing
         }
     }
 
-    /// Whoever watches the worker learns it while the client id can still be configured, and not every five seconds.
+    /// A code whose client id is not configured is logged when it starts to wait and when it expires.
+    ///
+    /// Operators can still configure the client id in time, and do not get a log line every five seconds.
     @Test func aCodeThatWaitsIsToldOnceAndThatItRanOut() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -249,7 +257,7 @@ import Testing
             #expect(try await stage.state(request) == "blocked")
             #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
             #expect(try await stage.situation(request)?.subject == "test1")
-            // Lost for good: the end says so.
+            // The key is lost for good, and the outcome and the receipt say so.
             #expect(try await stage.proceed(request, withoutIdentifiers: true) == .done)
             #expect(try await DeletionDriver(strange).drive(request) == .ended(.verified))
             #expect(try await stage.outcome(.verify, request) == "not_verifiable")
@@ -279,7 +287,9 @@ import Testing
         }
     }
 
-    /// Nobody else signs in with it, and the app would stay among those that the person's Apple Account is used with.
+    /// A credential is revoked even if its identity was unlinked, since nobody else signs in with that identity.
+    ///
+    /// Otherwise the app would stay among those that the person's Apple Account is used with.
     @Test func aCredentialWhoseIdentityWasUnlinkedIsRevoked() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

@@ -10,10 +10,9 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// The step at Apple has begun once Apple is asked or a credential is given up, and not before: until then whoever has
-/// to decide can cancel.
+/// The step at Apple begins when Apple is called or a credential is given up; until then the request can be cancelled.
 @Suite(.timeLimit(.minutes(5))) struct AppleStepBegunTests {
-    /// A worker whose file of keys lacks the one that everything is sealed with.
+    /// A worker whose key file lacks the key that sealed everything.
     private func driver(withoutKeyOf stage: Stage) throws -> DeletionDriver {
         DeletionDriver(stage.services(vault: try stage.vaultWithAnotherKey()))
     }
@@ -35,9 +34,10 @@ import Testing
         }
     }
 
-    /// Released from a long hold, or opened again after a restore: its time for Apple is over before anybody has looked.
+    /// A credential whose key is missing is not given up at the first attempt, even if there is no time left for Apple.
     ///
-    /// And whoever goes on without Apple has the credential handed over by a worker that can open it.
+    /// A request that was released from a long hold, or reopened after a restore, has no time left at its first
+    /// attempt. A request that goes on without Apple needs a worker that can open the credential to hand it over.
     @Test(arguments: ["legal_deadline = requested_at + interval '1 second'", "without_apple = true"])
     func aCredentialWithoutItsKeyIsNotGivenUpAtOnce(_ hurry: String) async throws {
         try await Stage.with { stage in
@@ -51,7 +51,7 @@ import Testing
                 #expect(situation.code == .sealingKeyMissing)
                 #expect(try await stage.count("select from accountctl.apple_credentials") == 1)
             }
-            // Nobody has the key: the erasure does not wait for it for ever.
+            // No worker has the key: after the last attempt the erasure goes on without it.
             _ = try await strange.drive(request)
             #expect(try await stage.outcome(.revokeApple, request) == "not_revoked")
         }
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    /// A worker ended while its call stood in line; the brake keeps the next one from the step.
+    /// If a worker died while its call was queued, and a pause then stops the next worker, the step has not begun.
     @Test func ofATryThatDiedBeforeItsTurnItHasNotBegun() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    /// Its worker is dead, and no other has looked since.
+    /// A request whose worker died while its call was queued is cancelled at once, before another worker takes it up.
     @Test func ofATryThatDiedBeforeItsTurnItIsCancelledAtOnce() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    /// Its call stands in line, or finds that there is nothing to call for.
+    /// A cancellation before the step's turn stops it, whether its call is queued or there is no credential to revoke.
     @Test(arguments: [true, false])
     func aTryWhoseRequestIsCancelledBeforeItsTurnDoesNothing(_ holds: Bool) async throws {
         try await Stage.with { stage in
@@ -130,7 +130,8 @@ import Testing
         }
     }
 
-    /// A pause that is over ends with a test of the client, which is no call about this account.
+    /// A failed test of the client after a pause does not begin the step, since the test is not a call about this
+    /// account.
     @Test func whereTheTestAfterAPauseFailsItHasNotBegun() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -145,7 +146,7 @@ import Testing
         }
     }
 
-    /// The client id is configured nowhere.
+    /// The step does not begin while its client id is not configured, since nothing is sent.
     @Test(arguments: [true, false]) func whereNothingIsSentItHasNotBegun(_ cancels: Bool) async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -165,14 +166,14 @@ import Testing
             if cancels {
                 #expect(try await cancel(request, on: stage) == .done)
             } else {
-                // The erasure does not wait for it for ever.
+                // After the last attempt the erasure goes on, and leaves the revocation pending.
                 #expect(try await driver.drive(request) == .ended(.verified))
                 #expect(try await stage.outcome(.revokeApple, request) == "pending")
             }
         }
     }
 
-    /// Whoever holds an account is told what nothing takes back, and nothing else.
+    /// A hold is reported as late only if Apple has been called, since only that cannot be undone.
     @Test(arguments: [(DeletionPoint.begun(.revokeApple), false), (.middle(.revokeApple), true)])
     func aHoldIsLateOnceAppleIsAsked(_ crash: DeletionPoint, _ hasAsked: Bool) async throws {
         try await Stage.with { stage in
@@ -187,7 +188,7 @@ import Testing
         }
     }
 
-    /// Of two credentials, one of which is somebody else's by now and is forgotten.
+    /// The step has begun once one of two credentials is forgotten because its identity moved to another account.
     @Test func whereACredentialIsGoneItHasBegun() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

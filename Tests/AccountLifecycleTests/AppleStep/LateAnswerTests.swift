@@ -18,7 +18,7 @@ import Testing
                 stage.sandbox.faults.clear(fault)
             }
             #expect(pause == .ended(.verified))
-            // What was revoked before is not this grant.
+            // An earlier revocation did not cover this grant.
             #expect(try await stage.appleTold(request) == ["grant_unknown", "grant_unknown", "grant_unknown"])
         }
     }
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    /// Given up as unknown, since no answer could come any more, and then one comes: before and after the receipt.
+    /// A grant that was given up as unknown is handed over if its answer still arrives, before or after the receipt.
     @Test(arguments: [DeletionPoint.after(.deleteRows), .after(.receipt)])
     func anAnswerThatComesToAnErasedAccountIsHandedOver(_ until: DeletionPoint) async throws {
         try await Stage.with { stage in
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    /// Nothing that is handed over later tells what became of the rest.
+    /// Revoking the grant of a late answer does not settle other grants, which stay unknown.
     @Test(arguments: [true, false])
     func anAnswerThatComesLateTellsNothingOfWhatElseIsUnknown(_ hasVanished: Bool) async throws {
         try await Stage.with { stage in
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    /// Revoking had told of the first alone, which its late answer takes back.
+    /// A late answer settles its own grant alone, and not one that became unknown after the revocation step.
     @Test func anAnswerThatComesLateTellsNothingOfWhatBecameUnknownAfterRevoking() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

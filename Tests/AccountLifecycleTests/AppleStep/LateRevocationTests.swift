@@ -5,15 +5,15 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// What a revocation that Apple takes later, when the account may be gone, ends besides the credential itself.
+/// Which other grants a late revocation settles besides its own credential; the account may be gone by then.
 @Suite(.timeLimit(.minutes(5))) struct LateRevocationTests {
-    /// What becomes of the revocation that was handed over.
+    /// How the revocation that was handed over ends.
     enum End: Sendable {
         case taken
         case givenUp
     }
 
-    /// A request whose credential is handed over, since Apple does not answer.
+    /// Requests a deletion whose credential will be handed over, since Apple is unavailable.
     private func requestInAnOutage(_ person: Person, on stage: Stage) async throws -> UUID {
         try await stage.holdCredential(of: person)
         let request = try await stage.request(person)
@@ -22,7 +22,7 @@ import Testing
         return request
     }
 
-    /// Lets what was handed over come to its end.
+    /// Lets the revocation that was handed over succeed or be given up.
     private func end(as end: End, on stage: Stage) async throws {
         switch end {
         case .taken: stage.sandbox.faults.clearAll()
@@ -32,7 +32,7 @@ import Testing
         #expect(stage.sandbox.apple.liveConsents == (end == .taken ? 0 : 1))
     }
 
-    /// What the request says of Apple.
+    /// The outcome at Apple that the request records.
     private func told(_ request: UUID, on stage: Stage) async throws -> String? {
         try await stage.value(
             "select apple_outcome from accountctl.deletion_requests where id = \(request)",
@@ -40,7 +40,9 @@ import Testing
         )
     }
 
-    /// An outage makes both halves at once: an answer that is lost, and a revocation that is handed over.
+    /// A late revocation settles a lost or unknown grant of the same client.
+    ///
+    /// A single outage can cause both: an answer that is lost, and a revocation that is handed over.
     @Test(
         arguments: UnheldGrant.allCases,
         [(Stage.clientID, End.taken, "revoked"), (nil, .taken, "revoked"), (Stage.clientID, .givenUp, "not_revoked")]
@@ -48,7 +50,7 @@ import Testing
     )
     func itEndsWhatWasLostOrUnknownOfItsClient(_ grant: UnheldGrant, _ later: (String?, End, String)) async throws {
         let (clientID, end, expected) = later
-        // A lost grant has a client id always.
+        // A lost grant always has a client id.
         guard grant == .unknown || clientID != nil else { return }
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -61,7 +63,7 @@ import Testing
         }
     }
 
-    /// Revoking was concluded when it was taken, and the account is reckoned up once more when it goes.
+    /// Apple may accept the revocation before the account is deleted, when the outcome is determined once more.
     @Test(arguments: UnheldGrant.allCases) func itMayBeTakenBeforeTheAccountGoes(_ grant: UnheldGrant) async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -77,7 +79,8 @@ import Testing
         }
     }
 
-    /// Which others are in the group of a client id nobody here knows.
+    /// A late revocation settles no grant of another client id, since which client ids Apple groups together is
+    /// unknown.
     @Test(
         arguments: [(.lost, "not_revoked", "not_revoked"), (.unknown, "pending", "grant_unknown")]
             as [(UnheldGrant, String, String)]
@@ -94,7 +97,7 @@ import Testing
         }
     }
 
-    /// Apple may be asked before a grant that comes after the handing over.
+    /// A late revocation settles no grant that came after the handover, since Apple may have revoked before that grant.
     @Test(
         arguments: [(.lost, "not_revoked", "not_revoked"), (.unknown, "pending", "grant_unknown")]
             as [(UnheldGrant, String, String)]

@@ -4,11 +4,11 @@ import Postgres
 import Sandbox
 import Testing
 
-/// Client ids that have nothing to do with one another, as those of several teams.
+/// Client ids that are unrelated to one another, such as those of several teams.
 @Suite(.timeLimit(.minutes(5))) struct SeveralClientsTests {
     private static let other = "com.example.other"
 
-    /// Nobody waits for a key that holds nothing of theirs.
+    /// A broken key of one client id does not delay people whose credentials belong to another.
     @Test func aBrokenKeyHoldsUpItsOwnPeopleAlone() async throws {
         try await Stage.with { stage in
             let (anna, berta) = (try await stage.signUp(), try await stage.signUp("berta"))
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// Nobody else signs in with the one that was unlinked.
+    /// The grants of both Apple Accounts are revoked, since nobody else signs in with the one that was unlinked.
     @Test func bothGrantsOfTwoAppleAccountsAreRevokedThoughOneWasUnlinked() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
