@@ -10,7 +10,7 @@ import Telemetry
 import TestSupport
 import Testing
 
-/// Trouble at Apple that has nothing to do with a code or a credential costs neither.
+/// Failures at Apple that are unrelated to a code or a credential lose neither.
 @Suite(.timeLimit(.minutes(5))) struct AppleAnswerTests {
     @Test func aCodeIsNotSpentWhileNoKeysCanBeHad() async throws {
         try await Stage.with { stage in
@@ -27,8 +27,7 @@ import Testing
         }
     }
 
-    /// Apple has changed its keys, and they cannot be fetched just now: the grant is there, and must be revocable
-    /// later.
+    /// A grant is kept if Apple has rotated its keys and they cannot be fetched, since it must be revocable later.
     @Test func aGrantWhoseKeyCannotBeFetchedIsKept() async throws {
         try await Stage.with { stage in
             let (anna, berta) = (try await stage.signUp(), try await stage.signUp("berta"))
@@ -39,13 +38,13 @@ import Testing
             let second = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: berta.sub)
             #expect(try await stage.exchange(second, of: berta) == .settled(.exchanged))
             #expect(try await stage.count("select from accountctl.apple_credentials") == 2)
-            // Whom it speaks for is looked at all the same.
+            // The subject of the grant is checked all the same.
             let stolen = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: anna.sub)
             #expect(try await stage.exchange(stolen, of: berta) == .settled(.wrongAccount))
         }
     }
 
-    /// Apple signs with a new key, and what it publishes, asked for after that, is still the old set.
+    /// A grant is kept if Apple signs with a new key while its key endpoint still returns the old set.
     @Test func aGrantWhoseKeyIsNotPublishedYetIsKept() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -74,7 +73,7 @@ import Testing
         }
     }
 
-    /// The only line there is about a grant that Apple gave in vain.
+    /// A log line identifies an unusable grant by its code, as no other line mentions the grant.
     @Test func aGrantThatCannotBeUsedIsToldByItsCode() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -91,7 +90,9 @@ import Testing
         }
     }
 
-    /// Apple says the same of a code at fault and of a client at fault; a test that is not answered tells neither.
+    /// A self-test tells a faulty code from a faulty client, which Apple refuses with the same error.
+    ///
+    /// A self-test without an answer shows neither.
     @Test(arguments: [nil, .appleMisconfigured, .appleUnreachable] as [Situation.Code?])
     func aCodeAtFaultIsToldFromTheClientByATest(_ found: Situation.Code?) async throws {
         try await Stage.with { stage in
@@ -108,7 +109,7 @@ import Testing
         }
     }
 
-    /// That nothing was granted is known by then: a worker that dies meanwhile leaves no code that may have been taken.
+    /// A refusal is stored before the self-test, so that a worker that dies meanwhile leaves no code in doubt.
     @Test func aRefusalIsWrittenBeforeTheClientIsTested() async throws {
         try await Stage.with { stage in
             let code = try await stage.submitCode("made-up", of: try await stage.signUp())

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// Refusals that prove nothing, and a mass of them that nobody believes.
+/// Refusals that are inconclusive, and mass refusals that are held back.
 @Suite(.timeLimit(.minutes(5))) struct CheckBrakeTests {
     /// When every credential of a client id is refused, the client id is the suspect.
     @Test func refusalsOfAllProveNothing() async throws {
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    /// What lived yesterday shows nothing about a client id that has stopped working since.
+    /// A live answer from yesterday does not show that the client id still works today.
     @Test func yesterdaysAnswerProvesNothingToday() async throws {
         try await CredentialStage.with { stage in
             let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// Where nobody else is due, somebody else is asked; that was their check of the day.
+    /// If no other credential is due, another person's is checked as the witness, which counts as its check of the day.
     @Test func anotherPersonIsTheWitness() async throws {
         try await CredentialStage.with { stage in
             let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    /// Part of a client id's users are refused at once: something is wrong, and nobody is signed out for it.
+    /// If many users of a client id are refused at once, something is wrong, and nobody is signed out.
     @Test func aMassOfRefusalsIsHeldBack() async throws {
         try await CredentialStage.with { stage in
             var people: [CredentialStage.Person] = []

@@ -5,9 +5,9 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// A worker that a code's job was taken away from writes nothing more about the code.
+/// A worker that has lost the lease on a code's job writes nothing more about the code.
 @Suite(.timeLimit(.minutes(5))) struct CodeExchangeFenceTests {
-    /// What Apple says to the worker that will have lost its job when it hears it.
+    /// Apple's answer to a worker that loses its lease before the answer arrives.
     enum Answer: CaseIterable { case grant, refusal, trouble, none }
 
     private func code(_ id: Int64, _ stage: Stage) async throws -> String {
@@ -17,7 +17,8 @@ import Testing
         )
     }
 
-    /// Nobody knows whether the code was used: the next worker says so, and the app is asked for another one.
+    /// If the lease is lost after the exchange, the next worker records an unknown grant, and the app is asked for a
+    /// new code.
     @Test(arguments: Answer.allCases)
     func lostBetweenTheExchangeAndTheStore(_ answer: Answer) async throws {
         try await Stage.with { stage in
@@ -55,7 +56,7 @@ import Testing
         }
     }
 
-    /// It must not mark a code as tried that is another worker's to try.
+    /// A worker without the lease must not mark the code as tried, since another worker will try it.
     @Test func lostBeforeTheExchangeTheCodeIsLeftToItsOwner() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

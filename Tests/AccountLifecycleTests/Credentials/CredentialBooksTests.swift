@@ -44,13 +44,13 @@ import Testing
                 #expect(try await CredentialBooks.replay(all[0].id, on: connection) == .unknownAccount)
                 #expect(try await CredentialBooks.replay(-1, on: connection) == .unknown)
             }
-            // Handled again under the rules: the sign-in is an hour old, the event is not.
+            // The replayed event follows the rules: it is newer than the sign-in, which is an hour old.
             #expect(try await CredentialEvents(stage.services()).handleWaiting() == 2)
             #expect(try await stage.traces(of: anna).sessions == 0)
         }
     }
 
-    /// What was found out about the former token says nothing about the one that takes its place.
+    /// Replacing a credential resets what its checks have found, since that was about the former token.
     @Test func aNewCredentialHasNoPast() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()

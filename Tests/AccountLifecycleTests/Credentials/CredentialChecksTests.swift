@@ -52,8 +52,7 @@ import Testing
         }
     }
 
-    /// Whoever unlinked Apple signs in without it: that its grant ends later, in Apple's settings, concerns nobody
-    /// else.
+    /// A person who unlinked Apple only loses the dead token when the grant later ends in Apple's settings.
     @Test(arguments: ["check", "device"])
     func whoeverUnlinkedAppleOnlyLosesTheDeadToken(_ source: String) async throws {
         try await CredentialStage.with { stage in
@@ -66,8 +65,10 @@ import Testing
         }
     }
 
-    /// Somebody came back with a grant of which we hold no code: that an older token is dead shows nothing, whoever had
-    /// Apple asked.
+    /// A dead token that is older than the last sign-in is only forgotten.
+    ///
+    /// The person returned with a new grant whose code we never received, so the older token proves nothing about it,
+    /// whether the daily check or a device's report found it dead.
     @Test(arguments: ["check", "device"])
     func aDeadTokenOfBeforeTheLastSignInIsOnlyForgotten(_ source: String) async throws {
         try await CredentialStage.with { stage in
@@ -79,7 +80,7 @@ import Testing
         }
     }
 
-    /// Ends a grant at Apple, and handles that the daily check finds it gone or that a device tells.
+    /// Ends a grant at Apple, and handles the event by which the daily check or a device reports its end.
     private func endGrant(
         of person: CredentialStage.Person,
         toldBy source: String,
@@ -100,7 +101,7 @@ import Testing
         #expect(try await CredentialEvents(services).handleWaiting() == 1)
     }
 
-    /// Prometheus sees no increase in a series that begins with its first count.
+    /// Every outcome has a series from zero, since Prometheus sees no increase in one that begins with its first count.
     @Test func everyOutcomeIsCountedFromNone() async throws {
         try await CredentialStage.with { stage in
             let metrics = MetricsRegistry()
@@ -118,7 +119,7 @@ import Testing
         }
     }
 
-    /// One row that cannot be opened says nothing about the others of its client id.
+    /// A credential that cannot be opened is postponed alone, since it says nothing about others of its client id.
     @Test func oneThatCannotBeOpenedIsPutOffAlone() async throws {
         try await CredentialStage.with { stage in
             let broken = try await stage.signUp()
@@ -159,7 +160,9 @@ import Testing
         }
     }
 
-    /// Back within the hour, those of one client id in trouble would be all that a sweep takes.
+    /// Credentials that cannot be checked are postponed to the next day, except one of each client id.
+    ///
+    /// If all were due again within the hour, those of a single failing client id could fill every sweep.
     @Test(arguments: [true, false])
     func whomNobodyCanBeAskedAboutIsLeftToTheNextDay(_ isConfigured: Bool) async throws {
         try await CredentialStage.with { stage in
@@ -174,7 +177,7 @@ import Testing
                 "select count(*) from accountctl.apple_credentials where check_after > now() + interval '23 hours'",
                 as: Int.self
             )
-            // One comes back, with which the client id is tested.
+            // One credential is due sooner, to test the client id.
             #expect(left == 2)
         }
     }
@@ -201,7 +204,7 @@ import Testing
             let services = stage.services()
             async let swept = CredentialChecks(services).sweep()
             await gate.reached()
-            // A new sign-in's code was exchanged meanwhile.
+            // The code of a new sign-in was exchanged in the meantime.
             try await stage.sql("update accountctl.apple_credentials set sealed_token = 'of the new sign-in'")
             gate.open()
             let tally = try await swept

@@ -53,7 +53,9 @@ import Testing
         #expect(decide(.grantGone) == .react([.signOut, .forgetCredential, .markIdentity], mark: .consentRevoked))
     }
 
-    /// A locked-out account may be let go yet: only what an erasure cannot be the cause of is decided before that.
+    /// An event about a locked-out account waits, since the deletion may still be cancelled.
+    ///
+    /// Only events that the erasure cannot have caused are decided before that.
     @Test func whatIsAboutALockedOutAccountWaits() {
         for kind: CredentialEvent.Kind in [.consentRevoked, .accountDeleted, .grantGone, .stateRevoked] {
             #expect(decide(kind, lockedOut: true) == .wait)
@@ -63,7 +65,7 @@ import Testing
         #expect(decide(.stateTransferred, lockedOut: true) == .noteTransfer)
     }
 
-    /// Apple speaks of its own account: whoever signs in with Google as well did not ask for everything to be erased.
+    /// The deletion of an Apple Account does not erase a person who can sign in by another method, such as Google.
     @Test func noDeletionOfAnAccountWithAnotherWayIn() {
         #expect(
             decide(.accountDeleted, otherWayIn: true)
@@ -79,7 +81,7 @@ import Testing
         )
     }
 
-    /// Whoever came back must not be hurt by what happened before.
+    /// An event that is no newer than a person's last sign-in or credential has no effect.
     @Test(arguments: [CredentialEvent.Kind.consentRevoked, .accountDeleted, .grantGone, .stateRevoked])
     func anythingOlderThanTheReturnIsStale(kind: CredentialEvent.Kind) {
         #expect(decide(kind, signIn: 1) == .nothing(.stale))
@@ -92,7 +94,8 @@ import Testing
         #expect(decide(kind, erased: true) == .nothing(.echo))
     }
 
-    /// An old token may be dead although the person came back since with a grant that we hold no code of.
+    /// A dead token that is older than the last sign-in is only forgotten, since a newer grant may exist without a
+    /// code.
     @Test func aDeadTokenOfBeforeTheLastSignInIsOnlyForgotten() {
         #expect(decide(.grantGone, signIn: -10, credential: -90) == .react([.forgetCredential], mark: .consentRevoked))
         #expect(
@@ -122,7 +125,8 @@ import Testing
         #expect(CredentialRules.decide(event(.accountDeleted), .init(), policy: policy) == .nothing(.noReaction))
     }
 
-    /// The relay address goes with the Apple Account alone, and not by what is late, our own, or not decided yet.
+    /// Only the deletion of the Apple Account ends forwarding, and not if it is stale, our own echo, or still
+    /// undecided.
     @Test func forwardingEndsWithTheAppleAccount() {
         #expect(CredentialRules.endsForwarding(event(.accountDeleted), .init()))
         #expect(!CredentialRules.endsForwarding(event(.consentRevoked), .init()))

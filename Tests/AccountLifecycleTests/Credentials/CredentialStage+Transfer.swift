@@ -4,7 +4,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// The app goes to another team.
+/// Support for tests in which the app moves to another team.
 extension CredentialStage {
     static let recipient = "RECIPIENT1"
 
@@ -14,7 +14,7 @@ extension CredentialStage {
         transferRuns(try #require(apple[Self.clientID]), retriesRefused: retriesRefused)
     }
 
-    /// On pages that are soon at their end.
+    /// Makes transfer runs with small pages, so that a test covers several.
     func transferRuns(_ client: SignInWithApple.AppleClient, retriesRefused: Bool = false) -> TransferRuns {
         var runs = TransferRuns(
             pool: pool,
@@ -27,7 +27,7 @@ extension CredentialStage {
         return runs
     }
 
-    /// Adds an identity of another of Apple's names for the account, three hours old.
+    /// Adds a second Apple identity, with another sub, that is three hours old.
     func link(_ sub: String, to person: Person) async throws {
         try await sql(
             """
@@ -40,7 +40,7 @@ extension CredentialStage {
         )
     }
 
-    /// Another team's app: an identity that is no business of this transfer.
+    /// Adds an identity of another team's app, which this transfer must not touch.
     func link(_ sub: String, to person: Person, first: Bool) async throws {
         try await sql(
             """

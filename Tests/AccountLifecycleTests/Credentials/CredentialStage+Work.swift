@@ -3,7 +3,7 @@ import JobQueue
 @testable import AccountLifecycle
 
 extension CredentialStage {
-    /// Runs what is enqueued, as a worker does.
+    /// Runs the enqueued jobs as a worker does.
     func work(_ services: CredentialServices) async throws {
         var registry = JobRegistry()
         try CredentialJobs.register(in: &registry, services: services)

@@ -11,14 +11,14 @@ import TestSupport
 
 import struct Sandbox.AppleNotification
 
-/// A database with every migration, the pretended Apple, and what following credentials needs.
+/// A migrated database, the Apple sandbox, and the services that follow credentials.
 struct CredentialStage: Sendable {
     static let clientID = "com.example.app"
 
     let sandbox: Sandbox
-    /// As the product connects.
+    /// Connects as the product does.
     let pool: Pool
-    /// As the superuser, for fixtures and for looking behind the scenes.
+    /// Connects as the superuser, for fixtures and inspection.
     let admin: Pool
     let apple: AppleClients
     let key: SealingKey
@@ -79,8 +79,10 @@ struct CredentialStage: Sendable {
 
     // MARK: - Fixtures
 
-    /// A person with an account, a session and, unless told otherwise, a held credential; signed up three hours ago,
-    /// and signed in again an hour ago, of which the auth server writes `updated_at` alone.
+    /// A person with an account, a session and, by default, a held credential.
+    ///
+    /// The person signed up three hours ago and signed in again an hour ago, which the auth server records only in
+    /// `updated_at`.
     struct Person: Sendable {
         let id: UUID
         let sub: String
@@ -130,7 +132,7 @@ struct CredentialStage: Sendable {
         return person
     }
 
-    /// Has a person sign in to another client of the team as well, and holds that credential, too.
+    /// Signs a person in to another client of the team, and holds that credential as well.
     func holdBesides(_ clientID: String, of person: Person) async throws {
         let signIn = try sandbox.apple.signIn(clientID: clientID, sub: person.sub)
         try await hold(signIn.authorizationCode, of: person, clientID: clientID)
@@ -157,14 +159,14 @@ struct CredentialStage: Sendable {
         )
     }
 
-    /// Has an account be under deletion: locked out, and with the step at Apple begun for good.
+    /// Puts an account under deletion: locked out, and with a step at Apple that cannot be undone.
     func beginErasure(of user: UUID) async throws {
         try await lockOut(user)
         try await beginAtApple(for: user)
         try await sql("update accountctl.deletion_steps set facts = '{}'")
     }
 
-    /// Has the step at Apple begin, which may still be taken back.
+    /// Begins the step at Apple in such a way that it can still be undone.
     func beginAtApple(for user: UUID) async throws {
         try await sql(
             """
@@ -176,7 +178,7 @@ struct CredentialStage: Sendable {
         )
     }
 
-    /// Has an account be under deletion and locked out, with no step begun that cannot be undone.
+    /// Puts an account under deletion and locks it out, without beginning a step that cannot be undone.
     func lockOut(_ user: UUID) async throws {
         try await sql("select accountctl.open_deletion_request(\(user), 'app', null, '0')")
         try await sql(
@@ -188,7 +190,7 @@ struct CredentialStage: Sendable {
         )
     }
 
-    /// What Apple posts about somebody, told as it happened, so many seconds ago.
+    /// A notification as Apple posts it, about an event that happened, and was signed, `seconds` ago.
     func told(
         _ event: AppleNotification.Event = .consentRevoked,
         about sub: String,
@@ -212,7 +214,7 @@ struct CredentialStage: Sendable {
         _ = try await admin.withConnection { try $0.execute(statement) }
     }
 
-    /// Has the database refuse a change of a table's rows of one person, as a foreign key of an app's own table may.
+    /// Makes the database refuse a change to one person's rows of a table, as a foreign key of an app's own table may.
     func refuse(_ table: String, _ change: String, of person: Person) async throws {
         try await admin.withConnection { connection in
             try connection.script(
@@ -268,7 +270,7 @@ struct CredentialStage: Sendable {
         )
     }
 
-    /// What is known of the forwarding of a person's addresses.
+    /// The recorded forwarding state of each of a person's addresses.
     func forwarding(of person: Person) async throws -> [String] {
         try await admin.withConnection { connection in
             try connection.query(

@@ -68,7 +68,7 @@ import Testing
     @Test func anotherKeyOfTheSameNameIsNoticedBeforeItSeals() async throws {
         try await CredentialStage.with { stage in
             let first = CredentialVault(pool: stage.pool, keys: stage.keys)
-            // Looking leaves nothing behind.
+            // Reading the status records nothing.
             _ = try await first.status()
             #expect(try await stage.value("select count(*) from accountctl.sealing_canaries", as: Int.self) == 0)
             try await first.recordKeys()
@@ -76,7 +76,7 @@ import Testing
             let imposter = try KeyRing([.named("k1"), .named("k9")])
             let vault = CredentialVault(pool: stage.pool, keys: imposter)
             #expect(try await vault.status().filter(\.isAnother).map(\.key) == ["k1"])
-            // Nothing was learned from a ring that is wrong.
+            // A wrong key ring records nothing.
             #expect(try await stage.value("select count(*) from accountctl.sealing_canaries", as: Int.self) == 1)
         }
     }

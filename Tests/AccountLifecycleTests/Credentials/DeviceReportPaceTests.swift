@@ -6,9 +6,9 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// How often reports of devices have Apple asked.
+/// How often reports from devices cause calls to Apple.
 @Suite(.timeLimit(.minutes(5))) struct DeviceReportPaceTests {
-    /// An answer that is newer than the report serves; a question is the check of the day.
+    /// An answer newer than a report serves that report as well, and the call counts as the check of the day.
     @Test func aReportDoesNotHaveAppleAskedTwice() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// However often a device says something else: the daily check finds out.
+    /// Reports cause at most one check a day, however often devices send them; the daily check covers the rest.
     @Test(arguments: [Set([.signOut, .markIdentity]), nil] as [Set<CredentialReaction>?])
     func reportsHaveAppleAskedOnceADay(_ whenGone: Set<CredentialReaction>?) async throws {
         try await CredentialStage.with { stage in
@@ -51,7 +51,7 @@ import Testing
                 #expect(try await CredentialEvents(services).handleWaiting() == 1)
                 return (try await stage.outcomes().last, stage.sandbox.journal.count(.appleToken) - before)
             }
-            // A refusal has a witness asked, too.
+            // After a refusal, a witness's credential is checked as well.
             #expect(try await report(nil) == (first, whenGone == nil ? 1 : 2))
             let due: Statement = "select max(check_after) from accountctl.apple_credentials where user_id = \(anna.id)"
             let check = try await stage.value(due, as: Date.self)
@@ -70,11 +70,11 @@ import Testing
         }
     }
 
-    /// It waits for the other one, which cannot be opened here.
+    /// A report that waits causes one call for each credential; here it waits for one that cannot be opened.
     @Test func aReportThatWaitsHasAppleAskedOnceAboutEachCredential() async throws {
         try await CredentialStage.with { stage in
             let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
-            // Nobody shows that the client id works.
+            // No witness shows that the client id works.
             for person in [anna, ben] {
                 stage.sandbox.apple.stopUsing(sub: person.sub, clientID: CredentialStage.clientID)
             }
@@ -98,13 +98,13 @@ import Testing
                 #expect(try await events.handleWaiting() == 0)
                 try await stage.sql("update accountctl.credential_events set next_try_at = now()")
             }
-            // The witness that a refusal calls for is refused, too.
+            // The refused credential, and its witness, which is refused as well.
             #expect(stage.sandbox.journal.count(.appleToken) - before == 2)
             #expect(try await stage.traces(of: anna) == .init(credentials: 2))
         }
     }
 
-    /// What one report had asked, another does not, whichever of the credentials they speak of.
+    /// Reports about one credential and about all of them share the daily limit of each credential.
     @Test func reportsAboutOneCredentialAndAboutAllAreOfTheSameDay() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    /// Nobody else shows that the client id works.
+    /// A refusal without a witness that shows the client id to work does not confirm or deny the report.
     @Test func aRefusalThatShowsNothingIsNoWordThatTheGrantLives() async throws {
         try await CredentialStage.with { stage in
             let people = [try await stage.signUp(), try await stage.signUp()]

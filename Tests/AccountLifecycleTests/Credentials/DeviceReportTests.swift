@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// What a device tells of a credential, which Apple confirms before anybody is signed out.
+/// A device's report about a credential signs nobody out until Apple confirms it.
 @Suite(.timeLimit(.minutes(5))) struct DeviceReportTests {
     @Test func aDeviceIsConfirmedByApple() async throws {
         try await CredentialStage.with { stage in
@@ -34,7 +34,10 @@ import Testing
         }
     }
 
-    /// Any token of the account can have a device say so; the person signed in an hour ago.
+    /// A mark that Apple's event set prevails over a device's report, which anyone with a token of the account can
+    /// send.
+    ///
+    /// The person signed in an hour ago, before the mark was set.
     @Test(arguments: [("consent_revoked", "10 minutes"), ("account_deleted", "10 minutes")])
     func whatAppleSaidOfTheIdentityStandsAgainstADevice(_ mark: String, _ age: String) async throws {
         try await CredentialStage.with { stage in
@@ -48,7 +51,7 @@ import Testing
     @Test func aTransferIsNotedWhereAppleSaidNothingThatStillHolds() async throws {
         try await CredentialStage.with { stage in
             let (anna, ben, cleo) = (try await stage.signUp(), try await stage.signUp(), try await stage.signUp())
-            // A sign-in came after that.
+            // The sign-in an hour ago is newer than this mark.
             try await stage.mark(ben, "consent_revoked", age: "2 hours")
             try await stage.mark(cleo, "transferred", age: "10 minutes")
             let before = try await stage.value("select max(since) from accountctl.apple_identity_marks", as: Date.self)
@@ -57,7 +60,7 @@ import Testing
             }
             let after = try await stage.value("select min(since) from accountctl.apple_identity_marks", as: Date.self)
             #expect(after > before)
-            // Apple's own word comes after a device's, by a minute at least: Apple tells seconds.
+            // Moves the marks a minute back, so that Apple's event is newer: its times are in whole seconds.
             try await stage.sql("update accountctl.apple_identity_marks set since = since - interval '1 minute'")
             let told = try stage.told(.consentRevoked, about: anna.sub)
             #expect(try await NotificationIntake(stage.services()).take(told) == .stored(events: 1))
@@ -76,7 +79,7 @@ import Testing
             let events = CredentialEvents(stage.services())
             #expect(try await events.handleWaiting() == 0)
             #expect(try await stage.outcomes() == ["state_revoked waiting"])
-            // It steps back, and asks again when its time comes.
+            // The report backs off, and causes no call until its next attempt is due.
             let calls = stage.sandbox.journal.count(.appleToken)
             #expect(try await events.handleWaiting() == 0)
             #expect(stage.sandbox.journal.count(.appleToken) == calls)
@@ -87,11 +90,11 @@ import Testing
         }
     }
 
-    /// Reports that nobody can confirm do not keep newer ones from being handled, and end after a day.
+    /// Reports that cannot be confirmed do not block newer ones, and are given up after a day.
     @Test func reportsThatCannotBeConfirmedStandInNobodysWay() async throws {
         try await CredentialStage.with { stage in
             let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
-            // Of an app that was taken out of the settings.
+            // The credential of an app that was removed from the configuration.
             try await stage.sql(
                 "update accountctl.apple_credentials set client_id = 'com.example.gone' where user_id = \(anna.id)"
             )
@@ -106,7 +109,8 @@ import Testing
                 "insert into accountctl.credential_events (source, kind, user_id) values ('device', 'state_not_found', \(ben.id))"
             )
             let events = CredentialEvents(stage.services())
-            // However many wait, one sweep comes to the last, unless its time is over: then the next one goes on.
+            // One sweep reaches the last report, however many wait; if its time runs out, the next sweep continues
+            // there.
             #expect(try await events.handleWaiting(for: .zero) == 0)
             let tried: Statement = "select count(*) from accountctl.credential_events where tries > 0"
             #expect(try await stage.value(tried, as: Int.self) == 1)
@@ -124,11 +128,13 @@ import Testing
         }
     }
 
-    /// A table of the app may refer to sessions and keep one from being ended: that event waits, and the others do not.
+    /// An event that the database refuses waits without blocking others.
+    ///
+    /// A table of the app may have a foreign key to sessions that prevents one from being deleted.
     @Test func whatTheDatabaseRefusesStandsInNobodysWay() async throws {
         try await CredentialStage.with { stage in
             let people = [try await stage.signUp(), try await stage.signUp()]
-            // Somebody shows that the client id works.
+            // A third person is the witness that the client id works.
             _ = try await stage.signUp()
             let services = stage.services()
             try await stage.refuse("auth.sessions", "delete", of: people[0])
@@ -144,7 +150,7 @@ import Testing
             #expect(outcomes == ["state_revoked waiting", "state_revoked done"])
             #expect(try await stage.traces(of: people[0]) == .init())
             #expect(try await stage.traces(of: people[1]).sessions == 0)
-            // It steps back, and is not given up: nobody but us can end the sessions.
+            // The event backs off and is not given up, even after a day, since nothing else would end the sessions.
             #expect(try await events.handleWaiting() == 0)
             try await stage.sql("drop trigger refuse on auth.sessions")
             try await stage.sql(
@@ -157,7 +163,7 @@ import Testing
 }
 
 extension CredentialStage {
-    /// Has something noted of a person's identity, so long ago.
+    /// Marks a person's identity with a state that was recorded `age` ago.
     fileprivate func mark(_ person: Person, _ state: String, age: String) async throws {
         try await sql(
             """
@@ -167,7 +173,7 @@ extension CredentialStage {
         )
     }
 
-    /// What is noted of a person's identity once the report of a device is handled.
+    /// The mark of a person's identity after a device's report has been handled.
     fileprivate func markReported(as state: String, by person: Person) async throws -> String? {
         try await sql(
             """

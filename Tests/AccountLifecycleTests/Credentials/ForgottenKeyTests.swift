@@ -6,14 +6,13 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// A key is forgotten while a worker is at work, which has its job first: in another order the two would wait for each
-/// other.
+/// Forgetting a key locks rows in the same order as a worker, jobs first; any other order could deadlock.
 @Suite(.timeLimit(.minutes(5))) struct ForgottenKeyTests {
     @Test func itMeetsAWorkerThatGoesOnToItsRequest() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
-            // What is to be revoked later names the request.
+            // The pending revocation refers to the request.
             try await stage.sql("update accountctl.deletion_requests set without_apple = true where id = \(request)")
             stage.sandbox.faults.set(.status(503), for: .appleRevoke)
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .before(.deleteRows)))
@@ -40,7 +39,7 @@ import Testing
         }
     }
 
-    /// Forgets the key that everything is sealed with while a worker has the only job, goes on to more, and commits.
+    /// Forgets the sealing key while a worker holds the only job, executes `onward`, and commits.
     private func forget(beside onward: Statement, on stage: Stage) async throws -> ForgottenKey.Losses {
         let fence = try await stage.claim("account.delete")
         let actor = Operator(name: "test", hashKey: stage.vault.hashKey)

@@ -4,7 +4,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// Codes that an erasure meets: what it waits for, and whom it lets go on.
+/// Codes that arrive during an erasure: which ones it waits for, and which requests may go on.
 @Suite(.timeLimit(.minutes(5))) struct LateCodeTests {
     @Test func aCodeThatIsNotExchangedYetIsWaitedFor() async throws {
         try await Stage.with { stage in
@@ -28,7 +28,9 @@ import Testing
         }
     }
 
-    /// It has five minutes, and a pass over a large table may have half an hour.
+    /// A code is exchanged even if erasures hold every connection of the shared pool.
+    ///
+    /// A code expires after five minutes, and a pass over a large table may take half an hour.
     @Test func aCodeIsExchangedWhileErasuresHoldEveryConnection() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -44,7 +46,7 @@ import Testing
         }
     }
 
-    /// A code that nobody exchanges ends by itself, without the upkeep.
+    /// A code that expires unused does not delay the erasure, even if the upkeep has not run.
     @Test func aCodeThatExpiresUnusedHoldsNobodyUp() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -58,7 +60,9 @@ import Testing
         }
     }
 
-    /// It would keep the account's row from a grant that Apple gives once.
+    /// A code is waited for before the delete is tried.
+    ///
+    /// The trial would lock the account's row, and the exchange could not store a grant that Apple issues only once.
     @Test func aCodeIsWaitedForBeforeTheDeleteIsTriedOnceMore() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -68,7 +72,7 @@ import Testing
             try await stage.refuseUntried("P0001")
             _ = try await stage.drive(request)
             #expect(try await stage.situation(request)?.code == .codeUnderWay)
-            // Whoever has to decide can still cancel.
+            // The step at Apple has not begun, so an operator can still cancel.
             let begun: Statement = "select from accountctl.deletion_steps where step = 'revoke_apple'"
             #expect(try await stage.count(begun) == 0)
             try await stage.sql("drop trigger refuse on public.profiles")
@@ -78,7 +82,7 @@ import Testing
         }
     }
 
-    /// Nothing was asked of Apple yet.
+    /// A request that waits for a code before the revocation can be cancelled, since Apple has not been called yet.
     @Test func whoeverWaitsForACodeBeforeRevokingCanBeCancelled() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -94,8 +98,8 @@ import Testing
         }
     }
 
-    /// The account's row is locked by its erasure: whoever comes with a code waits, and is told that there is no
-    /// account.
+    /// A code that is submitted while the erasure locks the account's row waits, and is then refused: the account is
+    /// gone.
     @Test func aCodeThatWaitsForTheErasureIsRefused() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

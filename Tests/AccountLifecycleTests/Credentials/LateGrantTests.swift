@@ -3,8 +3,7 @@ import Postgres
 import Sandbox
 import Testing
 
-/// Codes and exchanges that come while the account is being erased: whatever Apple grants is revoked, handed over or
-/// told.
+/// A grant that Apple issues while the account is being erased is revoked, handed over or reported.
 @Suite(.timeLimit(.minutes(5))) struct LateGrantTests {
     @Test func aGrantOfACodeThatComesAfterRevokingIsRevoked() async throws {
         try await Stage.with { stage in
@@ -21,7 +20,7 @@ import Testing
         }
     }
 
-    /// With so many rows in the tables of identities and sessions that those of an account would be emptied in batches.
+    /// A late grant still counts as the account's own if the tables are so large that its rows are deleted in batches.
     @Test(arguments: [DeletionPoint.before(.deleteRows), .middle(.deleteRows)])
     func aLateGrantIsTheAccountsOwnHoweverManyIdentitiesThereAre(_ moment: DeletionPoint) async throws {
         try await Stage.with { stage in
@@ -42,7 +41,9 @@ import Testing
         }
     }
 
-    /// Revoking ends the authorisation of one app and its group; which others are in the group nobody here knows.
+    /// A revocation settles the lost and unknown grants of its own client alone.
+    ///
+    /// It ends the authorisation of one app and its group, and which other client ids are in the group is unknown.
     @Test(
         arguments: [
             (.lost, Stage.clientID, "revoked"), (.lost, "com.example.other", "not_revoked"),
@@ -64,7 +65,9 @@ import Testing
         }
     }
 
-    /// Recorded by a worker that knew one moment for all client ids.
+    /// A revocation recorded without a client id covers all of them.
+    ///
+    /// Such a record comes from an older worker, which stored one time for all client ids.
     @Test func aRevocationRecordedWithoutItsClientStandsForAll() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -79,8 +82,9 @@ import Testing
         }
     }
 
-    /// Two Apple Accounts that are linked to one account: the credential of the first makes room for the second's, and
-    /// its grant lives.
+    /// The grant of a second linked Apple Account is reported as still live.
+    ///
+    /// The credential of the second replaces that of the first, whose grant is then no longer held but still live.
     @Test(arguments: [false, true])
     func theGrantOfAnotherAppleAccountIsToldToLive(_ movedToAnotherTeam: Bool) async throws {
         try await Stage.with { stage in
@@ -110,7 +114,7 @@ import Testing
         }
     }
 
-    /// In Supabase's dashboard, for one.
+    /// The grant of an account that was deleted elsewhere, such as in Supabase's dashboard, is revoked as well.
     @Test func aGrantOfAnAccountThatSomebodyElseDeletedIsRevokedToo() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -124,7 +128,7 @@ import Testing
         }
     }
 
-    /// The exchange puts its credential in the place of the one that is being revoked.
+    /// A credential that an exchange replaces while it is being revoked leaves a new one, which is revoked in turn.
     @Test func aCredentialReplacedWhileItIsRevokedIsRevokedInItsTurn() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

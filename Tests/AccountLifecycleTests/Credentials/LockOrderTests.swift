@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// Whoever works on an account has its row first: in another order two would wait for each other.
+/// Work on an account locks the account's row first; any other order could deadlock.
 @Suite(.timeLimit(.minutes(5))) struct LockOrderTests {
     @Test func anEventMeetsALockOut() async throws {
         try await CredentialStage.with { stage in
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Deleting the account takes its events along.
+    /// Handling an event does not deadlock with the deletion of the account, which cascades to its events.
     @Test func anEventMeetsADelete() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// Apple's word, which nobody has handled yet.
+    /// Adds an event from Apple that has not been handled yet.
     private func addEvent(about person: CredentialStage.Person, _ stage: CredentialStage) async throws {
         try await stage.sql(
             """
@@ -72,7 +72,7 @@ import Testing
         )
     }
 
-    /// Runs `work` while another session has the account, which then goes on to more of it and commits.
+    /// Runs `work` while another session has locked the account's row, which then executes `onward` and commits.
     private func beside<Result: Sendable>(
         _ person: CredentialStage.Person,
         _ stage: CredentialStage,

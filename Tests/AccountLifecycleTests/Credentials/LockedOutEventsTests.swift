@@ -8,7 +8,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// What Apple tells of an account that is locked out for its erasure, which may still be cancelled.
+/// Events from Apple about a locked-out account, whose erasure may still be cancelled.
 @Suite(.timeLimit(.minutes(5))) struct LockedOutEventsTests {
     private func take(
         _ event: String,
@@ -33,7 +33,9 @@ import Testing
         }
     }
 
-    /// Nothing else would tell again that the Apple Account is gone, or that forwarding is off.
+    /// An event waits while the account is locked out, and takes effect if the request is cancelled.
+    ///
+    /// Apple does not report again that the Apple Account is gone, or that forwarding is off.
     @Test func itWaitsForACancelAndActsThen() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -45,7 +47,7 @@ import Testing
             #expect(try await stage.forwarding(of: anna) == ["x@privaterelay.appleid.com off"])
             #expect(try await stage.traces(of: anna) == .init(deletions: 1))
 
-            // Looked at again, it waits on, and stands in nobody's way.
+            // At the next attempt the event still waits, and blocks no other.
             try await stage.sql("update accountctl.credential_events set next_try_at = now()")
             #expect(try await CredentialEvents(services).handleWaiting() == 0)
             #expect(try await stage.outcomes().first == "account-deleted waiting")
@@ -60,7 +62,7 @@ import Testing
         }
     }
 
-    /// A try at Apple that did not come as far is taken back, and the request can be cancelled afterwards.
+    /// An event during a step that can still be undone is not taken for an echo, since the request may be cancelled.
     @Test func aStepThatMayBeTakenBackMakesNoEcho() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -76,7 +78,8 @@ import Testing
         }
     }
 
-    /// Nobody waits for the rows of an account that goes, and nothing of the event stays when it has gone.
+    /// An event about an account that is being deleted does not wait for its row locks, and is deleted with the
+    /// account.
     @Test func itGoesWithAnAccountThatGoes() async throws {
         try await CredentialStage.with { stage in
             let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
@@ -89,7 +92,7 @@ import Testing
             try await stage.sql("update accountctl.credential_events set next_try_at = now()")
             try await stage.pool.withTransaction { delete in
                 try delete.execute("select from auth.users where id = \(anna.id) for update")
-                // A wait would end as an error.
+                // Waiting for the row lock would end in an error.
                 #expect(try await CredentialEvents(services).handleWaiting() == 0)
             }
             try await stage.sql("delete from auth.users where id = \(anna.id)")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// What becomes of the account that a notification is about.
+/// The effects of a notification on the account that it is about.
 @Suite(.timeLimit(.minutes(5))) struct NotificationEffectTests {
     @Test func consentRevokedSignsOutAndForgets() async throws {
         try await CredentialStage.with { stage in
@@ -23,14 +23,15 @@ import Testing
             #expect(try await stage.traces(of: ben) == .init())
             #expect(try await stage.outcomes() == ["consent-revoked done"])
 
-            // Delivered again: known, and nothing happens.
+            // A second delivery is recognised as a duplicate and changes nothing.
             #expect(try await intake.take(told) == .duplicate)
             #expect(try await stage.outcomes() == ["consent-revoked done"])
         }
     }
 
-    /// Consent is one app's, or its group's: what is held for another is kept, since it may have to be revoked, and
-    /// asked about.
+    /// A credential for another app is kept and checked with Apple, since consent belongs to one app or its group.
+    ///
+    /// The kept credential may still have to be revoked.
     @Test func anotherAppsCredentialIsKeptAndAskedAbout() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -48,7 +49,7 @@ import Testing
             #expect(left == web)
             #expect(try await CredentialChecks(services).sweep().live == 1)
 
-            // The next time Apple ends both: the second is found out by being asked about.
+            // The next time Apple ends both grants, and the check finds that the second has ended.
             stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: web)
             _ = try await NotificationIntake(services).take(stage.told(about: anna.sub))
             try await stage.work(services)
@@ -58,7 +59,7 @@ import Testing
         }
     }
 
-    /// A sub is one for the team: coming back to another team's app does not make this one's end a thing of the past.
+    /// A newer sign-in to another team's app does not make an event stale, since a sub belongs to one team.
     @Test func aSignInWithAnotherTeamDoesNotMakeAnEventStale() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -79,7 +80,7 @@ import Testing
         }
     }
 
-    /// Two Apple Accounts may be linked to one account: what one of them does is no end of the other's grant.
+    /// An event about one of two linked Apple Accounts does not end the grant of the other.
     @Test func anEventAboutOneAppleAccountKeepsTheCredentialOfAnother() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -113,7 +114,7 @@ import Testing
         }
     }
 
-    /// Its relay address went with it, of which Apple sends no event.
+    /// Forwarding ends with a deleted Apple Account, although Apple sends no event about its relay address.
     @Test(arguments: [false, true])
     func nothingIsForwardedForADeletedAppleAccount(_ isOfAnother: Bool) async throws {
         try await CredentialStage.with { stage in
@@ -164,7 +165,7 @@ import Testing
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
             let services = stage.services()
-            // It happened two hours ago; the sign-in is one hour old.
+            // The events happened two hours ago, and the sign-in is one hour old.
             for event in ["consent-revoked", "account-deleted"] {
                 let told = try stage.told(.init(rawValue: event), about: anna.sub, ago: 7200)
                 #expect(try await NotificationIntake(services).take(told) == .stored(events: 1))
@@ -175,7 +176,9 @@ import Testing
         }
     }
 
-    /// The auth server writes a sign-in to `updated_at` alone, and the app may not have handed in a new code.
+    /// An event that is older than the last sign-in has no effect, even if no new code was submitted.
+    ///
+    /// The auth server records a sign-in only in `updated_at`.
     @Test(arguments: [true, false])
     func whoeverCameBackWithoutACodeIsNotHurt(_ cameBack: Bool) async throws {
         try await CredentialStage.with { stage in
@@ -204,8 +207,9 @@ import Testing
         }
     }
 
-    /// Its rows are locked while they are deleted, for half an hour where a table is large: nobody else's event waits
-    /// for that.
+    /// An echo does not wait for the delete, which may lock the account's rows for half an hour if a table is large.
+    ///
+    /// Otherwise the events of other people would wait as well.
     @Test func anEchoDoesNotWaitForTheDelete() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -214,7 +218,7 @@ import Testing
             let echo = try stage.told(about: anna.sub)
             try await stage.pool.withTransaction { delete in
                 try delete.execute("select from auth.users where id = \(anna.id) for update")
-                // A wait would end as an error.
+                // Waiting for the row lock would end in an error.
                 #expect(try await NotificationIntake(services).take(echo) == .stored(events: 1))
             }
             #expect(try await stage.outcomes() == ["consent-revoked echo"])
@@ -237,7 +241,7 @@ import Testing
             )
             #expect(rows == 0)
 
-            // Older than what is known; and without an address there is nothing to switch.
+            // The first event is older than the known state, and the second has no address to switch.
             let older = try stage.told(.emailEnabled, about: anna.sub, ago: 60) {
                 ($0.email, $0.isPrivateEmail) = ("x@privaterelay.appleid.com", true)
             }

@@ -6,9 +6,11 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// What was put into the inbox unverified: the worker takes it in, keeps it or throws it away.
+/// The worker accepts, keeps or discards the unverified notifications in the inbox.
 @Suite(.timeLimit(.minutes(5))) struct NotificationInboxTests {
-    /// A weekend without a worker: Apple's notifications end after a day, and are not sent again.
+    /// A notification's age is judged by when the inbox received it, not by when a worker reads it.
+    ///
+    /// Notifications expire after a day, and Apple does not resend them after a weekend without a worker.
     @Test func theInboxIsJudgedByWhenItCame() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -17,7 +19,7 @@ import Testing
             let weekend = 3 * 86_400.0
             let told = try stage.told(about: anna.sub, ago: weekend)
             let text = String(decoding: told, as: UTF8.self)
-            // What is brought that late is refused, as it is at the listener.
+            // A notification that arrives this late is refused, as the listener does.
             _ = try await stage.value("select accountctl.receive_apple_notification(\(text))", as: Bool.self)
             #expect(try await NotificationInbox(services).read() == 1)
             #expect(try await stage.outcomes() == [])
@@ -34,7 +36,10 @@ import Testing
         }
     }
 
-    /// How old it is says how long no worker ran: it is given up after a day of looks, with a line.
+    /// A notification that waited long is given up after a day of attempts, with a log line, and not at its first
+    /// attempt.
+    ///
+    /// Its age only shows how long no worker ran.
     @Test(arguments: [true, false])
     func whatWaitedLongIsNotGivenUpAtItsFirstLook(_ hasKeys: Bool) async throws {
         try await CredentialStage.with { stage in
@@ -62,7 +67,7 @@ import Testing
         }
     }
 
-    /// A key that could not be fetched, and a row that waited through it.
+    /// The inbox keeps a notification whose key cannot be fetched at the moment.
     @Test func theInboxKeepsWhatCannotBeJudgedYet() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -77,7 +82,8 @@ import Testing
         }
     }
 
-    /// Apple may sign with a key that its caches do not hand out yet.
+    /// The inbox keeps a notification with an unknown key for a while, since Apple's caches may not return a new key
+    /// yet.
     @Test func theInboxKeepsWhatANewKeyMayHaveSigned() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -92,7 +98,7 @@ import Testing
         }
     }
 
-    /// Apple's signature is good: it is our clock that is slow, and that passes.
+    /// A validly signed notification from the future is not refused, since our clock must be slow, which passes.
     @Test func whatIsOfTheFutureIsRefusedByNobody() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -108,7 +114,7 @@ import Testing
         }
     }
 
-    /// What the database refuses of one row is no reason to leave the others.
+    /// A row that the database refuses does not block the others.
     @Test func aRowThatCannotBeStoredStandsInNobodysWay() async throws {
         try await CredentialStage.with { stage in
             let (anna, ben) = (try await stage.signUp(), try await stage.signUp())

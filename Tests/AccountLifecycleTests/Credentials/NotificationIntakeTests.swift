@@ -15,7 +15,7 @@ import Testing
                 let told = try stage.told(about: anna.sub, forgery: forgery)
                 switch try await intake.take(told) {
                 case .refused: break
-                // A key that nobody knows may be Apple's newest, and what Apple signed of the future passes with time.
+                // An unknown key may be Apple's newest, and a validly signed time in the future passes.
                 case .notNow where [.unknownKeyID, .issuedInFuture].contains(forgery): break
                 case let receipt: Issue.record("\(forgery): \(receipt)")
                 }
@@ -27,7 +27,9 @@ import Testing
         }
     }
 
-    /// Apple sends few: of a series that comes with its first one no increase would ever be seen.
+    /// Every series begins at zero, so that the first notification is an increase.
+    ///
+    /// Apple sends few, and a series that begins with its first count would show no increase.
     @Test func theFirstNotificationIsAnIncrease() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -46,7 +48,7 @@ import Testing
         }
     }
 
-    /// Apple does not deliver again what was answered with 200: a commit that fails must be told.
+    /// A failed commit must be reported, since Apple does not resend a notification that was answered with 200.
     @Test func whatCouldNotBeCommittedIsNotAnsweredAsStored() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -61,7 +63,7 @@ import Testing
                 $$
                 """
             )
-            // Speaks at the commit, when every statement has gone well.
+            // Fails at the commit, after every statement has succeeded.
             try await stage.sql(
                 """
                 create constraint trigger refuse after insert on accountctl.credential_events
@@ -89,7 +91,7 @@ import Testing
             #expect(
                 try await stage.outcomes() == ["account-deleted unknown_account", "other.brand-new unknown_type"]
             )
-            // The sub of a stranger stands nowhere.
+            // A stranger's sub is not stored.
             let rows = try await stage.value(
                 "select count(*) from accountctl.credential_events as e where e::text like '%stranger%'",
                 as: Int.self

@@ -7,9 +7,9 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// Who lives on without the Apple Account, when that is deleted.
+/// Which accounts survive the deletion of their Apple Account.
 @Suite(.timeLimit(.minutes(5))) struct OtherWayInTests {
-    /// Takes what Apple tells, and does what follows, as a worker does.
+    /// Takes in Apple's notification that the Apple Account was deleted, and runs the resulting jobs as a worker does.
     private func hearThatAppleDeleted(
         _ person: CredentialStage.Person,
         _ stage: CredentialStage,
@@ -24,7 +24,7 @@ import Testing
         try await registry.work(in: stage.pool)
     }
 
-    /// The person signed in with Google a minute ago, and once linked Apple.
+    /// A deleted Apple Account does not erase an account that has another way to sign in.
     @Test(
         arguments: [
             "insert into auth.identities (provider_id, user_id, identity_data, provider) select 'g1', id, '{}', 'google' from auth.users",
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// What is held is of an Apple Account that lives, as is the other identity.
+    /// An account whose deleted Apple Account was unlinked keeps its other identity and that one's credential.
     @Test(arguments: [false, true])
     func whoUnlinksTheAppleAccountBeforeItIsHeardLivesOnWithAnother(_ isHeld: Bool) async throws {
         try await CredentialStage.with { stage in
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// What is held for another client id is refused afterwards, which is no news of the person.
+    /// The mark stays `account_deleted` when the credential of another client id is refused afterwards.
     @Test func theEndOfTheAppleAccountStaysWhatIsTold() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -83,7 +83,8 @@ import Testing
         }
     }
 
-    /// Whoever signs in with Apple afterwards has an Apple Account again.
+    /// A sign-in with Apple after the deletion shows a live Apple Account, so that a later revocation is marked as
+    /// such.
     @Test func whoCameBackAndStopsIsToldSo() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -99,7 +100,7 @@ import Testing
         }
     }
 
-    /// A link or a code leaves neither an identity nor a password.
+    /// A session by a link or a code protects the account, although these leave neither an identity nor a password.
     @Test(arguments: ["otp", "magiclink", "recovery", "email/signup", "web3"])
     func accountDeletedErasesNobodyWhoIsSignedInWithoutApple(_ method: String) async throws {
         try await CredentialStage.with { stage in
@@ -114,7 +115,7 @@ import Testing
         }
     }
 
-    /// Second factors, and what goes on with a session or never comes again.
+    /// Second factors, continued sessions and anonymous sign-ins are no other way to sign in.
     @Test(arguments: ["oauth", "totp", "mfa/phone", "token_refresh", "anonymous", "oauth_provider/authorization_code"])
     func whatIsNotedOfSessionsBesidesIsNoOtherWayIn(_ method: String) async throws {
         try await CredentialStage.with { stage in
@@ -126,7 +127,7 @@ import Testing
         }
     }
 
-    /// Addresses at which nobody reads mail, or not without Apple.
+    /// An address is no other way to sign in if it is unconfirmed, or relayed by Apple.
     @Test(
         arguments: [
             "update auth.users set email = 'anna@example.com', email_confirmed_at = null",
@@ -150,7 +151,7 @@ import Testing
         }
     }
 
-    /// A second session, noted as the auth server does.
+    /// A second session, recorded as the auth server does.
     private static func session(by method: String) -> Statement {
         """
         with session as (
@@ -161,7 +162,7 @@ import Testing
         """
     }
 
-    /// Auth servers of old know no passkeys.
+    /// On an old auth server without passkeys, Apple may have been the only way to sign in.
     @Test func withoutPasskeysTheDeletedAppleAccountMayHaveBeenTheOnlyWayIn() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -204,7 +205,7 @@ import Testing
         }
     }
 
-    /// What the auth server once stored for whoever signed up with Apple: a hash of no password.
+    /// The hash of an empty password, which the auth server once stored for Apple sign-ups, is no other way to sign in.
     @Test func theHashOfAnEmptyPasswordIsNoOtherWayIn() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()

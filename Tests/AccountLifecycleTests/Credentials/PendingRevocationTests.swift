@@ -6,7 +6,7 @@ import SignInWithApple
 import TestSupport
 import Testing
 
-/// What Apple did not take while the account was there is tried on without it.
+/// A revocation that Apple did not accept before the erasure is retried without the account.
 @Suite(.timeLimit(.minutes(5))) struct PendingRevocationTests {
     @Test func itIsTriedOnUntilAppleTakesIt() async throws {
         try await Stage.with { stage in
@@ -14,7 +14,7 @@ import Testing
             #expect(try await stage.revocation(of: request) == "waiting 0 t pending")
             #expect(try await PendingRevocation.retry(with: stage.services()) == 1)
             #expect(try await stage.revocation(of: request) == "waiting 1 t pending")
-            // An hour apart, then two.
+            // The first retry is due after an hour, the next one after two.
             for (hours, attempts) in [(0, 1), (2, 2), (1, 2), (2, 3)] {
                 try await stage.letRevocationsAge(hours: hours)
                 #expect(try await PendingRevocation.retry(with: stage.services()) == 1)
@@ -39,8 +39,9 @@ import Testing
         }
     }
 
-    /// A dead token is answered like one that was revoked: what Apple does not know under this client id may live, and
-    /// is tried on.
+    /// A grant that Apple does not know under this client id is retried, since it may be live.
+    ///
+    /// Apple answers for a dead token as for one that it has revoked, so `invalid_grant` does not mean a dead token.
     @Test func aGrantThatAppleDoesNotKnowIsTriedOn() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -64,7 +65,7 @@ import Testing
         }
     }
 
-    /// More of one client id than one time takes, and Apple has had enough of its calls.
+    /// A client id that Apple throttles does not delay the others, even with more revocations than one batch takes.
     @Test(arguments: ["1800", nil])
     func aClientIDThatAppleThrottlesDoesNotKeepTheOthersWaiting(_ retryAfter: String?) async throws {
         try await Stage.with { stage in
@@ -87,8 +88,10 @@ import Testing
         }
     }
 
-    /// While Apple rejects the client id nothing is sent: what was not tried need not wait for a day when that is
-    /// mended.
+    /// A call that the circuit breaker blocks does not count as an attempt.
+    ///
+    /// Nothing is sent while Apple rejects the client id, so untried revocations need not wait for a day once it is
+    /// fixed.
     @Test func whatTheBreakerAnswersIsNoTry() async throws {
         try await Stage.with { stage in
             _ = try await stage.erasedWithoutApple()
@@ -105,7 +108,7 @@ import Testing
                 #expect(stage.sandbox.journal.count(.appleRevoke) == calls + 1)
                 #expect(try await stage.value(standing, as: String.self) == "waiting 1 t, waiting 0 f, waiting 0 f")
             }
-            // Its time is over all the same, behind others that are still to be tried.
+            // A revocation whose time is over is given up all the same, even behind others that are still to be tried.
             try await stage.sql(
                 """
                 update accountctl.pending_revocations
@@ -122,7 +125,7 @@ import Testing
         }
     }
 
-    /// Hundreds of credentials may be asked about before it: who signs up anew meanwhile is seen, and a pause as well.
+    /// A new sign-up or a pause is noticed while a revocation waits its turn, behind perhaps hundreds of other calls.
     @Test(arguments: [true, false]) func whatComesWhileItWaitsForItsTurnIsSeen(_ returns: Bool) async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -161,7 +164,8 @@ import Testing
         }
     }
 
-    /// This program keeps it of a person whose erasure is verified.
+    /// The receipt discloses a sealed credential that is kept, after a verified erasure, until Apple accepts its
+    /// revocation.
     @Test(arguments: [true, false]) func theReceiptSaysWhatIsKeptUntilAppleTakesIt(_ waits: Bool) async throws {
         try await Stage.with { stage in
             let request = try await stage.handedOver(of: try await stage.fullAccount())
@@ -184,7 +188,10 @@ import Testing
         }
     }
 
-    /// Apple knows none of the tokens under a client id: a test of our keys is good, and no deletion waits for it.
+    /// A revocation that Apple does not accept is logged when it is handed over and when it is given up.
+    ///
+    /// Nothing else shows that Apple knows none of the tokens of a client id: the self-test succeeds, and no deletion
+    /// waits.
     @Test func whatAppleDoesNotTakeIsToldWhereItIsHandedOverAndWhereItEnds() async throws {
         try await Stage.with { stage in
             let lines = LogLines()

@@ -12,7 +12,7 @@ import Testing
 @testable import AccountLifecycle
 
 @Suite(.timeLimit(.minutes(5))) struct RejectionBoardTests {
-    /// A second worker: clients of its own, the same database.
+    /// Runs `body` with a second worker, which has its own clients and the same database.
     private func withNeighbour(
         _ stage: CredentialStage,
         logger: Logger = .silent,
@@ -58,7 +58,7 @@ import Testing
                 )
                 #expect(who == "\(id) \(stage.sandbox.apple.developerKey.keyID) invalid_client")
 
-                // Somebody mends the key, and one of them finds that out: the other need not ask.
+                // Once the key is fixed and one worker's self-test succeeds, the other worker need not test it.
                 stage.sandbox.faults.clearAll()
                 guard case .good? = try await neighbour[id]?.selfTest() else {
                     Issue.record("the self-test is not good")
@@ -69,7 +69,7 @@ import Testing
                 #expect(stage.apple.isPaused(id))
                 try await board.exchange()
                 #expect(!stage.apple.isPaused(id))
-                // Nobody brings it back.
+                // No worker reports the rejection again.
                 try await neighbours.exchange()
                 try await board.exchange()
                 #expect(!neighbour.isPaused(id))
@@ -77,7 +77,8 @@ import Testing
         }
     }
 
-    /// Another key of the same team, or a key of the same name in another team, as while an app moves.
+    /// A rejection does not affect another key of the team, or a key with the same id in another team, as in a
+    /// transfer.
     @Test(arguments: [true, false])
     func anotherKeyOfTheSameClientIsNotConcerned(_ isOwnTeam: Bool) async throws {
         try await CredentialStage.with { stage in
@@ -97,7 +98,7 @@ import Testing
                     try await board.exchange()
                     #expect(!neighbour.isPaused(id))
                 }
-                // The other's row is the other's to remove; one that nobody renews goes.
+                // The other worker's row is left for that worker to remove; a row that is not renewed is deleted.
                 let left = try await stage.value(
                     "select string_agg(client_id, ' ') from accountctl.apple_rejections",
                     as: String.self
@@ -107,7 +108,7 @@ import Testing
         }
     }
 
-    /// Both keys are rejected: the rejection of the one is no success of the other.
+    /// If both keys are rejected, both stay paused: the rejection of one does not mean that the other works.
     @Test func twoKeysThatAreBothRejectedStayPaused() async throws {
         try await CredentialStage.with { stage in
             let id = CredentialStage.clientID
@@ -115,7 +116,7 @@ import Testing
                 stage.sandbox.faults.set(Fault.appleError("invalid_client").only(for: id), for: .appleToken)
                 _ = try await neighbour[id]?.selfTest()
                 try await board.exchange()
-                // As the worker with the other key tells it.
+                // Written as by the worker with the other key.
                 try await stage.sql(
                     """
                     insert into accountctl.apple_rejections as r (client_id, team_id, key_id, refusal, retry_after)
@@ -132,8 +133,9 @@ import Testing
         }
     }
 
-    /// That nobody has called for it shows nothing: the row of a client id that is paused here stays, for whoever
-    /// starts, too.
+    /// The rejection of a client id stays recorded, also for workers that start later, if a day passes without calls.
+    ///
+    /// That no call was made does not show that the client id works again.
     @Test func aDayWithoutCallsMakesNoClientIDGood() async throws {
         try await CredentialStage.with { stage in
             let id = CredentialStage.clientID

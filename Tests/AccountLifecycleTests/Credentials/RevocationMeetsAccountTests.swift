@@ -6,9 +6,9 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// Attempts at a revocation that meet an account: one that is there still, or again.
+/// Attempts at a revocation while the account still exists, or exists again.
 @Suite(.timeLimit(.minutes(5))) struct RevocationMeetsAccountTests {
-    /// Erased while Apple was away, and back: revoking by the old token would end what the new account lives on.
+    /// A person who signed up again is not signed out: revoking by the old token would end the new account's grant.
     @Test func whoHasSignedUpAnewIsNotSignedOut() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Between the look at what is held and Apple's turn the account was deleted by another hand.
+    /// The account was deleted elsewhere between reading its credentials and the call to Apple.
     @Test func whoComesBackWhileTheLineIsLongIsKnownByTheToken() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -43,8 +43,9 @@ import Testing
         }
     }
 
-    /// Somebody brought the account back on purpose, under its old id, and the request that meant the former one was
-    /// cancelled.
+    /// An account that was restored on purpose under its old id keeps its grant.
+    ///
+    /// The request for the former account was cancelled.
     @Test func whoIsBroughtBackUnderTheOldIDIsNotSignedOut() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -74,12 +75,12 @@ import Testing
         }
     }
 
-    /// The account that is being erased is there until its rows are deleted: that is nobody who has returned.
+    /// The account under erasure exists until its rows are deleted, and does not count as a person who has returned.
     @Test(arguments: [false, true])
     func theAccountThatIsErasedHasNotReturned(_ isOld: Bool) async throws {
         try await Stage.with { stage in
             let request = try await stage.handedOver(of: try await stage.fullAccount())
-            // Handed over by a worker that kept no name.
+            // An older worker handed the revocation over without a sealed subject.
             if isOld { try await stage.sql("update accountctl.pending_revocations set sealed_subject = null") }
             stage.sandbox.faults.clearAll()
             try await stage.testApple()
@@ -87,13 +88,13 @@ import Testing
             #expect(try await stage.revocation(of: request) == "revoked 1 f revoked")
             #expect(stage.sandbox.apple.liveConsents == 0)
             #expect(try await stage.drive(request) == .ended(.verified))
-            // Nor is it forgotten when the account goes.
+            // The record remains after the account is deleted.
             #expect(try await stage.revocation(of: request) == "revoked 1 f revoked")
             #expect(try await stage.appleInReceipt(of: request) == "revoked revoked {\"revoked\": 1}")
         }
     }
 
-    /// What was given up is told so, whether or not the account is still there.
+    /// A revocation that was given up is reported as such, whether or not the account still exists.
     @Test func whatIsGivenUpBeforeTheAccountGoesIsNotPending() async throws {
         try await Stage.with { stage in
             let request = try await stage.handedOver(of: try await stage.fullAccount())
@@ -105,7 +106,7 @@ import Testing
         }
     }
 
-    /// The account lives on, for the time being or for good: so does what it signs in with.
+    /// A pause or a hold stops the revocation, since the account may live on and needs its grant to sign in.
     @Test(arguments: ["paused", "held"]) func whatAnOperatorStopsIsNotRevoked(_ brake: String) async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
