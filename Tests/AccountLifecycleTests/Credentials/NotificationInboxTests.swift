@@ -19,7 +19,7 @@ import Testing
             let weekend = 3 * 86_400.0
             let told = try stage.told(about: anna.sub, ago: weekend)
             let text = String(decoding: told, as: UTF8.self)
-            // A notification that arrives this late is refused, as the listener does.
+            // A notification that arrives this late is refused, as it is at the listener.
             _ = try await stage.value("select accountctl.receive_apple_notification(\(text))", as: Bool.self)
             #expect(try await NotificationInbox(services).read() == 1)
             #expect(try await stage.outcomes() == [])

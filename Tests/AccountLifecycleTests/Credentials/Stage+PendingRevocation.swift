@@ -4,20 +4,20 @@ import Postgres
 import Sandbox
 import Testing
 
-/// What tests of revocations that outlive their account begin with and look at.
+/// Fixtures and queries for tests of revocations that outlive their account.
 extension Stage {
-    /// Somebody who was erased while Apple was away.
+    /// Erases an account while Apple is unavailable.
     func erasedWithoutApple() async throws -> UUID {
         let request = try await handedOver(of: try await fullAccount())
         #expect(try await drive(request) == .ended(.verified))
         return request
     }
 
-    /// A request whose credential was handed over to later attempts, and whose account is there still.
+    /// Makes a request whose credential was handed over to later attempts, and whose account still exists.
     func handedOver(of person: Person) async throws -> UUID {
         let request = try await self.request(person)
         for endpoint in [Endpoint.appleToken, .appleRevoke] { sandbox.faults.set(.status(503), for: endpoint) }
-        // As a look at Apple would leave it, which nothing here has taken.
+        // Sets the state that a check of Apple would set, since no check is made here.
         try await sql("update accountctl.deletion_requests set state = 'waiting_for_apple' where id = \(request)")
         #expect(try await proceed(request, withoutApple: true) == .done)
         try await driveToCrash(request, SimulatedCrash.once(at: .before(.deleteRows)))
@@ -25,7 +25,7 @@ extension Stage {
         return request
     }
 
-    /// State, attempts, whether the token is kept, and what the person is told.
+    /// The state, the attempts, whether the token is kept, and the outcome that the person is told.
     func revocation(of request: UUID) async throws -> String {
         try await value(
             """
@@ -38,7 +38,7 @@ extension Stage {
         )
     }
 
-    /// What the receipt says of Apple: at the top, and of its step.
+    /// What the receipt says about Apple, at the top level and in the step at Apple.
     func appleInReceipt(of request: UUID) async throws -> String {
         try await value(
             """
@@ -51,14 +51,14 @@ extension Stage {
         )
     }
 
-    /// Since the last attempts.
+    /// Moves the times of the last attempts `hours` into the past.
     func letRevocationsAge(hours: Int) async throws {
         try await sql(
             "update accountctl.pending_revocations set last_tried_at = last_tried_at - \(hours) * interval '1 hour'"
         )
     }
 
-    /// More like the one that waits.
+    /// Adds copies of the oldest pending revocation.
     func addRevocations(_ count: Int, of clientID: String) async throws {
         let columns = "request_id, sealed_token, sealed_subject, sealing_key_id, binding, give_up_at"
         try await sql(

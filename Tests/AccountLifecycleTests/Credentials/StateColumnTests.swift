@@ -3,7 +3,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// A state that one side alone knows would be refused by a column, or not be understood.
+/// The states in code are those that the column allows; otherwise one would be refused by the column or not decoded.
 @Suite struct StateColumnTests {
     @Test(
         arguments: [

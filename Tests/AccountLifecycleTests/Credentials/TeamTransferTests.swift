@@ -12,7 +12,7 @@ import Testing
 @testable import AccountLifecycle
 
 @Suite(.timeLimit(.minutes(5))) struct TeamTransferTests {
-    /// The same client id with the recipient's team and key.
+    /// Runs `body` with the same client id, but the recipient's team and key.
     private func withReceiver<Result: Sendable>(
         _ stage: CredentialStage,
         _ body: @Sendable (TransferRuns) async throws -> Result
@@ -45,9 +45,9 @@ import Testing
     @Test func everybodyMovesAndTheRunMayStopAnywhere() async throws {
         try await CredentialStage.with { stage in
             let people = [try await stage.signUp(), try await stage.signUp(), try await stage.signUp()]
-            // One revoked before: Apple does not move them.
+            // One person revoked before the transfer, so Apple does not move that person.
             stage.sandbox.apple.stopUsing(sub: people[2].sub, clientID: CredentialStage.clientID)
-            // What the token endpoint shows as the address is the identity's.
+            // The identity has the address that the token endpoint returns.
             try await stage.sql(
                 """
                 update auth.identities as i
@@ -61,10 +61,10 @@ import Testing
             let books = TransferBooks(pool: stage.pool, transfer: stage.transfer)
             #expect(try await books.status().waiting == 3)
 
-            // Apple has a bad time after the first user: the run ends and says why.
+            // Apple fails after the first user: the run stops and reports why.
             _ = stage.sandbox.faults.set(.appleError("invalid_client").times(1, after: 1), for: .appleMigration)
             let first = try await stage.sender().generate()
-            // Whether the first one was refused for itself is not known yet, then: it is asked about again.
+            // It is not yet known whether a refusal was about the user itself, so Apple is asked about that user again.
             #expect(first.done + first.refused <= 1)
             #expect(first.stoppedBy?.contains("invalid_client") == true)
             _ = try await stage.apple[CredentialStage.clientID]?.selfTest()
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    /// The relay address that an event told of is the old team's; what is known of the new one is nothing.
+    /// A transfer replaces the old team's relay address, and the forwarding state of the new one is unknown.
     @Test func theKnownRelayAddressMovesToo() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    /// By its sub, or by the address alone.
+    /// A second account with the new sub, or with the new address, is a conflict that operators must resolve.
     @Test(arguments: [true, false])
     func aSecondAccountOfThePersonIsAConflictForPeople(_ hasSub: Bool) async throws {
         try await CredentialStage.with { stage in
@@ -181,7 +181,9 @@ import Testing
         }
     }
 
-    /// Nobody of the former team needs to be one who came late, and who came late needs no identifier.
+    /// People who signed up after the transfer are counted apart from people of the former team without an identifier.
+    ///
+    /// Only the latter need one.
     @Test func whoCameSinceTheTransferIsToldFromWhoHasNoIdentifier() async throws {
         try await CredentialStage.with { stage in
             let people = [try await stage.signUp(), try await stage.signUp(), try await stage.signUp()]
@@ -198,7 +200,7 @@ import Testing
                 )
                 """
             )
-            // An identifier of somebody else, and of another transfer.
+            // An identifier of another person, from another transfer.
             try await stage.sql(
                 """
                 update auth.identities
@@ -206,7 +208,7 @@ import Testing
                 where user_id = \(former.id)
                 """
             )
-            // Signed in again with the recipient's team, which made an account of its own.
+            // A sign-in with the recipient's team created a second account.
             try await stage.sql(
                 """
                 update auth.identities
@@ -225,7 +227,7 @@ import Testing
                 """
             )
             try await stage.sql("update auth.identities set created_at = now() where user_id = \(newcomers[2].id)")
-            // The former team's identity is there still.
+            // This account still has the former team's identity as well.
             try await stage.link("004.late", to: both, first: false)
             try await stage.sql("update auth.identities set created_at = now() where provider_id = '004.late'")
             (expected.waiting, expected.newcomers, expected.generated, expected.exchanged) = (2, 3, 0, 1)

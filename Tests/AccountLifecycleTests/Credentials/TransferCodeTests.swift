@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// Codes of people whose app has gone to another team, before the transfer is applied.
+/// Codes of people whose app has moved to another team, before the transfer is applied.
 @Suite(.timeLimit(.minutes(5))) struct TransferCodeTests {
     private func transfer(
         _ person: Person,
@@ -35,14 +35,14 @@ import Testing
             let held = try await stage.value("select apple_sub from accountctl.apple_credentials", as: String.self)
             #expect(held == newSub)
 
-            // Whoever signed in to the new team meanwhile has an account of that sub, and a sign-in of its own.
+            // A person who signed in to the new team in the meantime has a separate account with that sub.
             _ = try await stage.signUp("berta", sub: newSub)
             let late = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: newSub)
             #expect(try await stage.exchange(late, of: person) == .settled(.wrongAccount))
         }
     }
 
-    /// A sub is of one team: what the team of another app will call a person says nothing about this app's.
+    /// The sub that another app's team will use does not make a code the account's, since a sub belongs to one team.
     @Test func whatAnotherAppWillCallThePersonMakesNoCodeTheAccounts() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

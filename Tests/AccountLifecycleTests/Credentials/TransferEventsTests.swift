@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// What Apple tells of the new team's subs before the transfer is applied.
+/// Events from Apple about the new team's subs before the transfer is applied.
 @Suite(.timeLimit(.minutes(5))) struct TransferEventsTests {
     private static let newSub = "001.of-the-new-team"
 
@@ -34,7 +34,7 @@ import Testing
             }
             _ = try await NotificationIntake(services).take(off)
             #expect(try await stage.forwarding(of: anna) == ["new@privaterelay.appleid.com off"])
-            // What is known of the new address is not forgotten with the old one.
+            // The forwarding state of the new address is kept when the transfer replaces the old address.
             let transfer = TeamTransfer(clientID: CredentialStage.clientID, targetTeam: CredentialStage.recipient)
             let run = try await TransferBooks(pool: stage.pool, transfer: transfer).apply()
             #expect(run.done == 1)
@@ -50,7 +50,7 @@ import Testing
             let services = stage.services()
             try await exchange(anna, "exchanged", stage)
             _ = try await NotificationIntake(services).take(stage.told(about: Self.newSub))
-            // Another app's transfer says nothing of this one.
+            // The sub of one app's transfer is unknown to another app.
             let other = try stage.told(about: Self.newSub) { $0.audience = "com.example.web" }
             _ = try await NotificationIntake(services).take(other)
             let isKnown = try await stage.value(
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// Which of two Apple identities is to move nobody knows: one of them is another way in.
+    /// If it is unknown which of two Apple identities moves, one of them counts as another way to sign in.
     @Test func anAccountWithTwoAppleIdentitiesIsNotAskedToGo() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp(credential: false)

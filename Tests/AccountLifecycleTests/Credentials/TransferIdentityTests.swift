@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// Which of the identities of an account moves.
+/// Which identity of an account a transfer moves.
 @Suite(.timeLimit(.minutes(5))) struct TransferIdentityTests {
     private static let credentialSub: Statement = "select apple_sub from accountctl.apple_credentials"
 
@@ -33,7 +33,9 @@ import Testing
         )
     }
 
-    /// Several teams side by side, and one address: the auth server links the identities to one account.
+    /// A transfer changes only the identity that moves.
+    ///
+    /// With several teams and one address, the auth server links the identities to one account.
     @Test(arguments: [true, false])
     func onlyTheIdentityThatMovesIsChanged(_ otherIsOlder: Bool) async throws {
         try await CredentialStage.with { stage in
@@ -45,7 +47,7 @@ import Testing
             let expected = otherIsOlder ? ["002.other", "003.new"] : ["003.new", "002.other"]
             #expect(try await subs(anna, stage) == expected)
             #expect(try await stage.value(Self.credentialSub, as: String.self) == "003.new")
-            // The move is no sign-in: what ended before it has ended.
+            // The move does not count as a sign-in, which would make earlier events stale.
             let moved = try await stage.value(
                 "select updated_at from auth.identities where provider_id = '003.new'",
                 as: Date.self
@@ -54,7 +56,9 @@ import Testing
         }
     }
 
-    /// The imported side does not know the old sub.
+    /// If it is unknown which identity moves, operators must decide.
+    ///
+    /// The team that imported the transfer does not know the old sub.
     @Test func whereNobodyKnowsWhichIdentityMovesPeopleDecide() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -67,7 +71,7 @@ import Testing
             #expect(try await subs(anna, stage) == ["002.other", anna.sub])
             let reason = try await stage.value("select reason from accountctl.apple_transfers", as: String.self)
             #expect(reason == "several_apple_identities")
-            // Once somebody has decided, it goes on.
+            // Once an operator has decided, the transfer is applied.
             try await stage.sql("delete from auth.identities where provider_id = '002.other'")
             #expect(try await books.apply().done == 1)
             #expect(try await subs(anna, stage) == ["003.new"])
@@ -75,8 +79,9 @@ import Testing
         }
     }
 
-    /// The person signed in to the new team before being moved, with the address of the account: the auth server linked
-    /// the new sub.
+    /// A person who signed in to the new team before the move is moved.
+    ///
+    /// The auth server linked the new sub to the account because the address is the same.
     @Test(arguments: [true, false])
     func whoSignedInToTheNewTeamBeforeIsMoved(_ isKnown: Bool) async throws {
         try await CredentialStage.with { stage in
@@ -93,7 +98,7 @@ import Testing
         }
     }
 
-    /// The other identity's refusal does not take back what Apple said of this one.
+    /// Apple's refusal of another team's identity does not undo its answer about this one.
     @Test func anotherTeamsIdentityDoesNotRefuseTheAccount() async throws {
         try await CredentialStage.with { stage in
             let people = [try await stage.signUp(), try await stage.signUp()]

@@ -4,7 +4,7 @@ import Testing
 @testable import AccountLifecycle
 
 @Suite(.timeLimit(.minutes(5))) struct TransferNewcomerTests {
-    /// Applying comes long after the exchange, and people sign up in between.
+    /// A person who signed up between the exchange and its application is a newcomer, whatever applying resulted in.
     @Test func whoCameAfterTheExchangeIsANewcomerWhateverApplyingCameTo() async throws {
         try await CredentialStage.with { stage in
             let moved = try await stage.signUp(credential: false)
@@ -17,7 +17,7 @@ import Testing
                 where user_id = \(late.id)
                 """
             )
-            // Exchanged an hour ago, as somebody who has an account of their own.
+            // Exchanged an hour ago for a sub that already has a separate account.
             try await stage.sql(
                 """
                 insert into accountctl.apple_transfers
@@ -37,7 +37,7 @@ import Testing
             (expected.exchanged, expected.conflict) = (0, 1)
             #expect(try await books.status() == expected)
 
-            // The other is of the former team then, as far as anything tells.
+            // The other account then appears to belong to the former team.
             try await stage.sql("update auth.identities set provider_id = '003.other' where user_id = \(other.id)")
             #expect(try await books.apply().done == 1)
             (expected.waiting, expected.newcomers, expected.conflict, expected.applied) = (1, 1, 0, 1)

@@ -6,9 +6,11 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// Runs that ask Apple about one user after the other: where they begin, go on and stop.
+/// Runs that ask Apple about one user after another: where they begin, continue and stop.
 @Suite(.timeLimit(.minutes(5))) struct TransferRunTests {
-    /// The token's hour is over in the middle of a run, and Apple says `invalid_request`, as for a user who revoked.
+    /// A token that expires in the middle of a run causes no user to be recorded as refused.
+    ///
+    /// Apple answers `invalid_request`, as it does for a user who revoked.
     @Test func aTokenThatDiesInTheMiddleCostsNobodyTheMove() async throws {
         try await CredentialStage.with { stage in
             for _ in 0..<4 { _ = try await stage.signUp() }
@@ -23,7 +25,7 @@ import Testing
         }
     }
 
-    /// The run has gone on when it is looked for again.
+    /// A user about whom Apple gave no answer is asked about again, after the run has passed that user's page.
     @Test func whomAppleGaveNoAnswerAboutIsAskedAboutAgain() async throws {
         try await CredentialStage.with { stage in
             for _ in 0..<7 { _ = try await stage.signUp() }
@@ -36,7 +38,7 @@ import Testing
         }
     }
 
-    /// Each page begins where the one before ended, whoever has moved already.
+    /// Each page begins where the previous one ended, whichever users have moved already.
     @Test func aPageReadsNobodyOfThoseBefore() async throws {
         try await CredentialStage.with { stage in
             let ids = (1...6).compactMap { UUID(uuidString: "00000000-0000-0000-0000-00000000000\($0)") }
@@ -80,8 +82,8 @@ import Testing
         }
     }
 
-    /// What is wrong with the request looks like users who revoked: nobody is written off for it, in a small app
-    /// either.
+    /// Many refusals in a row are not recorded, even in a small app, since a faulty request looks like users who
+    /// revoked.
     @Test(arguments: [1, 3, TransferRuns.refusalsInARow + 2])
     func manyRefusedInARowAreNotBelieved(_ people: Int) async throws {
         try await CredentialStage.with { stage in
@@ -96,7 +98,7 @@ import Testing
         }
     }
 
-    /// The sending team's key is still configured: Apple refuses everybody.
+    /// An exchange with the sending team's key, for which Apple refuses every user, records no refusal.
     @Test func anExchangeByTheSenderWritesNobodyOff() async throws {
         try await CredentialStage.with { stage in
             for _ in 0..<2 { _ = try await stage.signUp() }
@@ -115,7 +117,7 @@ import Testing
     @Test func whoWasRefusedCanBeAskedAboutAgain() async throws {
         try await CredentialStage.with { stage in
             let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
-            // Somebody who is named shows that the request is right.
+            // A user for whom Apple returns an identifier shows that the request is correct.
             _ = try await stage.signUp()
             stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
             stage.sandbox.apple.stopUsing(sub: ben.sub, clientID: CredentialStage.clientID)
@@ -136,7 +138,7 @@ import Testing
         }
     }
 
-    /// Nobody is left who could be named: an operator says that they are to be recorded.
+    /// If no user is left who could show that the request is correct, an operator can have the refusals recorded.
     @Test func refusalsOfEverybodyAreRecordedByOrder() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -144,7 +146,7 @@ import Testing
             stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: CredentialStage.recipient)
             #expect(try await stage.sender().generate().doubted == 1)
             let ordered = try stage.sender(retriesRefused: true)
-            // The other side has nothing to ask about whoever has no identifier.
+            // The exchange has nothing to ask Apple about a user without an identifier.
             #expect(try await ordered.exchange() == .init())
             let run = try await ordered.generate()
             #expect(run.refused == 1)
@@ -153,8 +155,9 @@ import Testing
         }
     }
 
-    /// Another team's app has most of the users: Apple refuses them one after the other, and names whom it is asked
-    /// about in between.
+    /// Many refused users of another team's app do not stop a run while a witness shows that the request is correct.
+    ///
+    /// The run asks Apple about the witness in between the refusals.
     @Test(arguments: ["named", "held"])
     func manyUsersOfAnotherTeamKeepNobodyFromBeingMoved(_ witness: String) async throws {
         try await CredentialStage.with { stage in
@@ -178,7 +181,7 @@ import Testing
         }
     }
 
-    /// Where nothing shows that the request is right, each start begins elsewhere.
+    /// If nothing shows that the request is correct, each start of a run begins at other users.
     @Test func aRunDoesNotBeginWithTheSameUsersForEver() async throws {
         try await CredentialStage.with { stage in
             let last = try #require(UUID(uuidString: "ffffffff-ffff-4fff-bfff-ffffffffffff"))

@@ -6,9 +6,9 @@ import Testing
 struct TransferWalkTests {
     private static let ids = (1...6).compactMap { UUID(uuidString: "00000000-0000-0000-0000-00000000000\($0)") }
 
-    /// Walks over accounts, so many on a page, until the walk is over.
+    /// Walks over accounts in pages of `rows` until the walk is over.
     ///
-    /// - Returns: Which accounts were read, in order, by their numbers.
+    /// - Returns: The numbers of the accounts that were read, in order.
     private func read(
         _ accounts: ArraySlice<UUID> = Self.ids[...],
         onPagesOf rows: Int,
@@ -31,13 +31,13 @@ struct TransferWalkTests {
         #expect(read(onPagesOf: 2, after: Self.ids[1]) { _, _ in false } == [3, 4, 5, 6, 1, 2])
     }
 
-    /// After the last one that was found comes one round.
+    /// After the last due account that it found, a walk makes one more full round.
     @Test func whoWasFoundIsNotReadAgainBeforeTheNextRound() {
         let read = read(onPagesOf: 2, after: Self.ids[1]) { number, reads in number == 5 && reads == 1 }
         #expect(read == [3, 4, 5, 6, 1, 2, 3, 4, 5, 6])
     }
 
-    /// Apple gave no answer twice.
+    /// An account about which Apple gave no answer twice is found again in the following rounds.
     @Test func whoWasAskedInVainIsFoundByTheNextRound() {
         let read = read(onPagesOf: 3, after: Self.ids[5]) { number, reads in number == 1 && reads < 3 }
         #expect(read == [1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 1, 2, 3])
@@ -45,7 +45,7 @@ struct TransferWalkTests {
 
     @Test func aWalkEndsWhereNoneIsLeft() throws {
         #expect(read([], onPagesOf: 2, after: Self.ids[0]) { _, _ in true } == [])
-        // Whoever was found has been deleted since, and all behind.
+        // The account that was found has since been deleted, and so have all accounts behind it.
         var walk = TransferWalk(after: Self.ids[0])
         walk.pass(Self.ids[5], hasFound: true)
         walk.pass(nil, hasFound: false)
@@ -55,7 +55,7 @@ struct TransferWalkTests {
         #expect(walk.isOver)
     }
 
-    /// One begins behind the last account nearly always where there are few.
+    /// A walk may begin behind the last account, as it nearly always does if there are few accounts.
     @Test func aWalkMayBeginBehindEverybody() throws {
         let start = try #require(UUID(uuidString: "ffffffff-ffff-ffff-ffff-ffffffffffff"))
         #expect(read(onPagesOf: 4, after: start) { _, _ in false } == [1, 2, 3, 4, 5, 6])

@@ -11,7 +11,7 @@ import Testing
 @Suite struct WebSecretReminderTests {
     private static let day: TimeInterval = 86_400
 
-    /// What is said about a secret that was made for so many days, so many days before its end.
+    /// The log lines about a secret `days` days before its end.
     private func said(before days: Double, of secret: Secret<String>, end: Date) -> [String] {
         let lines = LogLines()
         let reminder = WebSecretReminder(WebSecretCopy { secret }) { end - days * Self.day }
@@ -19,7 +19,7 @@ import Testing
         return lines.all
     }
 
-    /// A secret of the web flow.
+    /// Mints a client secret for the web flow.
     private func mint(at made: Date, days: Double) throws -> Secret<String> {
         let identity = try AppleClientIdentity(
             clientID: "com.example.web",
@@ -51,7 +51,7 @@ import Testing
         #expect(over.first?.contains("has ended") == true)
     }
 
-    /// The copy that is renewed while a worker runs is the one that counts, for the warning and for monitoring.
+    /// A copy that is renewed while a worker runs is read again, for both the warning and the metric.
     @Test func theCopyIsReadAnew() throws {
         let now = Date()
         let (old, new) = (try mint(at: now, days: 10), try mint(at: now, days: 180))
@@ -81,7 +81,7 @@ import Testing
         #expect(throws: SecretFile.Failure.self) { try told() }
     }
 
-    /// Monitoring keeps what it was told, and the log hears once of what is looked at every half minute.
+    /// An unreadable copy, which is checked every half minute, is logged once, and the metric keeps its last value.
     @Test func aCopyThatCannotBeReadIsToldOnce() throws {
         let secret = try mint(at: Date(), days: 180)
         let held = Mutex<Secret<String>?>(nil)
@@ -100,7 +100,7 @@ import Testing
         #expect(metrics.text().contains("apple_web_client_secret_expiry_timestamp_seconds 1"))
     }
 
-    /// What is no client secret is told by the doctor, not every day.
+    /// A value that is not a client secret is not logged every day; the doctor reports it.
     @Test func saysNothingOfWhatHasNoEnd() {
         #expect(said(before: 1, of: Secret("hello"), end: Date()) == [])
     }
