@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A number that many tasks count down or up.
+/// A number that concurrent tasks count down or up.
 final class Counter: Sendable {
     private let count: Mutex<Int>
 
@@ -10,7 +10,7 @@ final class Counter: Sendable {
 
     func add() { count.withLock { $0 += 1 } }
 
-    /// Takes one, if there is one left.
+    /// Takes one, and returns whether one was left.
     func take() -> Bool {
         count.withLock { count in
             guard count > 0 else { return false }

@@ -3,7 +3,7 @@ import Postgres
 @testable import AccountLifecycle
 
 extension DeletionDesk {
-    /// Pauses everything as the desk's operator, with its patience.
+    /// Pauses everything as the desk's operator, waiting no longer than the desk's patience.
     @discardableResult
     func pauseAll(
         reason: String?,

@@ -1,10 +1,10 @@
 import AccountLifecycle
 
 extension DeletionStep {
-    /// Whether the step changes what is not ours: brakes pulled after it was decided on have to be seen before its
-    /// first act.
+    /// Whether the step changes data that is not ours, and so must notice brakes pulled after it was decided on, before
+    /// its first act.
     ///
-    /// Each of these steps looks by itself, under its locks.
+    /// Each of these steps checks the brakes itself, under its locks.
     var isIrreversible: Bool {
         switch self {
         case .preflight, .verify, .settle: false

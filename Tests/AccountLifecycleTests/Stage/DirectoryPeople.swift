@@ -6,7 +6,7 @@ import Sealing
 import TestSupport
 import Testing
 
-/// The people among whom tests of the directory look, and how they do.
+/// The people whom directory tests look up, and the lookups themselves.
 enum DirectoryPeople {
     static let anna = UUID(uuidString: "8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f") ?? UUID()
     static let sub = "001234.0123456789abcdef0123456789abcdef.0123"
@@ -43,7 +43,7 @@ enum DirectoryPeople {
         }
     }
 
-    /// How many files Anna has in each bucket, and how many are shared.
+    /// The number of Anna's files in each bucket, and how many of them are shared.
     static func files(_ database: TestDatabase, searching path: String = "public") async throws -> [[Int?]]? {
         let match = try #require(try await find(sub, in: database).matches.first)
         return try await database.withConnection { connection in

@@ -22,7 +22,7 @@ extension JobRegistry {
         )
     }
 
-    /// Runs what is due with these handlers, as a worker does, until nothing is.
+    /// Runs all due jobs with these handlers, as a worker does, until none is due.
     func work(in pool: Pool, logger: Logger = .silent) async throws {
         try await worker(in: pool, logger: logger).runUntilIdle()
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What the app's request returns.
+/// The reply to the app's deletion request.
 struct Opened: Decodable {
     let request: UUID
     let token: String

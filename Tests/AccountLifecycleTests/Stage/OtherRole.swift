@@ -2,15 +2,16 @@ import Foundation
 import Postgres
 import TestSupport
 
-/// A role beside the app's, with a schema `others` that anybody may use; it may make things in `public`, too.
+/// A role other than the app's that owns the schema `others`, which anybody may use; it may also create objects in
+/// `public`.
 struct OtherRole: Sendable {
     let name: String
     let stage: Stage
 
-    /// Makes the role, and as it what `sql` says; the sequence `others.calls` is there to count with.
+    /// Creates the role and runs `sql` as that role, whose functions count their calls in the sequence `others.calls`.
     init(on stage: Stage, making sql: String) async throws {
         self.stage = stage
-        // Roles are the cluster's, which other tests share.
+        // Roles belong to the cluster, which other tests share.
         name = "other_" + UUID().uuidString.prefix(8).lowercased()
         try await stage.database.psql(
             """
@@ -26,7 +27,7 @@ struct OtherRole: Sendable {
         )
     }
 
-    /// How often code of the role's counted itself.
+    /// The number of calls that functions of the role have counted.
     func calls() async throws -> Int {
         try await stage.value("select case when is_called then last_value else 0 end from others.calls", as: Int.self)
     }

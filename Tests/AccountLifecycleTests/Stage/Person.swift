@@ -6,19 +6,19 @@ import Sandbox
 import Sealing
 import TestSupport
 
-/// An account as the app makes it, with what hangs off one.
+/// An account as the app creates it, with the rows that depend on it.
 struct Person: Sendable {
     let id: UUID
     let email: String
-    /// Apple's name for the person; nil for one who signs in by e-mail.
+    /// Apple's identifier of the person; nil for a person who signs in by e-mail.
     let sub: String?
 
     var text: String { id.text }
 }
 
 extension Stage {
-    /// Signs somebody up: user, identity, session, refresh token, audit entry, half-finished flow; the profile comes by
-    /// the trigger.
+    /// Signs a person up: user, identity, session, refresh token, audit entry and an unfinished flow; the trigger adds
+    /// the profile.
     func signUp(_ name: String = "anna", email: String? = nil, sub known: String? = nil, apple: Bool = true)
         async throws -> Person
     {
@@ -75,7 +75,8 @@ extension Stage {
         return person
     }
 
-    /// Uploads an object with the person's own access token; tells whether Storage took it.
+    /// Uploads an object with the person's access token, or with the service key where `person` is nil; returns whether
+    /// Storage accepted it.
     @discardableResult
     func upload(_ key: String, by person: Person?, bucket: String = "avatars") async throws -> Bool {
         let keys = sandbox.storage.keys
@@ -98,7 +99,7 @@ extension Stage {
         return reply.status == 200
     }
 
-    /// Runs SQL as the signed-in person, as PostgREST does; `more` are claims of the token besides the usual ones.
+    /// Runs SQL as the signed-in person, as PostgREST does; `more` adds claims to the usual ones of the token.
     func signedIn<Result: Sendable>(
         _ person: Person,
         claims more: [String: String] = [:],
@@ -118,12 +119,12 @@ extension Stage {
         }
     }
 
-    /// What a call of the app returns, as text.
+    /// Calls a function as the app does, and returns its result as text.
     func call(_ person: Person, claims: [String: String] = [:], _ statement: Statement) async throws -> String {
         try await signedIn(person, claims: claims) { try $0.one(statement, as: String.self) }
     }
 
-    /// Asks for the deletion as the app does.
+    /// Requests the deletion as the app does.
     @discardableResult
     func request(_ person: Person, code: String? = nil) async throws -> UUID {
         let grace: Statement = """
@@ -135,7 +136,7 @@ extension Stage {
         return try Opened(reply).request
     }
 
-    /// Has an operator ask for the deletion, who may also do it for whoever cannot.
+    /// Requests the deletion as an operator, who may also do so for a person who cannot.
     func requestByOperator(_ person: Person) async throws -> UUID {
         let desk = desk
         let opening = try await pool.withConnection {
@@ -145,14 +146,14 @@ extension Stage {
         return request
     }
 
-    /// Has the person's code exchanged, so that a credential is held.
+    /// Exchanges an authorization code of the person's, so that a credential is held.
     func holdCredential(of person: Person) async throws {
         let outcome = try await CodeExchange(services()).run(submitCode(of: person))
         guard outcome == .settled(.exchanged) else { throw Unexpected(outcome) }
     }
 
-    /// Somebody with everything: avatars at random names, in a folder of upper case, a credential, a profile that is
-    /// filled in.
+    /// Signs up a person with everything: avatars with random names and in a folder named in upper case, a credential,
+    /// and a filled-in profile.
     func fullAccount(_ name: String = "anna") async throws -> Person {
         let person = try await signUp(name)
         for key in ["\(UUID().uuidString).jpeg", "\(UUID().uuidString).jpeg", "\(person.id.uuidString)/me.png"] {

@@ -1,6 +1,6 @@
 import Postgres
 
-/// The SQLSTATE with which the database refuses something; nil when it does not.
+/// The SQLSTATE with which the database refuses `body`; nil if the database accepts it.
 func sqlState(_ body: () async throws -> some Any) async -> String? {
     do {
         _ = try await body()

@@ -1,6 +1,6 @@
 import AccountLifecycle
 
-/// A process that seems to die at one point.
+/// The simulated death of a process at one point.
 struct SimulatedCrash: Error {
     /// A probe that throws the first time a point is reached.
     static func once(at point: DeletionPoint) -> DeletionProbe {

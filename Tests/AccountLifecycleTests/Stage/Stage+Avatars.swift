@@ -9,7 +9,7 @@ extension Stage {
         try await sql("update public.profiles set avatar_url = \(text) where id = \(person.id)")
     }
 
-    /// Two people whose profiles both name a file that is nobody's.
+    /// Two people whose profiles both name one file, which nobody owns.
     func twoWhoName(_ key: String) async throws -> (person: Person, other: Person) {
         let people = (try await signUp("anna", apple: false), try await signUp("berta", apple: false))
         #expect(try await upload(key, by: nil))
@@ -28,12 +28,12 @@ extension Stage {
         return (person, policy)
     }
 
-    /// Has the bucket of avatars keep versions from now on.
+    /// Turns on versioning for the bucket of avatars.
     func keepVersions() async throws {
         try await sql("update storage.buckets set versioning_status = 'ENABLED' where id = 'avatars'")
     }
 
-    /// What the step at the avatars has counted.
+    /// The counts that the step that deletes avatars has recorded.
     func avatarCounts(_ request: UUID) async throws -> [String: Int] {
         try await counts(of: .deleteAvatars, request)
     }

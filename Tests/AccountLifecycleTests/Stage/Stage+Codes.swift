@@ -3,9 +3,9 @@ import Foundation
 import Postgres
 import Sandbox
 
-/// Codes that apps hand in, and what is said of Apple.
+/// Authorization codes that apps submit, and the outcome recorded for Apple.
 extension Stage {
-    /// What the request, its step and its receipt say of Apple.
+    /// The outcome at Apple as recorded in the request, its step and its receipt.
     func appleTold(_ request: UUID) async throws -> [String?] {
         try await value(
             """
@@ -21,7 +21,7 @@ extension Stage {
         )
     }
 
-    /// Hands a code in as the app does; a new one of the person's where none is given.
+    /// Submits a code as the app does; by default a new code of the person's.
     func submitCode(
         _ code: String? = nil,
         of person: Person,
@@ -32,12 +32,12 @@ extension Stage {
         return try await lastCode()
     }
 
-    /// The code that was handed in last.
+    /// The code that was submitted last.
     func lastCode() async throws -> Int64 {
         try await value("select max(id) from accountctl.authorization_codes", as: Int64.self)
     }
 
-    /// Exchanges a code, and acts when Apple has answered and nothing is recorded yet.
+    /// Exchanges a code, and runs `act` when Apple has answered but nothing is recorded yet.
     func exchange(
         _ code: Int64,
         onAnswer act: @escaping @Sendable () async throws -> Void

@@ -3,7 +3,7 @@ import Postgres
 import Sandbox
 
 extension Stage {
-    /// Everything outside our own schema that a deletion removes, and the credentials, as one text.
+    /// A person's credentials, and all data outside our own schema that a deletion removes, as one text.
     func data(of person: Person) async throws -> String {
         let rows = try await value(
             """

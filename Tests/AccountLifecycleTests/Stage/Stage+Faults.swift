@@ -6,7 +6,7 @@ import SignInWithApple
 import TestSupport
 
 extension Stage {
-    /// Stores a code as the app does and exchanges it.
+    /// Submits a code as the app does, and exchanges it.
     func exchange(
         _ code: String,
         of person: Person,
@@ -21,14 +21,14 @@ extension Stage {
         return try await CodeExchange(services(apple: apple, logger: logger)).run(id)
     }
 
-    /// Drives a request on through failing attempts, as its job would in time.
+    /// Drives a request through its failing attempts, as its job would over time.
     func driveThroughFailures(_ request: UUID) async throws {
         for _ in 0..<20 {
             guard case .failed = try await drive(request) else { return }
         }
     }
 
-    /// What the app, an operator and the receipt are told that "verified" rests on.
+    /// The proof behind "verified" as the app, an operator and the receipt see it.
     func proofs(of request: UUID) async throws -> [String?] {
         let told = try await value(
             "select accountctl.deletion_status_document(\(request)) ->> 'proof'",

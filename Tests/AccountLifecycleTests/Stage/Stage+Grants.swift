@@ -1,7 +1,7 @@
 import AccountLifecycle
 import Postgres
 
-/// What the books say of Apple without Apple having been asked.
+/// Adds records of grants at Apple without any call to Apple.
 extension Stage {
     func add(_ grant: UnheldGrant, of person: Person, clientID: String?) async throws {
         switch grant {
@@ -19,8 +19,8 @@ extension Stage {
         }
     }
 
-    /// Adds a credential of the person's whose identity somebody else has by now; dealt with after those that Apple gave,
-    /// unless its id is lower.
+    /// Adds a credential of the person's whose identity now belongs to another account; it is handled after the
+    /// credentials that Apple issued, unless its id is lower.
     func addMovedCredential(of person: Person, id: Int64 = 1000) async throws {
         let other = try await signUp("berta", apple: false)
         try await sql(

@@ -1,9 +1,9 @@
 import Foundation
 import Postgres
 
-/// Accounts that are not such as people make who sign up by address or with Apple.
+/// Turns accounts into kinds other than those of people who sign up by address or with Apple.
 extension Stage {
-    /// Deletes an account as the auth server does where the row is to stay.
+    /// Deletes an account as the auth server does when it keeps the row.
     func softDelete(_ person: Person) async throws {
         try await sql(
             """
@@ -18,7 +18,7 @@ extension Stage {
         try await sql("delete from auth.sessions where user_id = \(person.id)")
     }
 
-    /// Makes an account one that has neither an address nor an identity.
+    /// Makes an account anonymous: without an address and without an identity.
     func makeAnonymous(_ person: Person) async throws {
         try await sql("delete from auth.identities where user_id = \(person.id)")
         try await sql(
@@ -30,7 +30,7 @@ extension Stage {
         )
     }
 
-    /// Makes an account one that signs in by a number alone.
+    /// Makes an account one that signs in by phone number only.
     func makePhoneOnly(_ person: Person, number: String) async throws {
         try await sql(
             """
@@ -48,7 +48,7 @@ extension Stage {
         )
     }
 
-    /// Makes an account one of a company's sign-in, whose address another account may have as well.
+    /// Makes an account one of a company's single sign-on, whose address another account may have as well.
     func makeSingleSignOn(_ person: Person) async throws {
         try await sql("update auth.users set is_sso_user = true where id = \(person.id)")
         try await sql(

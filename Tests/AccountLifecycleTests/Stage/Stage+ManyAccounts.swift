@@ -2,8 +2,8 @@ import Postgres
 import TestSupport
 
 extension Stage {
-    /// What `body` gives while nobody can read the accounts for longer than a short statement of its pool may take: as
-    /// long as very many would take.
+    /// Runs `body` while the accounts are locked for longer than a short statement of its pool may take, as if reading
+    /// very many accounts took that long.
     func withVeryManyAccounts<Result: Sendable>(
         _ body: @escaping @Sendable (Pool) async throws -> Result
     ) async throws -> Result {

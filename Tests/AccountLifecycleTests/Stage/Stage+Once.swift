@@ -2,7 +2,7 @@ import AccountLifecycle
 import Foundation
 
 extension Stage {
-    /// Drives a request once, and acts when it comes to a point for the first time.
+    /// Drives a request once, and runs `act` when the drive reaches a point for the first time.
     @discardableResult
     func drive(
         _ request: UUID,
@@ -13,7 +13,7 @@ extension Stage {
         try await drive(request, policy, probe: AccountLifecycleTests.once(at: point, act))
     }
 
-    /// The same of a drive that may crash.
+    /// Does the same with a drive that may crash.
     func driveToCrash(
         _ request: UUID,
         once point: DeletionPoint,
@@ -23,7 +23,7 @@ extension Stage {
     }
 }
 
-/// A probe that acts when a point is reached for the first time.
+/// A probe that runs `act` when a point is reached for the first time.
 func once(at point: DeletionPoint, _ act: @escaping @Sendable () async throws -> Void) -> DeletionProbe {
     let left = Counter(1)
     return { reached in

@@ -2,7 +2,7 @@ import AccountLifecycle
 import Sealing
 
 extension Stage {
-    /// What a worker has whose file of keys lacks the one that everything here is sealed with.
+    /// A vault of a worker whose key file lacks the key that everything here is sealed with.
     func vaultWithAnotherKey() throws -> IdentifierVault {
         IdentifierVault(keys: try KeyRing([.named("other")]), hashKey: vault.hashKey)
     }

@@ -4,7 +4,7 @@ import Postgres
 @testable import AccountLifecycle
 
 extension Stage {
-    /// Has a request go on without what an operator has given up.
+    /// Has a request proceed without Apple, or without the identifiers that an operator has given up.
     func proceed(
         _ request: UUID,
         withoutApple: Bool = false,

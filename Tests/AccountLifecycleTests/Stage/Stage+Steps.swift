@@ -2,9 +2,9 @@ import AccountLifecycle
 import Foundation
 import Postgres
 
-/// What a deletion leaves behind about itself.
+/// Records that a deletion leaves about itself.
 extension Stage {
-    /// What a step has counted.
+    /// The counts that a step has recorded.
     func counts(of step: DeletionStep, _ request: UUID) async throws -> [String: Int] {
         try await value(
             """

@@ -1,8 +1,8 @@
 import TestSupport
 
-/// Looks for a person in every table, by a search that knows nothing of ours: whole rows as text.
+/// Searches every table for a person, independently of the product's own search: whole rows as text.
 extension Stage {
-    /// Every row that names a person, by a hash for each table: it changes when anything about the person does.
+    /// A hash, for each table, of the rows that name a person: it changes when anything about the person does.
     func fingerprint(_ person: Person) async throws -> String {
         try await told(
             "md5(string_agg(r::text, chr(10) order by r::text))",
@@ -11,7 +11,7 @@ extension Stage {
         )
     }
 
-    /// The tables in which any form of the person is left.
+    /// The tables that still contain any form of the person.
     func traces(of person: Person) async throws -> String {
         try await told(
             "max(r.tableoid::regclass::text) || chr(32)",
@@ -20,7 +20,7 @@ extension Stage {
         )
     }
 
-    /// What an aggregate says of the rows that name the person, of each table that has any, one after the other.
+    /// Evaluates an aggregate over the rows that name the person, for each table that has any, and joins the results.
     private func told(_ aggregate: String, of person: Person, in tables: String) async throws -> String {
         try await database.psql(
             """

@@ -2,7 +2,8 @@ import Postgres
 import TestSupport
 
 extension Stage {
-    /// Has the delete of every account end with a SQLSTATE, as if no preflight had had the time to ask.
+    /// Makes the delete of every account fail with a SQLSTATE, and records that the preflight had no time to try that
+    /// delete.
     func refuseUntried(_ sqlState: String) async throws {
         try await sql(
             """
@@ -19,7 +20,7 @@ extension Stage {
         try await leaveUntried()
     }
 
-    /// Has the step at Apple try the delete of every account, as if no preflight had had the time to.
+    /// Records that the preflight had no time to try the delete, so that the step at Apple tries it.
     func leaveUntried() async throws {
         try await sql(
             """

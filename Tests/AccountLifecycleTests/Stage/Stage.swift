@@ -12,31 +12,31 @@ import TestSupport
 
 @testable import JobQueue
 
-/// A database with every migration, the pretended Apple and Storage, and all that deletions need.
+/// A database with every migration, simulated Apple and Storage services, and everything else that deletions need.
 struct Stage: Sendable {
     static let clientID = "com.example.app"
-    /// Against a hang; twice as long is less than a code's exchange has, and than the usual lease.
+    /// A deadline against hangs; twice this time is less than a code's exchange has, and less than the usual lease.
     private static let appleDeadline = Duration.seconds(15)
 
     let database: TestDatabase
     let sandbox: Sandbox
     let caller: HTTPCaller
-    /// As the product connects.
+    /// Connects as the product does.
     let pool: Pool
-    /// As the superuser, for fixtures and for looking behind the scenes.
+    /// Connects as the superuser, for fixtures and for inspecting the database.
     let admin: Pool
     let vault: IdentifierVault
     let apple: AppleClients
     let storage: StorageClient
 
-    /// A policy without waits, under which a request runs through at once.
+    /// A policy without waits, under which a request runs to its end at once.
     static var swift: DeletionPolicy {
         var policy = DeletionPolicy()
         policy.grace = .zero
         policy.tokenLife = .zero
         policy.uploadLife = .zero
         policy.hourlyCeiling = 1000
-        // What of nobody a profile alone names is the account's.
+        // A file that has no owner and that only a profile names belongs to the profile's account.
         policy.avatarFolders = AvatarFolders(accounts: ["/"])
         return policy
     }
@@ -91,7 +91,7 @@ struct Stage: Sendable {
         }
     }
 
-    /// Apple for another client id as well, which is in no group with the usual one.
+    /// Clients for the usual client id and for another one, which is in no group with the usual one.
     func clients(and other: String) throws -> AppleClients {
         sandbox.apple.register(client: other)
         return try AppleClients(
@@ -171,7 +171,7 @@ struct Stage: Sendable {
         )
     }
 
-    /// Gives the only job of a kind to a worker, as a claim does: also one that another worker has.
+    /// Leases the only job of a kind to a worker, as a claim does, even if another worker holds the job.
     func claim(_ kind: String) async throws -> JobFence {
         let (job, lease, worker) = try await admin.withConnection { connection in
             try connection.one(
@@ -192,14 +192,14 @@ struct Stage: Sendable {
         return JobFence(queue: JobQueue(), job: JobLease(id: job, lease: lease, worker: worker))
     }
 
-    /// Drives a request until a probe makes the process seem to die.
+    /// Drives a request until a probe simulates the death of the process.
     func driveToCrash(_ request: UUID, _ probe: @escaping DeletionProbe) async throws {
         do {
             try await drive(request, probe: probe)
         } catch is SimulatedCrash {}
     }
 
-    /// Tests the client id, which closes the breaker when Apple is well again.
+    /// Tests the client id, which closes the circuit breaker once Apple has recovered.
     func testApple() async throws {
         _ = try await apple[Self.clientID]?.selfTest()
     }

@@ -1,4 +1,4 @@
-/// A fixture that did not come about.
+/// A fixture that could not be set up.
 struct Unexpected: Error, CustomStringConvertible {
     let description: String
 

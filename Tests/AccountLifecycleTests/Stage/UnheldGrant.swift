@@ -1,4 +1,4 @@
-/// A grant that nobody here can revoke: its token or Apple's answer was lost.
+/// A grant that cannot be revoked here, because its token or Apple's answer was lost.
 enum UnheldGrant: Sendable, CaseIterable {
     case lost
     case unknown
