@@ -5,7 +5,7 @@ import Testing
 @testable import AccountLifecycle
 @testable import JobQueue
 
-/// Jobs of a kind that no worker registers would wait for ever.
+/// Workers register every kind of job: a job of any other kind would wait forever.
 @Suite struct RegisteredJobsTests {
     @Test func aWorkerWithEverythingRunsEachKindInItsQueue() async throws {
         try await Stage.with { stage in
@@ -17,15 +17,16 @@ import Testing
         }
     }
 
-    /// A queue that was paused for a day must not come back with every instant of that day.
+    /// At most one job of each periodic kind is unfinished: a queue paused for a day must not resume with a job for
+    /// every instant of that day.
     @Test func ofEachPeriodicJobOneAtMostIsUnfinished() throws {
         let periodic = try AccountLifecycle.periodic()
         #expect(periodic.count >= 7)
         for job in periodic { #expect(job.job.uniqueKey == job.name, "\(job.name)") }
     }
 
-    /// An instant of a schedule whose job waits for its next attempt adds none: that one must not wait for longer than
-    /// the next instant.
+    /// While a periodic job waits for its retry, its schedule adds no other job, so no retry may be later than the next
+    /// instant of the schedule.
     @Test func whatFailedIsBackWithItsSchedule() async throws {
         try await Stage.with { stage in
             let registry = try everything(stage)
@@ -58,7 +59,8 @@ import Testing
         return registry
     }
 
-    /// What a job's state is, and who is told of it, is the engine's to know.
+    /// Only the job engine knows the states of jobs and notifies listeners: no file of this module names its tables or
+    /// `pg_notify`.
     @Test func theJobTableIsTheEnginesAlone() throws {
         let files = Repository.swiftFiles(below: "Sources/AccountLifecycle")
         #expect(files.count > 100)

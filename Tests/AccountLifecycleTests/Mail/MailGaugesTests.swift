@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-@Suite("What monitoring is told of mail streams", .timeLimit(.minutes(5)))
+@Suite("Gauges of mail streams", .timeLimit(.minutes(5)))
 struct MailGaugesTests {
     private func check(_ id: Int64, _ report: StreamReport, at now: Date, in pool: Pool) async throws {
         // A verdict is what two checks agree on.
@@ -29,7 +29,7 @@ struct MailGaugesTests {
         metrics.text().split(separator: "\n").map(String.init).filter { !$0.hasPrefix("#") }
     }
 
-    @Test("Whoever checks them, all tell the same: what is held now, and nothing of a stream that is gone")
+    @Test("every process publishes the current verdicts, whoever made the checks, and nothing of a removed stream")
     func everybodyTells() async throws {
         try await MailStreamTests.withPool { pool, _ in
             let news = try await MailStreamTests.add(MailStreamTests.stream, to: pool)
@@ -53,7 +53,7 @@ struct MailGaugesTests {
             let age = lines(metrics).first { $0.hasPrefix(#"accountctl_mail_verdict_age_seconds{stream="bills"} 36"#) }
             #expect(age != nil)
 
-            // Somewhere else.
+            // As if another process had made the check.
             try await check(news, MailStreamTests.report(.ok, .ok), at: Date(), in: pool)
             try await gauges.publish(from: pool)
             #expect(lines(metrics).contains(#"accountctl_mail_stream_reachable{stream="news"} 1"#))

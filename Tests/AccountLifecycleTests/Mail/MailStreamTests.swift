@@ -94,7 +94,7 @@ struct MailStreamTests {
         )
     }
 
-    @Test("two agreeing checks settle a verdict, unknown only ages it, and differences are told")
+    @Test("two agreeing checks settle a verdict, an unknown result only ages it, and differences are reported")
     func history() async throws {
         try await Self.withPool { pool, _ in
             let id = try await Self.add(Self.stream, to: pool)
@@ -141,7 +141,7 @@ struct MailStreamTests {
         }
     }
 
-    @Test("the schedule enqueues what is due once, and a check is carried out, kept and told")
+    @Test("the schedule enqueues each due check once, and a check is carried out, recorded and reported")
     func jobs() async throws {
         try await Self.withPool { pool, _ in
             let id = try await Self.add(Self.stream, to: pool)
@@ -171,7 +171,7 @@ struct MailStreamTests {
         }
     }
 
-    @Test("a check that was put off for longer than any is, by a clock that ran ahead, is made now")
+    @Test("a check that a fast clock put off for longer than any schedule does is made now")
     func farAhead() async throws {
         try await Self.withPool { pool, database in
             let id = try await Self.add(Self.stream, to: pool)
@@ -191,7 +191,7 @@ struct MailStreamTests {
                 #expect(try await job.lookOut(pool: pool) == .completed())
                 #expect(try await waiting() == count, "\(time)")
             }
-            // The check itself is written down by the database's clock.
+            // The check itself is recorded by the database's clock.
             let arguments = MailCheckJob.Arguments(stream: id)
             #expect(try await job.run(arguments, pool: pool, logger: Self.logger) == .completed())
             let isNow = try await pool.withConnection { connection in
@@ -208,7 +208,7 @@ struct MailStreamTests {
         }
     }
 
-    @Test("who can be written to: forwarding, standing and age decide, each with its reason")
+    @Test("forwarding, standing and age decide who can be written to, each with its reason")
     func canSend() async throws {
         try await Self.withPool { pool, database in
             let relay = UUID()
@@ -278,7 +278,7 @@ struct MailStreamTests {
                 try RelayDirectory.entries(forwarding: .on, limit: 10, on: $0)
             }
             #expect(listed.map(\.userID) == [relay])
-            // Nothing of an account stays behind.
+            // Deleting the account deletes its relay address.
             try await database.psql("delete from auth.users where id = '\(relay)'")
             let left = try await pool.withConnection { connection in
                 try connection.one("select count(*) from accountctl.relay_addresses", as: Int64.self)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-@Suite("A mail stream that is declared anew", .timeLimit(.minutes(5)))
+@Suite("A mail stream that is declared again", .timeLimit(.minutes(5)))
 struct ReplacedStreamTests {
     private static var anew: MailStream {
         var stream = MailStreamTests.stream
@@ -53,7 +53,7 @@ struct ReplacedStreamTests {
         }
     }
 
-    @Test("what one check saw of the former declaration is no half of a new verdict")
+    @Test("a check of the former declaration does not count towards a verdict on the new one")
     func pendingVerdict() async throws {
         try await MailStreamTests.withPool { pool, _ in
             let id = try await MailStreamTests.add(MailStreamTests.stream, to: pool)
@@ -68,7 +68,7 @@ struct ReplacedStreamTests {
         }
     }
 
-    @Test("a check that was under way has looked at the former declaration: it is made again, and not kept")
+    @Test("a check that a new declaration overtakes is not recorded, and is made again")
     func overtakenCheck() async throws {
         try await MailStreamTests.withPool { pool, _ in
             let id = try await MailStreamTests.add(MailStreamTests.stream, to: pool)
@@ -81,7 +81,7 @@ struct ReplacedStreamTests {
             #expect(first == .retry(after: .zero, reason: "the stream was removed or declared anew meanwhile"))
             #expect(try await checkCount(id, in: pool) == 0)
             #expect(try await find(id, in: pool).checkedAt == nil)
-            // Declared with the same words once more, it is what was looked at.
+            // A second replacement with the same declaration does not invalidate the check.
             let second = try await job.run(arguments, pool: pool, logger: MailStreamTests.logger)
             #expect(second == .completed())
             #expect(try await checkCount(id, in: pool) == 1)
