@@ -4,7 +4,7 @@ import Postgres
 import Sandbox
 import Testing
 
-/// Accounts of people who came in other ways than by address or with Apple, or who are gone for the auth server.
+/// Accounts of people who sign in neither by address nor with Apple, or whom the auth server has soft-deleted.
 @Suite(.timeLimit(.minutes(5))) struct AccountKindTests {
     @Test func anAnonymousAccountIsErased() async throws {
         try await Stage.with { stage in
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// The number is all by which others may know the person.
+    /// The number is the only identifier by which other data may name the person.
     @Test func anAccountWithANumberAloneIsErasedAndTheNumberSearchedFor() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
@@ -35,7 +35,8 @@ import Testing
         }
     }
 
-    /// The auth server lets an address be one of an ordinary account and of a company's sign-in: neither is the other's.
+    /// The auth server allows an ordinary account and one of a company's single sign-on to share an address: erasing
+    /// one of them leaves the other alone.
     @Test(arguments: [true, false])
     func ofTwoAccountsWithOneAddressOneIsErased(_ isOfCompany: Bool) async throws {
         try await Stage.with { stage in
@@ -57,7 +58,8 @@ import Testing
         }
     }
 
-    /// The auth server forgets whom Apple meant, and the grant lives on: we hold it still.
+    /// A soft deletion makes the auth server forget the Apple identity, but the grant lives on, and we still hold its
+    /// token.
     @Test func aGrantOfASoftDeletedAccountIsRevoked() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -70,7 +72,7 @@ import Testing
         }
     }
 
-    /// To end it would sign the new account out.
+    /// Revoking the grant would sign the new account out.
     @Test func aGrantOfASoftDeletedAccountIsLeftToWhoeverCameAgain() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

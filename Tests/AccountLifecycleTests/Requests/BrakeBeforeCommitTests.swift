@@ -6,22 +6,22 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// A pause of everything whose word comes when a worker has looked for the last time, and has not committed yet what
-/// cannot be undone.
+/// A pause of everything that is requested after a worker's last check of the brakes, but before the worker has
+/// committed something that cannot be undone.
 @Suite(.timeLimit(.minutes(5))) struct BrakeBeforeCommitTests {
     /// What a worker is about to commit.
     enum Moment: CaseIterable {
-        /// That Apple is asked.
+        /// The note that Apple is asked.
         case asking
-        /// That a credential is given up.
+        /// The decision to give up a credential.
         case givingUp
-        /// That the step at Apple is done, where nothing is held.
+        /// The end of the step at Apple where no credential is held.
         case concluding
         case receipt
 
         var step: DeletionStep { self == .receipt ? .receipt : .revokeApple }
 
-        /// Keeps the worker from what it writes.
+        /// Locks what the worker is about to write.
         var holdingUp: Statement {
             switch self {
             case .asking, .concluding:
@@ -31,7 +31,7 @@ import Testing
             }
         }
 
-        /// Has a row once it is committed.
+        /// Selects a row once the worker has committed.
         var committed: Statement {
             switch self {
             case .asking: "select from accountctl.deletion_steps where step = 'revoke_apple' and facts is not null"
@@ -45,7 +45,7 @@ import Testing
         var calls: Int { self == .asking || self == .receipt ? 1 : 0 }
     }
 
-    /// A request whose worker comes to that moment.
+    /// A request whose worker reaches that moment.
     private func makeRequest(comingTo moment: Moment, on stage: Stage) async throws -> UUID {
         switch moment {
         case .asking, .receipt: return try await stage.request(try await stage.fullAccount())
@@ -92,7 +92,8 @@ import Testing
         }
     }
 
-    /// One order for all: who waits for an account keeps nobody from pausing everything, and sees that.
+    /// All locks are taken in one order: a worker that waits for an account keeps nobody from pausing everything, and
+    /// sees that pause.
     @Test func whoWaitsForAnAccountDoesNotHoldTheBrake() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -116,7 +117,8 @@ import Testing
         }
     }
 
-    /// Of an account that may be gone; the line at Apple may be long.
+    /// A late revocation, whose account may be gone and whose wait for Apple may be long, sees a pause that is being
+    /// committed.
     @Test func aLateRevocationWaitsForAWordThatIsBeingGiven() async throws {
         try await Stage.with { stage in
             _ = try await stage.erasedWithoutApple()

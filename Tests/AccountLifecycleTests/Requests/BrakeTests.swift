@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// A hundred thousand may wait: whoever lets them go on holds the brakes for none of them.
+    /// A resume may have to wake a hundred thousand requests, so it holds no lock on the brakes meanwhile.
     @Test func aResumeDoesNotHoldTheBrakesWhileItWakes() async throws {
         try await Stage.with { stage in
             let desk = stage.desk
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// Those that wait for something else are left to it; a second resume finishes what an interrupted one began.
+    /// Requests that wait for another reason keep waiting; a second resume finishes what an interrupted one began.
     @Test func aResumeWakesAllThatThePauseHeldAndNoOthers() async throws {
         try await Stage.with { stage in
             let desk = stage.desk
@@ -86,10 +86,10 @@ import Testing
         }
     }
 
-    /// As whoever wakes the same ones by hand: of two in different orders each would wait for the other.
+    /// Jobs are locked in the same order as by operators who wake them: two different orders could deadlock.
     @Test func theCeilingLocksInTheOrderOfJobs() async throws {
         try await Stage.with { stage in
-            // The first comes last by its key, and by its time.
+            // The first job comes last by its key, and by its time.
             for (id, hours) in [
                 ("ffffffff-0000-0000-0000-000000000000", 2), ("00000000-0000-0000-0000-000000000000", 1),
             ] {
@@ -116,7 +116,7 @@ import Testing
                 )
                 let calling = Task {
                     try await stage.pool.withTransaction { connection in
-                        // Small as the table is here, it is read by its keys.
+                        // Forces index scans, which the planner would avoid on so small a table.
                         try connection.execute(
                             "select set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true)"
                         )
@@ -168,7 +168,7 @@ import Testing
             #expect(try await stage.count("select from accountctl.deletion_requests where state = 'verified'") == 3)
             #expect(try await stage.count("select from accountctl.deletion_requests where state = 'held'") == 3)
             #expect(try await stage.count("select from auth.users") == 3)
-            // Who waits for the next hour is neither banned nor signed out.
+            // Accounts that wait for the next hour are neither banned nor signed out.
             #expect(try await stage.count("select from auth.users where banned_until is not null") == 0)
             #expect(try await stage.count("select from auth.sessions") == 3)
             try await stage.sql("update accountctl.deletion_requests set counted_at = counted_at - interval '1 hour'")
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    /// Those beyond the ceiling do nothing while they wait, and come in the order of their legal deadlines.
+    /// Requests above the ceiling do nothing while they wait, and are called in the order of their legal deadlines.
     @Test func whoWaitsForTheCeilingIsCalledByDeadline() async throws {
         try await Stage.with { stage in
             var policy = Stage.swift
@@ -213,7 +213,7 @@ import Testing
                 try $0.one("select args ->> 'request' from accountctl.jobs where state = 'available'", as: String.self)
             }
             #expect(called == requests[2].text)
-            // One that looks by itself meanwhile does not go before it.
+            // Another request that checks the ceiling by itself meanwhile does not overtake the one that was called.
             try await stage.drive(requests[1], policy)
             #expect(try await stage.situation(requests[1])?.code == .ceiling)
             try await stage.drive(requests[2], policy)
@@ -245,8 +245,8 @@ import Testing
         }
     }
 
-    /// A worker holds its job's row when it comes to the request's: an operator who wakes the job takes them in the
-    /// same order.
+    /// A worker locks its job's row before the request's, and an operator who wakes the job locks them in the same
+    /// order, so neither deadlocks the other.
     @Test func anActAndAStepDoNotWaitForEachOther() async throws {
         try await Stage.with { stage in
             let request = try await stage.request(try await stage.signUp())

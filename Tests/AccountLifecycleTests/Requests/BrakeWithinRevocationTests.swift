@@ -6,10 +6,10 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// Brakes that are pulled, and identities that move, while credentials are revoked.
+/// Brakes that are pulled, and identities that move to other accounts, while credentials are revoked.
 @Suite(.timeLimit(.minutes(5))) struct BrakeWithinRevocationTests {
-    /// Nothing is held that could be revoked: the step would end at once, and with that have begun for good, whatever
-    /// whoever pulled the brake was told; nor does the delete have to be tried once more.
+    /// Without a credential to revoke the step would end at once, and so count as begun for good, whatever the operator
+    /// who pulled the brake was told; nor is a delete tried that is still untried.
     @Test(arguments: Brake.allCases, [false, true])
     func theStepAtAppleDoesNotEndWhereNothingIsHeld(_ brake: Brake, _ isUntried: Bool) async throws {
         try await Stage.with { stage in
@@ -34,7 +34,7 @@ import Testing
     func credentialsNotYetRevokedAreKept(_ brake: Brake) async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
-            // Of an identity that moved: dealt with second, and without asking Apple.
+            // This credential's identity has moved: it is handled second, and without asking Apple.
             try await stage.addMovedCredential(of: person)
             let request = try await stage.request(person)
             try await stage.driveWithoutApple(request, once: .middle(.revokeApple)) {
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// Whoever signs in with the same Apple Account while the call waits for its turn.
+    /// Somebody else signs in with the same Apple Account while the call waits for its turn.
     @Test func aCredentialWhoseIdentitySomebodyElseGotMeanwhileIsNotRevoked() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -86,7 +86,7 @@ import Testing
 }
 
 extension Stage {
-    /// What comes of cancelling, which is undone.
+    /// The result of a cancellation that is rolled back.
     fileprivate func rehearseCancelling(_ request: UUID) async throws -> DeletionDesk.Act? {
         let desk = desk
         do {
@@ -111,7 +111,7 @@ extension Stage {
     }
 }
 
-/// Ends a rehearsal.
+/// Rolls a rehearsal back.
 private struct Rehearsed: Error {
     let act: DeletionDesk.Act
 }

@@ -6,9 +6,10 @@ import Waiting
 
 @testable import AccountLifecycle
 
-/// Brakes that are pulled while the audit log is scrubbed, in a pass that serves many.
+/// Brakes that are pulled while one pass scrubs the audit log for many requests.
 @Suite(.timeLimit(.minutes(5))) struct BrakeWithinScrubTests {
-    /// It serves many and may read for half an hour.
+    /// A pass serves many requests and may read for half an hour, so a brake that is pulled meanwhile rolls its changes
+    /// back.
     @Test(arguments: [Brake.everythingPaused, .requestPaused])
     func aPassThatScrubsIsTakenBack(_ brake: Brake) async throws {
         try await Stage.with { stage in
@@ -33,7 +34,7 @@ import Waiting
         }
     }
 
-    /// Those who share the pass are not driven through the step again, nor is what they did lost.
+    /// The other requests in the pass do not repeat the step, and what the pass did for them is kept.
     @Test func aPassThatScrubsGoesOnForTheOthers() async throws {
         try await Stage.with { stage in
             let services = stage.services()
@@ -55,7 +56,7 @@ import Waiting
             }
             let drives = try await stage.admin.withTransaction { [people] connection in
                 try lock(people[2], connection)
-                // The first has a pass of its own, and the two who come meanwhile share the next.
+                // The first request has a pass of its own, and the two that arrive meanwhile share the next one.
                 let drives = try await stage.admin.withTransaction { connection in
                     try lock(people[0], connection)
                     var drives = [Task { try await driver.drive(first) }]
@@ -72,7 +73,7 @@ import Waiting
             #expect(try await stage.situation(stopped)?.code == .paused)
             #expect(try await stage.outcome(.scrubAuth, stopped) == nil)
             #expect(try await stage.state(other) == "verified")
-            // Once before the crash, once since.
+            // One run before the crash, and one after it.
             let runs = try await stage.value(
                 "select runs from accountctl.deletion_steps where request_id = \(other) and step = 'scrub_auth'",
                 as: Int.self
@@ -84,7 +85,7 @@ import Waiting
         }
     }
 
-    /// Nobody reads a whole table for those who are stopped anyway.
+    /// No pass reads the whole table for requests that are stopped anyway.
     @Test func whereEverythingIsPausedTheAuditLogIsNotRead() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// Brakes that are pulled while a step is under way: what it has not done yet it leaves.
+/// A brake that is pulled during a step stops everything that the step has not done yet.
 @Suite(.timeLimit(.minutes(5))) struct BrakeWithinStepTests {
     @Test func aPauseAfterAStepBeganIsSeenBeforeItsFirstAct() async throws {
         try await Stage.with { stage in
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Anybody who signs in to the database may take it, and keep it.
+    /// Any role that can connect to the database can take the advisory lock of the brakes, and keep it.
     @Test func whoKeepsTheBrakesFromAStepIsNamed() async throws {
         try await Stage.with { stage in
             let request = try await stage.request(try await stage.fullAccount())
@@ -46,7 +46,8 @@ import Testing
         }
     }
 
-    /// The lock-out was decided on already: it looks again under its locks, and takes nothing before.
+    /// The lock-out has already been decided on, so the step checks the brakes again under its locks, before it changes
+    /// anything.
     @Test(arguments: Brake.allCases)
     func nobodyIsLockedOutWhoIsStoppedAtThatMoment(_ brake: Brake) async throws {
         try await Stage.with { stage in
@@ -102,7 +103,8 @@ import Testing
         }
     }
 
-    /// Only possible by hand, a restored backup for one; all the same nothing of it may be lost.
+    /// This happens only by hand, for instance when a backup is restored; even then none of the account's data may be
+    /// lost.
     @Test func anAccountRestoredUnderTheSameIDIsLeftAloneAndTheRequestCanEnd() async throws {
         try await Stage.with { stage in
             let desk = stage.desk
@@ -136,7 +138,7 @@ import Testing
     }
 }
 
-/// What a probe saw.
+/// A text that a probe has recorded.
 private final class Recorded: Sendable {
     private let stored = Mutex("")
 

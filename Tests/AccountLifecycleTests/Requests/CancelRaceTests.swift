@@ -5,8 +5,8 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// Cancelling at the very moment at which a step begins: one of both comes first, and nothing is told or done that is
-/// not so.
+/// Races between a cancellation and the beginning of a step: one of the two comes first, and everything that is done
+/// and reported agrees with that order.
 @Suite(.timeLimit(.minutes(5))) struct CancelRaceTests {
     @Test func whoCancelsBeforeTheLockIsHeldWasNeverLockedOut() async throws {
         try await Stage.with { stage in
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// An operator's act holds the row, and has looked already which steps have begun.
+    /// The operator's act holds the lock on the request's row, and has already checked which steps have begun.
     @Test func aStepThatBeginsWhileAnOperatorCancelsWaits() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -65,8 +65,8 @@ import Testing
         }
     }
 
-    /// The app brings a code, for which it locks the account, and asks again for the deletion, whose row its status
-    /// token refers to.
+    /// The app submits a code, which locks the account, and requests the deletion again, which inserts a status token
+    /// with a foreign key to the request: neither deadlocks with the lock-out.
     @Test func aLockOutAndAnAppThatBringsACodeDoNotWaitForEachOther() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -114,7 +114,7 @@ import Testing
         try connection.execute("select public.request_account_deletion()")
     }
 
-    /// Its job would lie among the live ones until grace ends.
+    /// The job must not stay among the live ones until grace ends.
     @Test func theJobOfACancelledRequestEnds() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

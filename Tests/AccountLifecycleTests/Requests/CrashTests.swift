@@ -8,10 +8,10 @@ import Testing
     /// Every instant at which a process can die: before, within and after each step.
     static let points: [DeletionPoint] =
         DeletionStep.allCases.flatMap { step in [.before(step), .begun(step), .done(step), .after(step)] }
-        // Those that act outside, or in several transactions: after the act, before its record.
+        // Steps that act outside, or in several transactions: after the act, before its record.
         + [.middle(.revokeApple), .middle(.deleteAvatars), .middle(.deleteRows)]
 
-    /// One database for all of them: each account is a bystander of the others.
+    /// All crashes happen in one database, where each account is a bystander of the others.
     @Test func aRunGoesOnAfterACrashAtAnyInstant() async throws {
         try await Stage.with { stage in
             let bystander = try await stage.fullAccount("berta")
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// What an access token that was issued before the request may write at each instant never survives.
+    /// Whatever an access token from before the request may write at any instant, nothing of it survives.
     @Test func writesWithAnOldTokenAtAnyInstantLeaveNothing() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -64,7 +64,7 @@ import Testing
             #expect(pause == .ended(.verified))
             #expect(try await stage.traces(of: person) == "")
             #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
-            // Before the lock-out the account works, after it nothing is taken.
+            // Before the lock-out the account works; after it every write is refused.
             #expect(taken.value > 0)
             #expect(refused.value > 20)
             // And after the end.
@@ -76,8 +76,8 @@ import Testing
         }
     }
 
-    /// An app table without a foreign key and without our policies takes writes until the token expires: the last sweep
-    /// names it.
+    /// An app table without a foreign key and without our policies accepts writes until the token expires: the last
+    /// sweep names it.
     @Test func whatAnAppTableTakesBetweenTheSweepsIsFoundByTheLast() async throws {
         try await Stage.with { stage in
             try await stage.sql(
@@ -104,13 +104,13 @@ import Testing
         }
     }
 
-    /// Objects uploaded behind our back are work for an earlier step.
+    /// Objects that are uploaded meanwhile send the request back to an earlier step.
     @Test func aLateUploadGoesBackToDeletingObjects() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
             let pause = try await stage.drive(request, once: .before(.settle)) {
-                // With the operator's key, as a function of the app that runs late.
+                // With the service key, as a function of the app that runs late would use.
                 _ = try await stage.upload("\(person.text)/late.jpeg", by: nil)
             }
             #expect(pause == .ended(.verified))

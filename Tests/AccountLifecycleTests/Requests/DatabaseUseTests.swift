@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// What a database remembers of the place it is worked on in.
+/// What a database remembers of the project and the Storage that it is used with.
 @Suite(.timeLimit(.minutes(5))) struct DatabaseUseTests {
     private func record(_ storage: String?, project: String? = nil, _ stage: Stage) async throws -> String? {
         let actor = Operator(name: "worker", hashKey: stage.vault.hashKey)
@@ -52,13 +52,13 @@ import Testing
             }
             let isPaused = try await isPaused(stage)
             #expect(!isPaused)
-            // An address of one's own may lead anywhere.
+            // A custom address may lead to any Storage.
             let reason = try await record("https://files.example/storage/v1", stage)
             #expect(reason != nil)
         }
     }
 
-    /// A host that copies the files makes a clone with the same identifiers.
+    /// A host that copies the database's files makes a clone with the same identifiers.
     @Test func anotherProjectPausesEveryDeletion() async throws {
         try await Stage.with { stage in
             for project in ["abc", nil, "abc"] {
@@ -88,7 +88,7 @@ import Testing
                 ) == true
             )
             let desk = stage.desk
-            // Whoever pauses without a word of their own leaves that of the worker.
+            // A pause without a reason of its own keeps the reason of the worker.
             try await stage.pool.withConnection { try await desk.pauseAll(reason: nil, on: $0) }
             let brakes = try await stage.value(
                 "select paused_by || ': ' || paused_reason from accountctl.deletion_brakes",
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    /// Who has come back since, a clone does not know.
+    /// A clone does not know who has come back since.
     @Test func whatIsStillToBeRevokedWaitsWhileEverythingIsPaused() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

@@ -52,7 +52,8 @@ import Testing
         }
     }
 
-    /// Law forbids to erase them: a court's order would keep the alarm of all other deadlines on for months.
+    /// The law forbids erasing them: a court order would otherwise keep the alarm for all other deadlines on for
+    /// months.
     @Test func whatIsUnderALegalHoldHasNoDeadline() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.withPool { pool in
@@ -86,7 +87,8 @@ import Testing
         }
     }
 
-    /// Those who are back are no failure of Apple's, and old ones no news; a release of long ago told two kinds of ends.
+    /// People who returned do not count as failures of Apple, old outcomes are left out, and the `refused` state of an
+    /// old release counts as given up.
     @Test func tellsWhatAppleDidNotTake() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.withPool { pool in

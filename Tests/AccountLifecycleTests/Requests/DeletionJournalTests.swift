@@ -18,7 +18,7 @@ import Testing
         )
     }
 
-    /// Before a step, within it and after it: who lost the job writes nothing more.
+    /// Before a step, during it and after it, a worker that has lost its job writes nothing more.
     @Test(arguments: [
         DeletionPoint.before(.preflight), .begun(.lockOut), .done(.scrubAuth), .before(.verify), .begun(.receipt),
     ])
@@ -39,13 +39,14 @@ import Testing
             #expect(error?.code == .leaseLost)
             #expect(kept.text != nil)
             #expect(try await records(stage) == kept.text)
-            // Its next owner ends it.
+            // The job's next owner ends the request.
             let next = try await stage.claim("account.delete")
             #expect(try await DeletionDriver(stage.services()).drive(request, fence: next) == .ended(.verified))
         }
     }
 
-    /// What another flush takes along, and what can be done again, need not wait for the disk; the promise does.
+    /// Only the note that Apple is asked and the receipt wait for the disk: other records can be made again, or are
+    /// flushed along with later ones.
     @Test func onlyThatAppleIsAskedAndTheReceiptWaitForTheDisk() async throws {
         try await Stage.with { stage in
             try await stage.sql("create table public.flushes (step text, ended boolean, flush text)")
@@ -88,7 +89,7 @@ import Testing
         }
     }
 
-    /// A server that dies must not forget the lock-out of an account that somebody outside has forgotten already.
+    /// A server that crashes must not lose the lock-out of an account whose grant Apple has already revoked.
     @Test func theLockOutIsOnDiskBeforeAppleIsAsked() async throws {
         try await Stage.with { stage in
             let request = try await stage.request(try await stage.fullAccount())
@@ -110,7 +111,7 @@ import Testing
     }
 }
 
-/// What was read in a probe.
+/// A value that a probe has read.
 private final class Kept: Sendable {
     private let kept = Mutex<String?>(nil)
 

@@ -6,8 +6,8 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// No fence reaches Apple or Storage: a call starts only where nobody else can be given the request before it has
-/// ended.
+/// Apple and Storage check no fence, so a call starts only if no other worker can be given the request before the call
+/// has ended.
 @Suite(.timeLimit(.minutes(5))) struct DeletionLeaseTests {
     private struct LeaseEnds: Error {}
 
@@ -30,21 +30,23 @@ import Testing
             } else {
                 #expect(step == .revokeApple)
             }
-            // Not a failure of the request: nothing is counted, and it goes on when there is time.
+            // Too short a lease is not a failure of the request: nothing is counted, and the request goes on when there
+            // is time.
             #expect(try await stage.situation(request) == nil)
             #expect(try await stage.count("select from accountctl.deletion_requests where failures > 0") == 0)
             #expect(try await driver.drive(request) { _ in } == .ended(.verified))
         }
     }
 
-    /// A worker whose leases are too short never calls; one with time takes over, and waits out a Storage that is slow.
+    /// A worker whose leases are too short never calls; one with enough time takes over, and waits for a slow Storage.
     @Test func aWorkerStepsAsideAndAnotherEndsTheWork() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
             stage.sandbox.faults.set(.delay(.milliseconds(1500)), for: .storageDeleteMany)
             try await stage.work(lease: .seconds(20)) {
-                // Locked out, and then given back a second at a time, without using up attempts.
+                // The account is locked out, and the job then given back for a second at a time, without using up
+                // attempts.
                 let again = "exists (select from accountctl.deletion_steps where step = 'revoke_apple' and runs > 1)"
                 try await stage.database.waitUntil(again, changes: "accountctl.deletion_steps")
                 #expect(try await stage.outcome(.lockOut, request) != nil)
@@ -62,7 +64,7 @@ import Testing
 }
 
 extension Stage {
-    /// Has a worker run while `body` does; one that dies before ends `body`, with its error.
+    /// Runs a worker while `body` runs; a worker that dies before ends `body` with its error.
     fileprivate func work(lease: Duration, while body: @escaping @Sendable () async throws -> Void) async throws {
         var registry = JobRegistry()
         try DeletionJobs.register(in: &registry, services: services())

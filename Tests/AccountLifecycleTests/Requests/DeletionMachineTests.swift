@@ -52,7 +52,7 @@ import Testing
         )
     }
 
-    /// As a database has it that fell over to a host whose clock is behind.
+    /// The database has failed over to a host whose clock is behind.
     @Test func aPreflightThatIsStillToComeIsRepeated() {
         #expect(
             DeletionMachine.next(facts { $0.finished[.preflight] = now.addingTimeInterval(3600) })
@@ -67,7 +67,7 @@ import Testing
         )
     }
 
-    /// Or no account would ever be locked out where the database is that slow.
+    /// Otherwise no account would ever be locked out where the database is that slow.
     @Test func aPreflightHoldsAsLongAsItTook() {
         func facts(took: TimeInterval, ago: TimeInterval) -> DeletionFacts {
             self.facts {
@@ -92,7 +92,7 @@ import Testing
         #expect(swept?.0 == .receipt && swept?.1 == .settling)
     }
 
-    /// Its own time counts: the facts are those from before it.
+    /// The time of the lock-out itself counts: the facts were read before it.
     @Test func afterTheLockOutComesTheFirstStepOfTheRun() {
         let before = facts { $0.finished[.preflight] = now }
         let likely = DeletionMachine.likely(after: .lockOut, before)
@@ -101,10 +101,10 @@ import Testing
 
     @Test func nothingIsLikelyWhereTheFactsHaveToSayIt() {
         let done: [DeletionStep] = [.revokeApple, .deleteAvatars, .deleteRows, .scrubAuth]
-        // That the lock-out has begun is not recorded on a guess.
+        // The beginning of the lock-out is not recorded on a guess.
         #expect(DeletionMachine.likely(after: .preflight, facts()) == nil)
         #expect(DeletionMachine.likely(after: .receipt, lockedOut(done: done + [.verify, .settle])) == nil)
-        // Old tokens may write for a while.
+        // Old tokens may still write for a while.
         #expect(DeletionMachine.likely(after: .verify, lockedOut(done: done)) == nil)
         for brake in [\DeletionFacts.isPaused, \.isHeld, \.isOtherAccount] {
             let braked = lockedOut(done: done) { $0[keyPath: brake] = true }
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    /// A step may be missing that comes before the one that was taken.
+    /// A step before the one that just ran may be missing.
     @Test func whatWasTakenBackComesFirst() {
         let likely = DeletionMachine.likely(after: .deleteRows, lockedOut(done: [.revokeApple]))
         #expect(likely?.0 == .deleteAvatars && likely?.1 == .running)
@@ -142,7 +142,7 @@ import Testing
         #expect(DeletionMachine.next(facts { $0.isOtherAccount = true }) == blocked)
         for count in 0...DeletionStep.allCases.count {
             let done = Array(DeletionStep.allCases.prefix(count))
-            // Stronger than what an operator can lift.
+            // Takes precedence over a brake that an operator can lift.
             #expect(
                 DeletionMachine.next(
                     lockedOut(done: done) {

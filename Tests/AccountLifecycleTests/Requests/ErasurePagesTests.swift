@@ -6,9 +6,9 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// A list of erasures and its replay are read in parts: what is left out would live on after a restore.
+/// The list of erasures and its replay are read in pages: an account left out would live on after a restore.
 @Suite(.timeLimit(.minutes(5))) struct ErasurePagesTests {
-    /// One more than a part holds.
+    /// One more than a page holds.
     @Test func allRequestsAreListedAndAllAccountsLookedAt() async throws {
         try await TestDatabase.with(.migrated) { database in
             let count = 5001

@@ -43,7 +43,7 @@ import Testing
             }
             #expect(subject == stage.vault.subject(person.id).bytes)
             #expect(outcome == "revoked")
-            // That all was on disk before is told nowhere among the settings.
+            // The record that everything was on disk before is a row of its own, and not one of the settings.
             #expect(try await stage.count("select from accountctl.deletion_flushes") == 1)
             let settings = "select string_agg(name, ' ' order by name) from accountctl.settings" as Statement
             #expect(try await stage.value(settings, as: String.self) == "deletion.grace profiles.origin")
@@ -58,7 +58,7 @@ import Testing
             let request = try await stage.request(person, code: code)
             var registry = JobRegistry()
             try DeletionJobs.register(in: &registry, services: stage.services())
-            // The code's exchange may come second: then the deletion waits some seconds for it.
+            // The code's exchange may run second, in which case the deletion waits some seconds for it.
             for _ in 0..<20 where try await stage.state(request) != "verified" {
                 try await registry.work(in: stage.pool)
                 try await stage.sql("update accountctl.jobs set run_at = now() where state = 'scheduled'")
@@ -78,7 +78,7 @@ import Testing
             }
             #expect(requests.count == 1)
             #expect(try await stage.count("select from accountctl.jobs where kind = 'account.delete'") == 1)
-            // Each caller has a token of its own, and all of them open.
+            // Each caller gets a status token of its own, and all of them are valid.
             #expect(try await stage.count("select from accountctl.deletion_status_tokens") == 3)
         }
     }
@@ -172,7 +172,7 @@ import Testing
                 return try receipt?.check(with: stage.vault.hashKey)
             }
             #expect(try await verdict() == .intact)
-            // A whole one of somebody else, seal and all.
+            // A complete receipt of another request, including its seal.
             try await stage.sql(
                 """
                 update accountctl.deletion_receipts as r

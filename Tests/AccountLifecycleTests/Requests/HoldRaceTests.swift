@@ -7,10 +7,10 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// A legal hold at the very moment at which a worker comes to what nobody can undo: it is in time, and nothing is begun
-/// for good, or it is told that it is late; never both.
+/// Races between a legal hold and a worker that comes to what nobody can undo: either the hold is in time and nothing
+/// has begun for good, or its operator is told that it is late; never both.
 @Suite(.timeLimit(.minutes(5))) struct HoldRaceTests {
-    /// The worker holds its job's row until it has said that it asks Apple, or that it does not.
+    /// The worker locks its job's row until it has recorded that it asks Apple, or has decided not to.
     @Test(arguments: [true, false])
     func aHoldThatWaitsForAWorkersFenceIsInTimeOrToldThatItIsLate(_ commits: Bool) async throws {
         try await Stage.with { stage in
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Two operators who are told of the same court order: the account has no request whose job both would lock.
+    /// Two operators act on the same court order: the account has no request, and so no job that both would lock.
     @Test func twoHoldsForOneReasonAtOnceAreOne() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// The hold's own row refuses the delete then, which is no row that an operator is to clear away.
+    /// The hold's own row refuses the delete then, and is not a row for an operator to clear away.
     @Test(arguments: [DeletionPoint.before(.preflight), .begun(.preflight)])
     func aHoldThatComesDuringThePreflightIsToldAsOne(_ point: DeletionPoint) async throws {
         try await Stage.with { stage in
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// A trigger brings it, at the only moment that is late enough.
+    /// A trigger inserts the hold, at the only moment that is late enough.
     @Test func aHoldThatTheLastTrialMeetsIsToldAsOne() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -112,7 +112,8 @@ import Testing
         }
     }
 
-    /// Of an account that holds nothing at Apple the step has nothing to ask: it ends at once, and that nobody cancels.
+    /// For an account without a grant at Apple the step has nothing to ask: it ends at once, after which nobody can
+    /// cancel.
     @Test func aStepThatWaitsForAHoldDoesNotEndBehindIt() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -133,7 +134,8 @@ import Testing
         }
     }
 
-    /// Without grace the request is opened, and the account locked out, while the hold waits for the account's row.
+    /// Without grace the request is opened, and the account locked out, while the hold waits for the lock on the
+    /// account's row.
     @Test func aHoldKnowsARequestThatWasOpenedWhileItWaited() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -168,7 +170,7 @@ import Testing
 }
 
 extension Stage {
-    /// Makes a trigger that may refuse, so that deletes are tried.
+    /// Creates a trigger that might refuse, so that deletes are tried.
     fileprivate func haveDeletesTried() async throws {
         for statement in [
             "create function public.pass() returns trigger language plpgsql as $$ begin return old; end $$",
@@ -176,12 +178,13 @@ extension Stage {
         ] as [Statement] { try await sql(statement) }
     }
 
-    /// The desk of an operator who waits for a machine that stands still.
+    /// The desk of an operator who is patient enough for a machine that stalls.
     fileprivate var patientDesk: DeletionDesk {
         DeletionDesk(Operator(name: "test", hashKey: vault.hashKey), patience: .seconds(60))
     }
 
-    /// Has the worker go on, which finds the hold: Apple is not asked, and a cancelling is answered like this.
+    /// Lets the worker continue, which finds the hold: Apple is not asked, and a cancellation is answered with
+    /// `answer`.
     fileprivate func expectHeld(
         _ request: UUID,
         _ fence: JobFence,
@@ -197,7 +200,7 @@ extension Stage {
         #expect(act == answer)
     }
 
-    /// A request, its job, and the lock-out, as they are once a worker has come to it.
+    /// Creates a request, its job, and the lock-out, as they are once a worker has reached it.
     fileprivate func openLockedOut(_ request: UUID, of person: Person) async throws {
         try await sql(
             """

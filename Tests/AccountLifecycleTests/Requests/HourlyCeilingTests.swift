@@ -4,7 +4,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// How many pass in an hour, and who counts as waiting for the next.
+/// How many requests pass in an hour, and which of them count as waiting for the next.
 @Suite(.timeLimit(.minutes(5))) struct HourlyCeilingTests {
     private func pass(_ count: Int, on stage: Stage) async throws {
         try await stage.sql(
@@ -20,7 +20,8 @@ import Testing
         try await stage.pool.withConnection { try HourlyCeiling(configured: nil).lastStop(on: $0) } != nil
     }
 
-    /// Where nobody has set one: a mistake of an operator, or of the app, erases no more than that in an hour.
+    /// The default where nobody has set a ceiling: a mistake of an operator, or of the app, erases no more accounts
+    /// than that in an hour.
     @Test func itIsFiftyOrAHundredthOfTheAccounts() async throws {
         try await Stage.with { stage in
             try await pass(49, on: stage)
@@ -35,7 +36,7 @@ import Testing
         }
     }
 
-    /// What waits for an operator may do so for months, and takes no place in the line.
+    /// A request that waits for an operator may do so for months, and takes no place in the queue.
     @Test func whoIsHeldByAnotherBrakeKeepsNobodyWaiting() async throws {
         try await Stage.with { stage in
             var requests: [UUID] = []

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct LockOutTests {
-    /// Locks the account of a new request out, as a worker that then dies.
+    /// Locks out the account of a new request, as a worker does that then dies.
     private func lockOut(_ person: Person, on stage: Stage) async throws -> UUID {
         let request = try await stage.requestByOperator(person)
         try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
@@ -30,7 +30,7 @@ import Testing
         #expect(act == .done)
     }
 
-    /// As where an app guards columns of accounts.
+    /// For instance, an app guards columns of accounts.
     @Test func aTriggerThatRefusesTheBanIsNamed() async throws {
         try await Stage.with { stage in
             for statement in [
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// Of triggers there is always our own, which runs where a name comes.
+    /// Our own trigger, which runs when a name arrives, is always there, and is not blamed.
     @Test func aBanThatNoTriggerRefusesIsAFailure() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -70,11 +70,11 @@ import Testing
     @Test func anOldTokenIsAcceptedALittleLongerThanItLives() {
         #expect(DeletionPolicy().tokenLife == .seconds(3660))
         #expect(DeletionPolicy.acceptance(ofTokensLiving: .seconds(900)) == .seconds(960))
-        // Said so, there is none to wait for.
+        // A lifetime of zero says that there is no token to wait for.
         #expect(DeletionPolicy.acceptance(ofTokensLiving: .zero) == .zero)
     }
 
-    /// An old token may have Storage sign an address for an upload until its own end.
+    /// Until it expires, an old token may have Storage sign an address for an upload.
     @Test(arguments: [true, false]) func theLastSweepWaitsForUploadsThatStorageSigned(_ hasStorage: Bool) async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -108,7 +108,7 @@ import Testing
             let bystander = try await stage.signUp("berta")
             let person = try await stage.signUp()
             for each in [person, bystander] {
-                // As old as the table: without a session.
+                // A token without a session, as the oldest ones are.
                 try await stage.sql(
                     "insert into auth.refresh_tokens (token, user_id) values (\(UUID().uuidString), \(each.text))"
                 )
@@ -133,7 +133,7 @@ import Testing
                 #expect(try await stage.count(left) == 0, "\(table)")
             }
             #expect(try await stage.fingerprint(bystander) == before)
-            // Supabase's server cannot read an infinite one.
+            // Supabase's server cannot read an infinite ban.
             let isFinite: Statement = """
                 select from auth.users
                 where id = \(person.id) and banned_until between now() + interval '9 years' and now() + interval '11 years'
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    /// Suspended by an operator before the request, for a time or for good, or not at all.
+    /// An operator had suspended the account before the request, for a time or for good, or not at all.
     @Test(arguments: ["2099-01-02", "infinity", "none"])
     func aCancelPutsTheBanBackThatWasThere(_ before: String) async throws {
         try await Stage.with { stage in
@@ -157,7 +157,8 @@ import Testing
         }
     }
 
-    /// By an administrator, in Supabase's dashboard: neither a new ban nor a lifted one is overruled by a cancel.
+    /// An administrator has changed the ban in Supabase's dashboard: a cancellation overrules neither a new ban nor a
+    /// lifted one.
     @Test(arguments: ["2098-03-04", "none"])
     func aCancelLeavesABanThatSomebodyChangedSince(_ since: String) async throws {
         try await Stage.with { stage in
@@ -171,7 +172,8 @@ import Testing
         }
     }
 
-    /// A rehearsal beside a worker, for one: the second finds the account locked out, by a ban that is our own.
+    /// For instance, a rehearsal runs beside a worker: the second of them finds the account locked out, by a ban of our
+    /// own.
     @Test func takenTwiceAtOnceItRemembersTheBanOfBefore() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -181,7 +183,7 @@ import Testing
             try await stage.driveToCrash(request) { point in
                 if point == .begun(.lockOut), once.take() {
                     try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
-                    // What begins again wipes what was recorded.
+                    // A step that begins again clears what it had recorded.
                     try await stage.sql("update accountctl.deletion_steps set finished_at = null, outcome = null")
                 }
                 if point == .after(.lockOut) { throw SimulatedCrash() }
@@ -194,7 +196,7 @@ import Testing
 
     enum Since: CaseIterable { case nothing, signIn, unban, expiredBan }
 
-    /// A token issued after the lock-out lives past the time at which those issued before it have ended.
+    /// A token issued after the lock-out outlives the wait for the tokens that were issued before it.
     @Test(arguments: Since.allCases)
     func whoCouldSignInSinceIsWaitedForOnceMore(_ since: Since) async throws {
         try await Stage.with { stage in
@@ -227,8 +229,8 @@ import Testing
         }
     }
 
-    /// What the preflight read may be as old as it took: what the account has at the lock-out is searched for, and what
-    /// it had.
+    /// What the preflight read may be as old as the preflight took: both the identifiers that the account has at the
+    /// lock-out and those that it had before are searched for.
     @Test(arguments: [true, false])
     func anAddressChangedSinceThePreflightIsSearchedForAsTheOldOneIs(_ changes: Bool) async throws {
         try await Stage.with { stage in
@@ -249,13 +251,13 @@ import Testing
             #expect(try await stage.state(request) == "residue")
             let found = try #require(try await stage.situation(request)?.findings).map(\.column)
             #expect(found == (changes ? ["public.letters.new", "public.letters.old"] : ["public.letters.old"]))
-            // Nothing is written where nothing has changed.
+            // Nothing is written if nothing has changed.
             #expect(try await stage.value(sealed, as: String.self) == before.withLock(\.self) || changes)
         }
     }
 
-    /// A server that dies may forget what was not on disk yet; the worker lives on, and is in the middle of a step that
-    /// rests on it.
+    /// A server that crashes may lose what was not yet on disk, while the worker lives on, in the middle of a step that
+    /// depends on the lost record.
     @Test func nothingIsScrubbedWhereTheServerForgotTheLockOut() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -283,7 +285,8 @@ import Testing
         }
     }
 
-    /// The same before the next step has begun: that it has is not recorded on a request that nobody is locked out by.
+    /// The same before the next step has begun: its beginning is not recorded on a request whose account is not locked
+    /// out.
     @Test func noStepBeginsWhereTheServerForgotTheLockOut() async throws {
         try await Stage.with { stage in
             let request = try await stage.request(try await stage.signUp())

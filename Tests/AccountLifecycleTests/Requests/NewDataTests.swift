@@ -4,9 +4,9 @@ import Postgres
 import Sandbox
 import Testing
 
-/// What comes back after its step: it goes again, and a run does not go round for ever.
+/// Data that reappears after its step is deleted again, and a run does not loop forever.
 @Suite(.timeLimit(.minutes(5))) struct NewDataTests {
-    /// As a part of a backup that somebody loads: the same account, whose request is not done.
+    /// Somebody restores a part of a backup: it is the same account, and its request is not done.
     @Test func anAccountThatIsBackBeforeTheSearchIsDeletedAgain() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
@@ -28,7 +28,8 @@ import Testing
         }
     }
 
-    /// A job of the app's that writes a file whenever one goes, for one: the attempt ends, and a later one goes on.
+    /// For instance, a job of the app writes a file whenever one is deleted: the attempt ends, and a later one
+    /// continues.
     @Test(
         arguments: [
             (.begun(.verify), "verify keeps finding new data", 6),
@@ -54,7 +55,7 @@ import Testing
         }
     }
 
-    /// Its bytes may be there without a row, which no delete would name.
+    /// The object's bytes may exist without a row, and then no delete would name them.
     @Test func whatStorageListsWithoutARowKeepsTheRows() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

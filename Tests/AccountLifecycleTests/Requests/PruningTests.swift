@@ -3,9 +3,10 @@ import Foundation
 import Postgres
 import Testing
 
-/// What the upkeep of deletions removes has served; what something still rests on is not forgotten yet.
+/// Upkeep removes records that have served their purpose, and keeps those that something still depends on.
 @Suite(.timeLimit(.minutes(5))) struct PruningTests {
-    /// That one was given up is what is told of all, once the last one is settled.
+    /// Once the last revocation of a request is settled, one that was given up decides the outcome reported for all of
+    /// them.
     @Test func whatBecameOfARevocationIsKeptForAQuarterAndForAsLongAsAnotherWaits() async throws {
         try await Stage.with { stage in
             var requests: [UUID] = []
@@ -30,7 +31,8 @@ import Testing
         }
     }
 
-    /// Each stands for a grant that may live: only a newer one of the same account and client id says the same.
+    /// Each record stands for a grant that may still be live: only a newer such record of the same account and client
+    /// id replaces it.
     @Test func aGrantThatMayLiveIsForgottenForANewerOfItsOwnAlone() async throws {
         try await Stage.with { stage in
             let (person, other) = (try await stage.signUp(), try await stage.signUp("berta"))
@@ -58,7 +60,7 @@ import Testing
         }
     }
 
-    /// It is the evidence: the receipt refers to its request for good.
+    /// The request is evidence: its receipt refers to it for good.
     @Test func whatWasErasedLongAgoStays() async throws {
         try await Stage.with { stage in
             let request = try await stage.request(try await stage.signUp())

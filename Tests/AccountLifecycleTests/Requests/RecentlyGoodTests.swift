@@ -4,7 +4,8 @@ import Testing
 @testable import AccountLifecycle
 
 @Suite struct RecentlyGoodTests {
-    /// What is good serves for a while, each for itself; what is not is asked about each time.
+    /// A good result is reused for a while, separately for each key; after a bad one the question is asked again each
+    /// time.
     @Test func onlyWhatIsGoodIsRemembered() async throws {
         let elapsed = Mutex(Duration.zero)
         let start = ContinuousClock.now

@@ -4,14 +4,14 @@ import Postgres
 import Sandbox
 import Testing
 
-/// What a step found and did stays known when it is taken again and finds nothing any more.
+/// When a step runs again and finds nothing, what its earlier runs found and did is still reported.
 @Suite(.timeLimit(.minutes(5))) struct RepeatedStepTests {
     @Test func theReceiptTellsWhatWasDoneBefore() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
             let pause = try await stage.drive(request, once: .before(.verify)) {
-                // By an old token: rows and files are looked at again.
+                // As if with an old token: rows and files are checked again.
                 try await stage.upload("\(person.text)/late.png", by: nil)
             }
             #expect(pause == .ended(.verified))
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// An address that was changed while the request waited is in old rows all the same.
+    /// An address that was changed while the request waited may still be in old rows.
     @Test func whatAnEarlierPreflightCollectedIsSearchedForToo() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    /// A worker with an older file of keys is there, too.
+    /// Another worker has an older key file.
     @Test func whatAnEarlierPreflightSealedIsNotReplacedByWhoCannotOpenIt() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// The answer is lost, and everything was done.
+    /// Storage deletes everything, but its answer is lost.
     @Test func whatATryThatFailedHadDeletedIsCounted() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -99,7 +99,8 @@ import Testing
         }
     }
 
-    /// A deploy ends the worker while a part is under way: of that nobody can tell, of those before it the receipt does.
+    /// A deploy stops the worker during a part: what that part deleted is unknown, but the receipt counts the parts
+    /// before it.
     @Test func partsOfATryThatWasCancelledAreCounted() async throws {
         try await Stage.with { stage in
             let (person, policy) = try await stage.personWithTwoBuckets()
@@ -121,7 +122,7 @@ import Testing
         }
     }
 
-    /// A table of the app of which the first batches are gone when something else stops the step.
+    /// Another failure stops the step after the first batches of a table of the app are deleted.
     @Test func batchesOfATryThatDidNotEndAreCounted() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -147,8 +148,8 @@ import Testing
 }
 
 extension Stage {
-    /// A request whose preflight has collected what the account is recognised by, and then met a busy Storage; the
-    /// account's address is in a table of the app's as well, `public.kept`.
+    /// Creates a request whose preflight has collected the account's identifiers and then met a busy Storage; the
+    /// account's address is in a table of the app, `public.kept`, as well.
     fileprivate func requestThatStorageStops(_ person: Person) async throws -> UUID {
         try await upload("\(person.text)/me.png", by: person)
         try await sql("create table public.kept (note text)")

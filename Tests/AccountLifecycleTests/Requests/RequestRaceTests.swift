@@ -3,12 +3,12 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Asking for a deletion at the very moment at which the person cancels: what is opened then is a new request, and
-/// takes the sign-in that any new one takes.
+/// A deletion that is requested while the person cancels the open one opens a new request, which requires the sign-in
+/// of any new request.
 @Suite(.timeLimit(.minutes(5))) struct RequestRaceTests {
     private static let both = ["aal": "aal2"]
 
-    /// Somebody with a second factor, who has asked for the deletion.
+    /// Signs up a person with a second factor, who then requests the deletion.
     private static func asked(on stage: Stage) async throws -> Person {
         let person = try await stage.signUp()
         try await stage.sql(
@@ -21,7 +21,7 @@ import Testing
         return person
     }
 
-    /// A request is open when it is called, and none when it has waited for the account's row.
+    /// A request is open when the call starts, and cancelled while the call waits for the lock on the account's row.
     @Test func aCodeThatWaitsWhileThePersonCancelsOpensNothingWithoutTheSecondFactor() async throws {
         try await Stage.with { stage in
             let person = try await Self.asked(on: stage)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    /// Without a code it waits for the request that is being cancelled.
+    /// Without a code the call waits for the lock on the request that is being cancelled.
     @Test(arguments: ["aal1", "aal2"])
     func whoWaitsForThePersonToCancelOpensARequestWithTheSecondFactorAlone(_ aal: String) async throws {
         try await Stage.with { stage in

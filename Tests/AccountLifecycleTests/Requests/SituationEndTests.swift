@@ -5,7 +5,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// While the rows of an account go, nobody is told that its deletion stands still.
+/// While the rows of an account are deleted, nobody is told that its deletion has stopped.
 @Suite(.timeLimit(.minutes(5))) struct SituationEndTests {
     enum Stop: CaseIterable { case pause, hold, rows }
 
@@ -34,7 +34,7 @@ import Testing
             }
             let pause = try await stage.drive(request, once: .begun(.deleteRows)) {
                 #expect(try await !Self.tellsOfAStop(person, stage))
-                // Since when rows stand in the way counts on while they are looked for.
+                // The time for which rows have blocked the deletion counts on while the rows are looked for.
                 let situation = try await stage.situation(request)
                 #expect((situation == nil) == (stop != .rows))
             }
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// Whether somebody who looks at the account is warned that its deletion stands still.
+    /// Whether the report on an account warns that its deletion has stopped.
     private static func tellsOfAStop(_ person: Person, _ stage: Stage) async throws -> Bool {
         let term = try #require(LookupTerm(person.text, as: nil, compared: .exact))
         let report = try await stage.admin.withConnection { connection in

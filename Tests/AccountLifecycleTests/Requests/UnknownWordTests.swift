@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// A state that only a later release knows is not "there is no such request".
+/// A state that only a later release knows is not reported as "there is no such request".
 @Suite struct UnknownWordTests {
     /// A request whose state this release does not know.
     private func with(_ body: @Sendable (Stage, UUID) async throws -> Void) async throws {
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// Expects what cannot be read to be told as such.
+    /// Expects that an unreadable state is reported as a decoding error.
     private func unreadable(_ body: () async throws -> Void, sourceLocation: SourceLocation = #_sourceLocation) async {
         do {
             try await body()

@@ -3,9 +3,9 @@ import Foundation
 import Postgres
 import Testing
 
-/// What is done once a minute for all requests.
+/// Upkeep that runs once a minute for all requests.
 @Suite(.timeLimit(.minutes(5))) struct UpkeepTests {
-    /// Deleted in Supabase's dashboard during grace, with an address left in a table of the app.
+    /// The account is deleted in Supabase's dashboard during grace, while its address remains in a table of the app.
     @Test(arguments: [true, false])
     func whatToSearchForIsCollectedWhenTheRequestIsMade(_ ran: Bool) async throws {
         try await Stage.with { stage in
@@ -24,14 +24,14 @@ import Testing
                 #expect(try await stage.drive(request) == .ended(.verified))
                 #expect(try await stage.outcome(.verify, request) == "ok")
             } else {
-                // Nobody knows any more what there would be to look for, and the receipt says so.
+                // The identifiers to search for are lost, and the receipt says so.
                 #expect(pause == .ended(.verified))
                 #expect(try await stage.outcome(.verify, request) == "not_verifiable")
             }
         }
     }
 
-    /// Whoever cancelled, and was deleted elsewhere later.
+    /// The person cancelled, and the account was deleted elsewhere later.
     @Test func aCancelledRequestForgetsWhoHasGone() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    /// Whoever asks much later is told that there is no such request.
+    /// A later question is answered as if there were no such request.
     @Test func aStatusTokenIsKeptForAsLongAsSomebodyMayAsk() async throws {
         try await Stage.with { stage in
             for (name, ended) in [("old", "91 days"), ("new", "89 days"), ("open", nil)] {
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    /// Whoever cancels and lives on leaves no row for ever.
+    /// An account that cancels and lives on does not leave its request behind forever.
     @Test func aCancelledRequestIsKeptForAQuarter() async throws {
         try await Stage.with { stage in
             var requests: [String: UUID] = [:]
@@ -165,7 +165,8 @@ import Testing
         }
     }
 
-    /// A worker with an older file of keys, while another rotates, must not destroy what the others can open.
+    /// A worker whose key file is older than another's, as during a rotation, must not destroy what the others can
+    /// open.
     @Test func aCredentialUnderAMissingKeyIsKeptUntilApplesTimeIsOver() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// An account that goes, comes back or never was.
+/// Accounts that disappear, come back or never existed.
 @Suite(.timeLimit(.minutes(5))) struct VanishedAccountTests {
     @Test func aUserDeletedMeanwhileIsStillCleanedUp() async throws {
         try await Stage.with { stage in
@@ -15,14 +15,15 @@ import Testing
             try await stage.sql("delete from auth.users where id = \(person.id)")
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.outcome(.deleteRows, request) == "already_gone")
-            // Its credential went with it, unrevoked: nobody knows any more that there was one.
+            // Its credential was deleted with it, unrevoked, and nothing tells any more that there was one.
             #expect(try await stage.outcome(.revokeApple, request) == "grant_unknown")
             #expect(try await stage.traces(of: person) == "")
             #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
         }
     }
 
-    /// Whose request is open is not forgotten as one is who cancelled: nobody could be cleaned up after.
+    /// Upkeep forgets the account of a cancelled request, but not that of an open one, whose data could then not be
+    /// cleaned up.
     @Test func whoseAccountIsGoneIsNotForgottenBeforeItsRequestHasEnded() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -47,7 +48,7 @@ import Testing
         }
     }
 
-    /// What was revoked of one client id says nothing of another's, which went with the account.
+    /// A revocation for one client id says nothing about another, whose credential was deleted with the account.
     @Test func aUserDeletedBetweenTwoRevocationsTookTheSecondAlong() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -113,7 +114,7 @@ import Testing
     }
 }
 
-/// What a probe hands back to its test.
+/// A person that a probe hands back to its test.
 private final class Returned: Sendable {
     private let stored = Mutex<Person?>(nil)
 
