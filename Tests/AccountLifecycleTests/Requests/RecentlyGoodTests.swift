@@ -4,8 +4,7 @@ import Testing
 @testable import AccountLifecycle
 
 @Suite struct RecentlyGoodTests {
-    /// A good result is reused for a while, separately for each key; after a bad one the question is asked again each
-    /// time.
+    /// A good result is reused for a while, separately for each key; a bad result is never reused.
     @Test func onlyWhatIsGoodIsRemembered() async throws {
         let elapsed = Mutex(Duration.zero)
         let start = ContinuousClock.now

@@ -5,7 +5,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// What stands in the way of a delete is named before anything is touched.
+/// Everything that would stop a delete is named before anything is touched.
 @Suite(.timeLimit(.minutes(5))) struct BlockerTests {
     @Test func aBlockingForeignKeyIsNamedBeforeAnythingIsTouched() async throws {
         try await Stage.with { stage in
@@ -30,9 +30,11 @@ import Testing
         }
     }
 
-    /// What goes further around a cycle, or of one partition alone, no count of ours reaches: only the delete meets it.
+    /// Rows further around a cycle of keys, or of a single partition, are beyond our counts: only the delete itself
+    /// meets them.
     ///
-    /// And only the lock-out, which ends sessions before any row goes, meets what refers to these and goes along.
+    /// Rows that refer to sessions, and are deleted along with the account, stop only the lock-out, which ends sessions
+    /// before any row is deleted.
     @Test(arguments: [
         (
             "devices_session_fkey",
@@ -116,7 +118,8 @@ import Testing
         }
     }
 
-    /// A row may be kept by somebody for longer than is waited; of the account nothing is done by that.
+    /// A trial may fail because somebody locks a row for longer than the lock timeout, which does nothing to the
+    /// account.
     @Test func aTrialThatFailedIsNoBeginning() async throws {
         try await Stage.with { stage in
             let request = try await stage.request(try await stage.fullAccount())
@@ -133,7 +136,7 @@ import Testing
         }
     }
 
-    /// Whether Apple was asked decides, not how often the step was begun.
+    /// The step has begun once Apple was asked, however often it was started.
     @Test(arguments: [(DeletionPoint.begun(.revokeApple), false), (.middle(.revokeApple), true)])
     func aTrialThatWasInterruptedIsNoBeginning(_ crash: DeletionPoint, _ hasAsked: Bool) async throws {
         try await Stage.with { stage in
@@ -149,8 +152,8 @@ import Testing
         }
     }
 
-    /// The account works while the preflight asks, which is short for that; locked out, it can wait for the answer, but
-    /// for minutes, in which nobody can stop the request.
+    /// While the preflight tries the delete the account still works, so that trial has to be short; after the lock-out
+    /// a trial may take longer, but only minutes, since nobody can stop the request meanwhile.
     @Test func whatTheTrialCouldNotTellInTimeIsAskedBeforeAppleIs() async throws {
         try await Stage.with { stage in
             try await stage.sql(
@@ -188,14 +191,14 @@ import Testing
                 #expect(try await stage.value(untried, as: JSON<[String]>?.self)?.value == ["public.invoices (checks)"])
                 #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
                 #expect(try await stage.count("select from storage.objects") == objects)
-                // Nothing was done yet that could not be undone.
+                // Nothing irreversible has been done yet.
                 let begun: Statement = "select from accountctl.deletion_steps where step = 'revoke_apple'"
                 #expect(try await stage.count(begun) == 0)
 
                 try await stage.sql("alter table public.invoices drop constraint somebody_bought")
                 #expect(try await driver.drive(request) == .ended(.verified))
             }
-            // It was asked in time after all.
+            // The trial had its answer in time after all.
             #expect(try await stage.value(untried, as: JSON<[String]>?.self) == nil)
         }
     }
@@ -215,7 +218,7 @@ import Testing
         }
     }
 
-    /// Rows that stay without their account: what refuses that is met before anybody is locked out.
+    /// Rows that outlive their account may refuse to lose their reference, which is found before anybody is locked out.
     @Test func whatRefusesToLoseItsKeyIsFoundBeforehand() async throws {
         try await Stage.with { stage in
             try await stage.sql(
@@ -258,7 +261,7 @@ import Testing
         }
     }
 
-    /// Whoever cannot be locked out is told why, and nothing of theirs is touched.
+    /// Nothing of an account that cannot be locked out is touched, and the reason is named.
     @Test func rowsThatKeepSessionsAndCameSinceThePreflightAreNamed() async throws {
         try await Stage.with { stage in
             for statement in [
@@ -288,7 +291,7 @@ import Testing
         }
     }
 
-    /// As those of a stand-in for whoever has left, who can like a post once.
+    /// For instance, rows pass to a stand-in for people who have left, and each account can like a post only once.
     @Test func aConstraintThatRowsDoNotMeetWithoutTheirAccountIsNamed() async throws {
         try await Stage.with { stage in
             let (person, ghost) = (try await stage.fullAccount(), try await stage.signUp("ghost"))
@@ -313,7 +316,7 @@ import Testing
         }
     }
 
-    /// As tenants' tables have it: the tenant is a part of the key, and stays.
+    /// For instance, in tables of tenants the tenant is a part of the key, and stays.
     @Test func aKeyOfWhichOnlyAPartIsSetToNullRefusesNothing() async throws {
         try await Stage.with { stage in
             try await stage.sql(

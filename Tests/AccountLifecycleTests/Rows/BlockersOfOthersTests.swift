@@ -5,9 +5,10 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// Whoever looks for what would stop a delete reads the app's tables, whose owners may be others.
+/// The look for what would stop a delete reads tables of the app that other roles may own.
 @Suite(.timeLimit(.minutes(5))) struct BlockersOfOthersTests {
-    /// The planner evaluates the condition of an index, whatever is asked of its table; a cascade asks as its owner.
+    /// The planner evaluates the condition of a partial index for any query of its table; a cascade runs as the table's
+    /// owner.
     @Test func whatThePlannerRunsWritesNothing() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -36,7 +37,7 @@ import Testing
             )
             let before = try await other.calls()
             for asksTriggers in [false, true] {
-                // A session evaluates it once.
+                // A session evaluates the condition once.
                 let preview = try await stage.database.withConnection { connection in
                     try await DeletionPreview.read(
                         person.id,
@@ -51,7 +52,7 @@ import Testing
             #expect(try await stage.drive(request) == .ended(.verified))
             let after = try await other.calls()
             #expect(after == before)
-            // It does run, for whoever reads the table otherwise.
+            // The function does run when the table is read in any other way.
             try await stage.database.psql("select from others.rows")
             let read = try await other.calls()
             #expect(read > after)
@@ -59,7 +60,7 @@ import Testing
         }
     }
 
-    /// A path of the session, say, by which the next statement of ours would find another function than it means.
+    /// For instance, a search path by which our next statement would find another function than the intended one.
     @Test func whatTheReportOfAnAccountReadsLeavesNothingBehind() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

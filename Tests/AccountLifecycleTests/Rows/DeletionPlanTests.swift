@@ -39,7 +39,7 @@ import Testing
         return DeletionPlan(DeletionCatalog(foreignKeys: keys, profiles: profiles ? table : nil))
     }
 
-    /// What is selected of a table's rows that go.
+    /// The query that selects those rows of a table that are deleted.
     private func going(_ table: TableName, by plan: DeletionPlan) -> String {
         plan.parts.filter { $0.table == table }
             .map { plan.goingRows(of: $0, user: user).selecting("ctid").text }.joined()
@@ -56,7 +56,7 @@ import Testing
         #expect(plan.refusing.isEmpty)
     }
 
-    /// As to the server, which tells names apart by bytes.
+    /// The server compares names byte by byte.
     @Test func tablesWhoseNamesAreSpelledInTwoWaysAreTwo() {
         let names = ["caf\u{E9}", "cafe\u{301}"]
         let plan = plan(names.map { key("user", $0) })
@@ -73,7 +73,7 @@ import Testing
             key("logs_user", "logs", rule: .setDefault),
         ])
         #expect(plan.refusing.map(\.name) == ["likes_post", "orders_user", "bills_user"])
-        // What is behind a key that only sets NULL stays.
+        // Rows behind a key that only sets NULL stay.
         #expect(!plan.parts.contains { $0.table.name == "notes" })
     }
 
@@ -83,7 +83,7 @@ import Testing
         #expect(Set(plan.parts.map(\.table.name)) == ["users", "profiles"])
     }
 
-    /// Only the key by which a profile is the account's own goes with it.
+    /// A profile is deleted only by the key that makes it the account's own.
     @Test func otherKeysOfProfilesAreLikeAnyOther() {
         let profiles = TableName("public", "profiles")
         let teams = TableName("public", "teams")
@@ -137,7 +137,7 @@ import Testing
         #expect(plan([hold]).refusing.isEmpty)
     }
 
-    /// Where we may not delete it, it stays as its key says.
+    /// Where we may not delete the row, it stays, as its key says.
     @Test func whatAnIdentityProviderWroteGoesWhereWeMayDeleteIt() {
         let key = ForeignKey(
             name: "scim_users_user_id_fkey",
@@ -152,7 +152,7 @@ import Testing
         catalog.rights[.provisioned] = .init(mayRead: true, mayDelete: true, hidesRows: false)
         let beforehand = DeletionPlan(catalog).goingBeforehand
         #expect(beforehand.map { $0.map(\.table) } == [[.provisioned]])
-        // Nobody who reads the plan takes the key for a cascade.
+        // The plan does not present the key as a cascade.
         #expect(beforehand.joined().flatMap(\.reachedBy).map(\.rule) == [.setNull])
     }
 
@@ -183,7 +183,7 @@ import Testing
         #expect(faults.map(\.detail) == ["DELETE", "row-level security applies to this role", "SELECT"])
     }
 
-    /// Rows that refer without a cascade are counted: where they cannot be seen, the table is named.
+    /// Rows that refer without a cascade have to be counted: a table where we cannot see them is named.
     @Test func rightsMissingOnWhatRefusesAreFaultsToo() {
         var catalog = DeletionCatalog(foreignKeys: [key("orders_user", "orders", rule: .noAction)])
         catalog.rights[TableName("public", "orders")] = .init(mayRead: false, mayDelete: false, hidesRows: true)
@@ -200,7 +200,7 @@ import Testing
         return DeletionPlan(catalog).goingBeforehand.map { $0.map(\.table.name) }
     }
 
-    /// The server asks about such keys before the cascades of cascades, whatever keeps them from letting go.
+    /// The server checks such keys before the cascades of cascades, whatever keeps a row from losing its reference.
     @Test(arguments: [(ForeignKey.DeleteRule.noAction, false), (.restrict, false), (.setNull, true)])
     func whatRefersGoesBeforeWhatItRefersTo(_ rule: ForeignKey.DeleteRule, _ required: Bool) {
         let (posts, comments) = (TableName("public", "posts"), TableName("public", "comments"))
@@ -211,7 +211,7 @@ import Testing
             key("comments_post", "comments", "post_id", to: posts, rule: rule, required: required),
         ]
         #expect(groups(keys) == [["comments"], ["posts"]])
-        // What a post takes along counts as the post.
+        // What is deleted along with a post counts as the post.
         let likes = key("likes_post", "likes", "post_id", to: posts)
         let ofLike = key(
             "notes_like",
@@ -222,7 +222,7 @@ import Testing
             required: required
         )
         #expect(groups(keys + [likes, key("notes_user", "notes"), ofLike]) == [["comments"], ["notes"], ["posts"]])
-        // Neither can go before the other; what one refers to can go after both.
+        // Neither can be deleted before the other; a table that one of them refers to can be deleted after both.
         let best = key("posts_best", "posts", "best", to: comments, rule: rule, required: required)
         let photos = TableName("public", "photos")
         let ofPhotos = [

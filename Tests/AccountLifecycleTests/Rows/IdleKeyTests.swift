@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// By a key whose triggers are disabled, as an aborted restore leaves them, the server would leave rows without a word.
+/// Where a key's triggers are disabled, as an aborted restore leaves them, the server would silently leave rows behind.
 @Suite(.timeLimit(.minutes(5))) struct IdleKeyTests {
     @Test(arguments: [
         (
@@ -17,7 +17,7 @@ import Testing
             ],
             "select id from auth.users", "auth.users", "auth.users"
         ),
-        // One partition alone of the table that is referred to.
+        // A single partition of the referenced table.
         (
             [
                 """

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// Which indexes find the rows that go: without one, each account that goes costs a look at every row.
+/// Which indexes find the rows to delete: without one, each deleted account costs a scan of the whole table.
 @Suite(.timeLimit(.minutes(5))) struct IndexedKeyTests {
     @Test func anIndexHasToHoldEveryRowAndLeadWithTheKey() async throws {
         try await Stage.with { stage in
@@ -26,13 +26,13 @@ import Testing
                 create index on public.beside (room) include (author);
                 create index on public.failed (author);
                 create index on public.first (author, room);
-                -- As one of many columns in another order than the index has them.
+                -- A key of several columns, which the index has in another order.
                 create table public.rooms (id int, owner uuid, primary key (id, owner));
                 alter table public.both drop constraint both_author_fkey;
                 alter table public.both add foreign key (room, author) references public.rooms on delete cascade;
                 alter table public.rooms add foreign key (owner) references auth.users on delete cascade;
                 create index on public.both (author, room);
-                -- As CREATE INDEX CONCURRENTLY leaves one that it could not finish.
+                -- As CREATE INDEX CONCURRENTLY leaves an index that it could not finish.
                 update pg_index set indisvalid = false where indrelid = 'public.failed'::regclass
                 """
             )

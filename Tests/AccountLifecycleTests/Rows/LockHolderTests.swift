@@ -5,7 +5,7 @@ import Testing
 @testable import AccountLifecycle
 
 @Suite(.timeLimit(.minutes(5))) struct LockHolderTests {
-    /// Somebody has another lock as well, as every lock-out has for a moment: nobody waits for that.
+    /// Another session also holds a second lock, as every lock-out does for a moment, but nobody waits for that one.
     @Test func whoHasAnotherLockIsNotNamed() async throws {
         try await Stage.with { stage in
             let found = try await stage.database.withConnection(asAdministrator: true) { stranger in
@@ -22,7 +22,8 @@ import Testing
         }
     }
 
-    /// Locks of that name are another one in each database of a server: who ended its holder would end a stranger.
+    /// Each database of a server has its own lock of that name: ending the session of another database's holder would
+    /// end a stranger's.
     @Test func whoHasItInAnotherDatabaseIsNotNamed() async throws {
         try await Stage.with { stage in
             let found = try await TestDatabase.with(.empty) { other in

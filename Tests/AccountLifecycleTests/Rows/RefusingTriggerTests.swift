@@ -2,11 +2,13 @@ import AccountLifecycle
 import Postgres
 import Testing
 
-/// Which of the triggers on the way refuses: an app may have dozens, and one is to be changed.
+/// Which of the triggers of a delete refuses: an app may have dozens, and has to change only that one.
 @Suite(.timeLimit(.minutes(5))) struct RefusingTriggerTests {
-    /// Bills come first by name, and let go; where both tables have one function, the rows tell which table it was.
+    /// Bills come first by name and do not refuse; where both tables share one function, their rows tell which table
+    /// refuses.
     ///
-    /// The function that raises is called by the trigger's, and has the name of the other one in another schema.
+    /// The trigger's function calls the one that raises, which has the same name as the other trigger's function, in
+    /// another schema.
     @Test(arguments: ["pass", "keep"])
     func theOneThatRaisesIsNamedAlone(_ functionOfBills: String) async throws {
         try await Stage.with { stage in
@@ -45,7 +47,8 @@ import Testing
         }
     }
 
-    /// A log that must know who did it, or whose account must be there: no row is in the way, and no rule of a key helps.
+    /// A log requires the acting user, or an existing account: no row blocks the delete, and no rule of a key would
+    /// help.
     @Test(arguments: [
         ("user_id uuid not null", "auth.uid()", "SQLSTATE 23502: user_id of public.activity"),
         (

@@ -5,7 +5,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Rows go, however many there are and whatever table they lie in, and no others.
+/// All rows of an account are deleted, however many there are and whatever table they are in, and no others.
 @Suite(.timeLimit(.minutes(5))) struct RowDeletionTests {
     @Test func anUnrelatedProfilesTableIsLeftAlone() async throws {
         try await Stage.with { stage in
@@ -35,8 +35,8 @@ import Testing
         }
     }
 
-    /// A migration of the app gives the name of a key's column to another, while batches go, or before what goes ahead of
-    /// the account.
+    /// A migration of the app gives the name of a key's column to another column, while batches are deleted, or before
+    /// the rows are that go ahead of the account.
     @Test(arguments: [(DeletionPoint.between(.deleteRows), 100), (DeletionPoint.middle(.deleteRows), 5000)])
     func aColumnThatTookTheNameOfAKeysTellsOfNoRow(_ point: DeletionPoint, _ batchRows: Int) async throws {
         try await Stage.with { stage in
@@ -63,7 +63,7 @@ import Testing
             let pause = try await stage.drive(request, policy, once: point) {
                 for statement in [
                     "alter table public.letters rename author to sender",
-                    // From now on whom a letter is for.
+                    // From now on the addressee of a letter.
                     "alter table public.letters add author uuid references auth.users on delete set null",
                     "update public.letters set author = \(person.id) where sender = \(other.id)",
                 ] as [Statement] { try await stage.sql(statement) }
@@ -74,7 +74,8 @@ import Testing
         }
     }
 
-    /// As that of any key: the profile goes by it, and nothing else need go ahead of the account.
+    /// The same for the key of a profile: the profile is deleted by it, and nothing else has to go ahead of the
+    /// account.
     @Test func aColumnThatTookTheNameOfAProfilesKeyTellsOfNoProfile() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -83,7 +84,7 @@ import Testing
             let pause = try await stage.drive(request, once: .middle(.deleteRows)) {
                 for statement in [
                     "alter table public.profiles rename id to account",
-                    // From now on who has invited somebody.
+                    // From now on the person who has invited somebody.
                     "alter table public.profiles add id uuid references auth.users on delete set null",
                     "update public.profiles set id = \(person.id) where account = \(other.id)",
                 ] as [Statement] { try await stage.sql(statement) }
@@ -114,7 +115,8 @@ import Testing
         }
     }
 
-    /// What refers to them goes with the account: to the first by the profile, to each by another one, around a circle.
+    /// The rows that refer to them are deleted with the account as well: the profile refers to a post, and each comment to
+    /// another one, in a circle.
     @Test(arguments: ["", "deferrable initially deferred"])
     func manyRowsThatNoBatchMayTakeGoWithTheAccount(_ moment: String) async throws {
         try await Stage.with { stage in
@@ -154,7 +156,7 @@ import Testing
         }
     }
 
-    /// Only their partitions have statistics.
+    /// Only the partitions have statistics.
     @Test func manyRowsOfAPartitionedTableGoInBatches() async throws {
         try await Stage.with { stage in
             try await stage.sql(
@@ -179,7 +181,7 @@ import Testing
         }
     }
 
-    /// No key reaches the rows of a table that inherits from its own; the search finds them.
+    /// A key does not reach rows of a table that inherits from the key's table; the search finds them.
     @Test(arguments: [3, 2500]) func whatInheritsFromATableIsLeftWhereItIs(_ rows: Int) async throws {
         try await Stage.with { stage in
             try await stage.createPosts()
@@ -203,7 +205,7 @@ import Testing
         }
     }
 
-    /// Keys that cascade without an index take as long as their tables are large.
+    /// A cascade by a key without an index takes as long as a scan of its table.
     @Test func aDeleteMayTakeLongerThanStatementsUsuallyMay() async throws {
         try await Stage.with { stage in
             try await stage.sql(
@@ -223,7 +225,7 @@ import Testing
             let request = try await stage.request(person)
             var hasty = PoolConfiguration(connection: stage.database.configuration)
             hasty.connection.statementDeadline = .seconds(5)
-            // Compiling the look at the catalog takes seconds on a busy machine.
+            // JIT compilation of the catalog query takes seconds on a busy machine.
             hasty.connection.sessionSettings = ["jit": "off"]
             let logger = Logger.silent
             try await Pool.withPool(hasty, logger: logger) { pool in
@@ -247,7 +249,7 @@ import Testing
         }
     }
 
-    /// The lock-out is as slow to begin there, and would find none that is fresh.
+    /// Where the preflight is slow, the lock-out is as slow to begin, and would never find a fresh preflight.
     @Test func whereThePreflightTookLongItHoldsLong() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -273,7 +275,7 @@ import Testing
             try await stage.addPosts(250, of: person)
             let request = try await stage.request(person)
             let pauses = Counter()
-            // Of three connections the deletion has one.
+            // The deletion has one of three connections.
             try await stage.pool.withConnection { _ in
                 try await stage.pool.withConnection { _ in
                     var policy = Stage.swift

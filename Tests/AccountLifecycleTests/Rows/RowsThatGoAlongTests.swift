@@ -5,10 +5,10 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// Rows that go with the account by one key, and refer to it by another that does not let it go: the server checks that
-/// one before the cascades of cascades, and before those by keys that were declared later.
+/// Rows that are deleted with the account by one key, and refer to it by another that does not let it go: the server
+/// checks that other key before the cascades of cascades, and before cascades by keys that were declared later.
 @Suite(.timeLimit(.minutes(5))) struct RowsThatGoAlongTests {
-    /// Posts with comments, and documents; of a person one each, which nobody else's refer to.
+    /// Creates posts with comments, and documents: one of each per person, to which no other person's rows refer.
     private func makeTables(_ stage: Stage, for people: [Person]) async throws {
         for statement in [
             "create table public.posts (id int primary key, author uuid references auth.users on delete cascade)",
@@ -50,7 +50,8 @@ import Testing
         }
     }
 
-    /// As whoever likes a comment does: the delete waits for the row, and finds it by its place no more.
+    /// For instance, somebody likes a comment: the delete waits for the row lock, after which the row is no longer at
+    /// its former place.
     @Test func oneThatSomebodyChangesMeanwhileGoesToo() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -68,7 +69,8 @@ import Testing
         }
     }
 
-    /// The server looks at the keys of those that go together at the end of their statement: none may be left by then.
+    /// The server checks the keys of rows that are deleted together at the end of their statement: no row may be left
+    /// by then.
     @Test func oneOfACircleThatSomebodyChangesMeanwhileGoesToo() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -99,7 +101,7 @@ import Testing
         }
     }
 
-    /// As one that counts comments.
+    /// For instance, a trigger that counts comments.
     @Test func aTriggerThatChangesTheProfileRefusesNothing() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -119,7 +121,7 @@ import Testing
         }
     }
 
-    /// As whoever wrote one did who met the same refusal.
+    /// Somebody who met the same refusal may have written such a trigger.
     @Test(arguments: [("profiles", "author"), ("posts", "post")])
     func aTriggerMayDeleteThemItself(_ table: String, _ column: String) async throws {
         try await Stage.with { stage in
@@ -145,7 +147,7 @@ import Testing
         }
     }
 
-    /// Neither can go before the other.
+    /// Neither can be deleted before the other.
     @Test func thoseThatReferToEachOtherGoTogether() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -165,7 +167,7 @@ import Testing
         }
     }
 
-    /// They go along all the same: what they refuse is that others go before them.
+    /// The rows are deleted with the account all the same: they only refuse that others are deleted before them.
     @Test(arguments: ["restrict", "set null"]) func whicheverWayTheyRefuse(_ rule: String) async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -194,7 +196,7 @@ import Testing
         }
     }
 
-    /// The profile goes before what it refers to, where that goes before the account itself.
+    /// The profile is deleted before the row that it refers to, where that row is deleted before the account itself.
     @Test func theProfileRefusesNothingEither() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -211,7 +213,7 @@ import Testing
         }
     }
 
-    /// What somebody else's post has of the account goes with nothing.
+    /// The account's comment on another person's post is not deleted along with any other row.
     @Test func thoseThatStayRefuseAsBefore() async throws {
         try await Stage.with { stage in
             let (person, other) = (try await stage.fullAccount(), try await stage.signUp("berta"))
@@ -226,7 +228,7 @@ import Testing
         }
     }
 
-    /// By its key it would stay as nobody's, with a name that no search knows.
+    /// Its key would keep the row without an account, but with a name that no search knows.
     @Test func whatAnIdentityProviderWroteGoesThoughItsKeyLetsItStay() async throws {
         try await Stage.with { stage in
             for statement in [
@@ -254,7 +256,7 @@ import Testing
         }
     }
 
-    /// Left to the cascades they are refused, which only a trial tells.
+    /// Left to the cascades, these rows refuse the delete, which only a trial finds.
     @Test func whereWeMayNotDeleteThemThatIsFoundBeforeAnythingIsTouched() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

@@ -6,9 +6,9 @@ import Waiting
 
 @testable import AccountLifecycle
 
-/// Deletes that take long: half an hour is allowed, and nobody else is to wait for them.
+/// Deletes that take long: half an hour is allowed, and nobody else has to wait for them.
 @Suite(.timeLimit(.minutes(5))) struct SlowDeleteTests {
-    /// Every delete has to wait for a permit, and none is cut short.
+    /// A policy under which every delete has to wait for a permit, and none is cut short.
     private static var slow: DeletionPolicy {
         var policy = Stage.swift
         policy.briefly = .zero
@@ -24,7 +24,7 @@ import Waiting
             try await stage.makeGate()
             let request = try await stage.request(try await stage.fullAccount("anna"))
             let other = try await stage.request(try await stage.signUp("berta", apple: false))
-            // Before the gate is closed: the trial of its own delete would wait there, too.
+            // The gate is not closed yet: the trial of this account's own delete would wait there, too.
             try await stage.driveToCrash(other, SimulatedCrash.once(at: .before(.lockOut)))
             let drive = try await stage.driveToTheGate(request, Self.slow)
             try await stage.driveToCrash(other, SimulatedCrash.once(at: .after(.lockOut)))
@@ -34,7 +34,7 @@ import Waiting
         }
     }
 
-    /// The word is given at once; who was under way is named.
+    /// The pause takes effect at once, and names the request whose step is under way.
     @Test func everythingCanBePausedMeanwhile() async throws {
         try await Stage.with { stage in
             try await stage.makeGate()
@@ -95,7 +95,7 @@ import Waiting
         }
     }
 
-    /// Three of them would hold every connection of the work.
+    /// Three slow deletes at once would hold every connection that work may use.
     @Test func aConnectionStaysForEverythingElse() async throws {
         try await Stage.with { stage in
             try await stage.makeGate()
@@ -106,7 +106,7 @@ import Waiting
                 requests.append(request)
             }
             try await stage.closeGate()
-            // As the product does: what turns out to be slow is begun again with a permit.
+            // As in the product, a delete that turns out to be slow starts again with a permit.
             var policy = Stage.swift
             policy.briefly = .milliseconds(500)
             let services = stage.services(policy)
@@ -122,7 +122,8 @@ import Waiting
         }
     }
 
-    /// There the session has no limits of ours: the server's own ended the delete, and the trigger was to blame.
+    /// Behind a transaction pooler our session limits do not apply: the server's own limit ended the delete, and the
+    /// trigger was blamed.
     @Test func behindATransactionPoolerALongDeleteIsNoRefusal() async throws {
         try await Stage.with { stage in
             try await stage.sql(
@@ -135,7 +136,7 @@ import Waiting
                 "create trigger dawdle before delete on public.profiles for each row execute function public.dawdle()"
             )
             let request = try await stage.request(try await stage.signUp("anna", apple: false))
-            // Compiling the look at the catalog takes seconds on a busy machine.
+            // JIT compilation of the catalog query takes seconds on a busy machine.
             for setting in ["statement_timeout = '5s'", "jit = off"] as [Statement] {
                 try await stage.sql(
                     "alter role postgres in database \(identifier: stage.database.name) set \(setting)"
@@ -147,7 +148,7 @@ import Waiting
             let untried: Statement = "select facts -> 'untried' from accountctl.deletion_steps where step = 'preflight'"
             try await Pool.withPool(own, logger: .silent) { pool in
                 var policy = Stage.swift
-                // The delete ends within it, and is not begun again.
+                // The delete ends within this time, and does not start again.
                 policy.briefly = .seconds(15)
                 let services = stage.services(policy, pool: pool) { point in
                     guard point == .after(.preflight) else { return }
@@ -157,14 +158,14 @@ import Waiting
                 let pause = try await DeletionDriver(services).drive(request)
                 #expect(pause == .ended(.verified))
             }
-            // What asks once the account is locked out has more time.
+            // The trial after the lock-out has more time.
             #expect(try await stage.value(untried, as: JSON<[String]>?.self) == nil)
         }
     }
 }
 
 extension Stage {
-    /// Has deletes of profiles wait as long as the gate is closed: longer than any lock is waited for.
+    /// Makes deletes of profiles wait while the gate is closed, longer than any lock timeout.
     fileprivate func makeGate() async throws {
         try await sql("create table public.gate ()")
         try await sql(

@@ -5,9 +5,9 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// What triggers would say to a delete is asked before anything is touched.
+/// Triggers that would refuse a delete are found before anything is touched.
 @Suite(.timeLimit(.minutes(5))) struct TriggerTests {
-    /// A trigger or a rule of one partition alone is on the way, too.
+    /// A trigger or a rule of a single partition is found, too.
     @Test(arguments: [
         "create trigger keep before delete on public.events_1 for each row execute function public.keep()",
         "create rule keep as on delete to public.events do also select public.say_kept()",
@@ -97,14 +97,14 @@ import Testing
         )
     }
 
-    /// As where posts are deleted softly, or nobody may change whose they are: the server lets them refer to nobody then,
-    /// with the person's id in them.
+    /// For instance, posts are deleted softly, or their author cannot be changed: the server then leaves rows that
+    /// refer to no account, with the person's id in them.
     @Test(arguments: [
         (
             "cascade",
             "create trigger keep before delete on public.posts for each row execute function public.keep()",
             "update public.posts set is_deleted = true where id = old.id; return null;",
-            // One that takes the person out of them keeps nothing of the account.
+            // A trigger that removes the person from the rows keeps nothing of the account.
             "update public.posts set author = null where id = old.id; return null;"
         ),
         (
@@ -148,7 +148,8 @@ import Testing
         }
     }
 
-    /// Where profiles name others, which rows go with a profile is asked of the profiles, which have gone by then.
+    /// Where profiles refer to profiles, the rows that are deleted with a profile are selected by the profiles, which
+    /// are gone by then.
     @Test func rowsAreKeptAlsoWhereAProfileTakesOthersAlong() async throws {
         try await Stage.with { stage in
             for statement in [
@@ -173,7 +174,7 @@ import Testing
         }
     }
 
-    /// What it does there no rollback takes back: the picture would be gone, and the account might stay.
+    /// No rollback undoes what the trigger does outside: the picture would be gone, and the account might stay.
     @Test func aTriggerThatReachesOutsideIsNotAskedBeforehand() async throws {
         try await Stage.with { stage in
             try await stage.sql("create extension dblink schema extensions")
@@ -220,7 +221,8 @@ import Testing
         }
     }
 
-    /// An outbox is the usual way: the trigger on the profile only writes there, and what is written there is sent.
+    /// The usual way is an outbox: the trigger on the profile only writes there, and a trigger on the outbox sends what
+    /// is written.
     @Test func noTriggerIsAskedThatReachesOutsideByWayOfAnotherTable() async throws {
         try await Stage.with { stage in
             try await stage.sql("create extension dblink schema extensions")
@@ -264,7 +266,7 @@ import Testing
         }
     }
 
-    /// Whoever wants triggers asked is told that none was, since something else stands in the way.
+    /// An operator who wants the triggers tried is told that none was, since something else blocks the deletion.
     @Test func aPlanThatIsHeldUpNamesTheTriggersThatWereNotAsked() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -292,7 +294,7 @@ import Testing
         }
     }
 
-    /// A number of a sequence is never given back: it tells who was asked.
+    /// Sequence numbers are not rolled back, so they count how often the trigger ran.
     @Test func triggersAreAskedWhenNothingElseHoldsUp() async throws {
         try await Stage.with { stage in
             try await stage.sql("create sequence public.asked")

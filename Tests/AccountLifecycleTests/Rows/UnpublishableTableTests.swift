@@ -2,7 +2,7 @@ import AccountLifecycle
 import Postgres
 import Testing
 
-/// From a published table the server deletes nothing, and changes nothing, where its replica identity does not suffice.
+/// The server refuses deletes and updates of a published table whose replica identity does not suffice.
 @Suite(.timeLimit(.minutes(5))) struct UnpublishableTableTests {
     @Test(arguments: [
         (["create table public.posts (id int, author uuid references auth.users on delete cascade)"], "for all tables"),
@@ -59,7 +59,7 @@ import Testing
             ],
             "for table public.posts (id, author)"
         ),
-        // A partition is published with the whole, also from another schema, and may be without it.
+        // A partition is published with its parent, even a parent in another schema, and may be published without it.
         (
             [
                 "create schema whole authorization postgres",

@@ -5,9 +5,9 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// What is read of a table whose rows can belong to an account in more than one way, as the server plans it.
+/// What the server plans to read of a table whose rows can belong to an account in more than one way.
 @Suite(.timeLimit(.minutes(5))) struct WaysToRowsTests {
-    /// Messages that people write in rooms that people own, each key with an index.
+    /// Creates messages that people write in rooms that people own, with an index for each key.
     private func makeMessages(_ stage: Stage) async throws {
         for statement in [
             "create table public.rooms (id int primary key, owner uuid references auth.users on delete cascade)",
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// For the accounts that have too many the limit is there.
+    /// The limit exists for accounts that have too many rows.
     @Test func noMoreIsReadThanIsCounted() async throws {
         try await Stage.with { stage in
             try await makeMessages(stage)
@@ -80,18 +80,18 @@ import Testing
                     .joined(separator: "\n")
             }
             let counts = told.matches(of: /actual rows=(\d+)/).compactMap { Int($0.output.1) }
-            // Ten of each of the two ways.
+            // Ten rows for each of the two ways.
             #expect(counts.max() == 20, "\(told)")
         }
     }
 
-    /// A message in one's own room is counted once, and takes the place of no other in the last batch.
+    /// A message in its author's own room is counted once, and takes no other row's place in the last batch.
     @Test func whatIsReachedInTwoWaysIsOneRow() async throws {
         try await Stage.with { stage in
             try await makeMessages(stage)
             let person = try await stage.signUp(apple: false)
             try await stage.sql("insert into public.rooms values (1, \(person.id))")
-            // Two of her own come first.
+            // Two of the person's own messages come first.
             try await stage.sql("insert into public.messages select g, \(person.id), 1 from generate_series(1, 2) as g")
             try await stage.sql("insert into public.messages select g, null, 1 from generate_series(3, 10) as g")
             try await stage.sql("analyze public.messages")
