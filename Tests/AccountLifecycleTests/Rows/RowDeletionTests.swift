@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    /// The rows that refer to them are deleted with the account as well: the profile refers to a post, and each comment to
+    /// Rows that refer to them are deleted with the account as well: the profile refers to a post, and each comment to
     /// another one, in a circle.
     @Test(arguments: ["", "deferrable initially deferred"])
     func manyRowsThatNoBatchMayTakeGoWithTheAccount(_ moment: String) async throws {

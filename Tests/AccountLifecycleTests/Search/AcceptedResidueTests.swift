@@ -3,9 +3,9 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// Columns that an operator has accepted, where a search finds something.
+/// Columns in which an operator has accepted what a search finds.
 @Suite(.timeLimit(.minutes(5))) struct AcceptedResidueTests {
-    /// What is known no more cannot be searched for, and what is accepted stays: one does not hide the other.
+    /// Lost identifiers cannot be searched for, and accepted residue stays: the receipt reports both.
     @Test func anErasureByTheUserIDAloneTellsThatItIsLeftInAcceptedColumns() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// A search names the partition, and each year brings one more.
+    /// A search names the partition, and each year adds another one.
     @Test func aColumnOfAPartitionedTableIsAcceptedForItsPartitions() async throws {
         try await Stage.with { stage in
             for statement in [
@@ -78,7 +78,8 @@ import Testing
         }
     }
 
-    /// The log only grows: a name that an earlier version took is found, and somebody decides whether it is kept.
+    /// The log is append-only: a name that an earlier version recorded is found, and an operator decides whether it is
+    /// kept.
     @Test func anOperatorsNameThatIsAnAddressStandsInTheWayUntilItIsAccepted() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

@@ -3,7 +3,7 @@ import Foundation
 import Postgres
 import Testing
 
-/// What the cascade leaves in the schemas of Supabase.
+/// What the cascade leaves behind in Supabase's schemas.
 @Suite(.timeLimit(.minutes(5))) struct AuthScrubTests {
     private func add(_ action: String, by actor: String, traits: [String: String], on stage: Stage) async throws {
         try await stage.sql(
@@ -29,7 +29,7 @@ import Testing
         )
     }
 
-    /// A bucket that somebody made stays, and is nobody's.
+    /// A bucket that somebody created stays, without an owner.
     @Test func whoMadeABucketIsForgotten() async throws {
         try await Stage.with { stage in
             let (person, other) = (try await stage.signUp(), try await stage.signUp("berta"))
@@ -49,7 +49,8 @@ import Testing
         }
     }
 
-    /// The auth server names an unlinked identity as the provider does, which for e-mail and phone is the user id.
+    /// The auth server names an unlinked identity as its provider does, and for e-mail and phone that name is the user
+    /// id.
     @Test func anIdentityThatWasUnlinkedLeavesNoName() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -59,7 +60,7 @@ import Testing
                 let traits = ["identity_id": UUID().uuidString, "provider": provider, "provider_id": name]
                 try await add("identity_unlinked", by: person.text, traits: traits, on: stage)
             }
-            // An earlier version left those without their actor.
+            // An earlier version left such entries without their actor.
             try await add("left", by: "", traits: ["provider": "email", "provider_id": person.text], on: stage)
             let request = try await stage.request(person)
             #expect(try await stage.drive(request) == .ended(.verified))
@@ -76,7 +77,7 @@ import Testing
         }
     }
 
-    /// The column is of a type that takes what no text of the server's holds.
+    /// The column's type accepts escapes that the server cannot turn into text.
     @Test func anEntryThatTheServerCannotReadStopsNobodyAndIsScrubbed() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -116,9 +117,9 @@ import Testing
         }
     }
 
-    /// Somebody who went to link an identity and came back leaves a flow that has no user.
+    /// Somebody who begins to link an identity and gives up leaves a flow that has no user.
     ///
-    /// Auth servers of old know no such flows.
+    /// Old auth servers have no such flows.
     @Test(arguments: [true, false]) func aLinkThatWasGivenUpGoes(_ hasLinks: Bool) async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -136,7 +137,7 @@ import Testing
         }
     }
 
-    /// Who acted upon somebody else stays out of it, and the other stays in it.
+    /// An erased person who acted on somebody else is removed from the entry, and the other person stays in it.
     @Test func ofAnEntryAboutTwoOnlyTheErasedOneGoes() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -176,7 +177,7 @@ import Testing
         }
     }
 
-    /// Storage writes no owner for whoever uploads with a key of the service.
+    /// Storage records no owner for an upload with the service key.
     @Test func unfinishedUploadsOfNobodyGoWithTheFolderTheyLieIn() async throws {
         try await Stage.with { stage in
             let (person, other) = (try await stage.signUp(), try await stage.signUp("berta", apple: false))

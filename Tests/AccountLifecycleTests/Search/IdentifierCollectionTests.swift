@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// By what an account is recognised in data, and what its person could have written there.
+/// Which identifiers of an account are searched for, and which are not because its person could have made them up.
 @Suite(.timeLimit(.minutes(5))) struct IdentifierCollectionTests {
     private func identifiers(_ identities: String) async throws -> [String] {
         try await TestDatabase.with(.migrated) { database in
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("Of who signs up by address or number the auth server copies what they say of themselves into the identity")
+    @Test("Claims of people who sign up by address or number do not count, though the auth server copies them")
     func selfTold() async throws {
         let found = try await identifiers(
             """
@@ -35,7 +35,7 @@ import Testing
         #expect(found == ["anna@x.de"])
     }
 
-    @Test("Of a provider what it has checked, or does not say that it has not")
+    @Test("Data of a provider counts if the provider has verified it, or does not say that it has not")
     func told() async throws {
         let found = try await identifiers(
             """
@@ -49,8 +49,8 @@ import Testing
         )
     }
 
-    /// All of it goes with the account: afterwards nobody can search for it any more.
-    @Test("What the auth server and we ourselves hold besides the identities, unless another account has it")
+    /// All of them are deleted with the account, after which nobody can search for them.
+    @Test("Data that the auth server or we hold besides the identities counts, unless another account has it")
     func heldBesides() async throws {
         let found = try await identifiers(
             """

@@ -37,13 +37,13 @@ import Testing
         "?e=anna%40x.de&b", "anna@x.de,joanna@x.de", #"{"note": "line\nanna@x.de"}"#, #"{"n": "\u0009anna@x.de"}"#,
         "anna@x.de-", "(anna@x.de)", "a\tanna@x.de", "q=from%3Aanna%40x.de", "?next=%2Freset%3Femail%3Danna%2540x.de",
         "a%22anna@x.de%22", "?u=%252Fr%253Fe%253Danna%2540x.de",
-        // Quotes, dashes, blanks and other signs beyond ASCII, and how URLs and JSON spell them.
+        // Quotes, dashes, spaces and other signs beyond ASCII, and their spelling in URLs and JSON.
         "“anna@x.de”", "„anna@x.de“", "«anna@x.de»", "Mail:\u{A0}anna@x.de", "—anna@x.de", "anna@x.de…", "anna@x.de’s",
         "😀anna@x.de", "❤\u{FE0F}anna@x.de", "?q=%E2%80%9Canna%40x.de%E2%80%9D", #"{"n": "\u201canna@x.de"}"#,
         #"{"n": "\ud83d\ude00anna@x.de"}"#,
-        // Scripts that are written without blanks.
+        // Scripts that are written without spaces.
         "邮箱：anna@x.de", "メールはanna@x.deです", "サーバーanna@x.de", "कृपयाanna@x.de", "%E9%82%AEanna%40x.de",
-        // What marks text up, lists and names files.
+        // Signs that mark up text, separate lists or occur in the names of files.
         "**anna@x.de**", "_anna@x.de_", "__anna@x.de__", "~anna@x.de~", "bob@y.de|anna@x.de", "#anna@x.de",
         "exports/anna@x.de.pdf", "anna@x.de.json.gz", "anna@x.de-2026-01-01.log", "anna@x.de.1",
     ])

@@ -3,8 +3,8 @@ import Foundation
 import Postgres
 import Testing
 
-/// What an account is recognised by may change until its row goes: a team's transfer, Apple's word of a relay address,
-/// or support.
+/// The identifiers of an account may change until its row is deleted: by a team transfer, by Apple's notification of a
+/// relay address, or by support.
 @Suite(.timeLimit(.minutes(5))) struct LateIdentifierTests {
     @Test func anAddressThatATransferGaveSinceTheLockOutIsSearchedFor() async throws {
         try await Stage.with { stage in
@@ -34,8 +34,8 @@ import Testing
         }
     }
 
-    /// The person's old address stood nowhere but under the key; what the account shows by now is searched for, and is
-    /// not taken for all of it, however often it is looked at.
+    /// The old address was recorded only under the lost key; what the account shows now is searched for, but never
+    /// taken for all of its identifiers, however often it is collected.
     @Test func whatWasGivenUpBeforeTheLockOutStaysGivenUp() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// Nothing tells of it any more: who reads the receipt is not to take it for searched.
+    /// Nothing records former addresses any more, so the receipt must not suggest that they were searched for.
     @Test func theReceiptSaysThatFormerAddressesWereNotSearchedFor() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
@@ -87,7 +87,7 @@ import Testing
 
     /// A soft deletion leaves hashes, and nobody can search for what they were made of.
     ///
-    /// The upkeep collects everything within a minute, where a worker runs: before a later one nothing is lost.
+    /// Where a worker runs, the upkeep collects all identifiers within a minute: a later soft deletion loses nothing.
     @Test(
         arguments: [("request", "user_id_only"), ("collection", "user_id_only"), ("preflight", "searched")]
             as [(String, String)]
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    /// Where no worker ran before, it is the preflight that collects.
+    /// Where no worker ran before, the preflight collects the identifiers.
     @Test func whatASoftDeletionTookBeforeThePreflightIsNotSaidToBeSearchedFor() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    /// What was lost with the key is not known again: what the account shows by now is not all of it.
+    /// What was lost with the key stays lost: what the account shows now is not all of it.
     @Test func whatWasGivenUpWithItsKeyStaysGivenUp() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    /// Nothing else tells that their key is in use, nor that a worker has not got it.
+    /// Nothing else shows that the key of these identifiers is in use, or that a worker lacks it.
     @Test func whatIsCollectedAfterALossNeedsItsKeyAsEveryOther() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
@@ -148,7 +148,7 @@ import Testing
             #expect(try await stage.state(request) == "blocked")
             #expect(try await stage.situation(request)?.code == .sealingKeyMissing)
             #expect(try await stage.situation(request)?.subject == "other")
-            // Nor does a preflight put its own in their place.
+            // A preflight does not replace them with its own, either.
             try await stage.agePreflights()
             try await stage.drive(request)
             #expect(try await stage.situation(request)?.subject == "other")
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    /// A key that is given up as a whole is in use by no request any more.
+    /// A key that is given up as a whole is no longer in use by any request.
     @Test func whatIsCollectedAfterItsKeyIsForgottenIsCounted() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
@@ -180,7 +180,8 @@ import Testing
         }
     }
 
-    /// It could not add to what it cannot open, and would leave the account's last address behind unsought.
+    /// The worker could not add to identifiers that it cannot open, and the account's last address would not be
+    /// searched for.
     @Test func aWorkerWithoutTheKeyLeavesTheAccount() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
@@ -198,9 +199,9 @@ import Testing
 }
 
 extension Stage {
-    /// Has what the account shows by now be collected under a vault's key, and stops before the lock-out.
+    /// Collects what the account shows now under a vault's key, and stops before the lock-out.
     ///
-    /// - Returns: What goes on with it.
+    /// - Returns: The driver that continues the request.
     @discardableResult
     fileprivate func collectAnew(_ request: UUID, under vault: IdentifierVault) async throws -> DeletionDriver {
         try await agePreflights()
@@ -210,7 +211,7 @@ extension Stage {
         return driver
     }
 
-    /// Has every preflight be too old to lock anybody out.
+    /// Makes every preflight too old for a lock-out.
     fileprivate func agePreflights() async throws {
         try await sql(
             """

@@ -4,9 +4,9 @@ import Testing
 
 @testable import AccountLifecycle
 
-@Suite("A hash key that is new beside another", .timeLimit(.minutes(5)))
+@Suite("A new hash key beside another", .timeLimit(.minutes(5)))
 struct NewHashKeyTests {
-    @Test("is refused by an act until it was made known, which a pause of everything neither needs nor does by itself")
+    @Test("is refused by every act until it is introduced, except by a pause of everything, which does not do so")
     func act() async throws {
         try await Stage.with { stage in
             let first = stage.vault.hashKey

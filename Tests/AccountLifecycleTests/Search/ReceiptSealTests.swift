@@ -3,7 +3,7 @@ import Foundation
 import Sealing
 import Testing
 
-/// The seal of a receipt is over all of it.
+/// The seal of a receipt covers the whole receipt.
 @Suite struct ReceiptSealTests {
     private static let text = """
         {
@@ -21,7 +21,7 @@ import Testing
         }
         """
 
-    /// Every value that differs from this one in one place, and where.
+    /// Every value that differs from this one in one place, and that place.
     private func variants(_ value: Any, at place: String = "") -> [(place: String, value: Any)] {
         switch value {
         case let object as [String: Any]:
@@ -61,7 +61,7 @@ import Testing
             #expect(changed != document, "\(change.place)")
             #expect(try changed.seal(with: key) != seal, "\(change.place) is not sealed")
         }
-        // A field that is added is to be added above too.
+        // A new field has to be added to the text above, too.
         let encoded = try JSONSerialization.jsonObject(with: JSONEncoder().encode(document)) as? [String: Any]
         let places = Set(changes.compactMap { $0.place.split(separator: "/").first.map(String.init) })
         #expect(places == Set(try #require(encoded).keys))

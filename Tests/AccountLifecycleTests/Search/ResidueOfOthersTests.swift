@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// What a search meets that is somebody else's.
+/// Data of other accounts that a search meets.
 @Suite(.timeLimit(.minutes(5))) struct ResidueOfOthersTests {
     /// The address is free again once the rows are gone, and a pass may take half an hour.
     @Test func whoSignsUpAgainWhileTablesAreSearchedIsNoResidue() async throws {
@@ -34,7 +34,8 @@ import Testing
         }
     }
 
-    /// Otherwise whoever names somebody else's address there had all rows with that address taken for their own.
+    /// Otherwise anybody who names somebody else's address there would have all rows with that address taken for their
+    /// own.
     @Test func whatAnybodyMaySayOfThemselvesIsNotSearchedFor() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -54,7 +55,7 @@ import Testing
         }
     }
 
-    /// Anybody may give a file of theirs any name: that keeps nobody's erasure from its end, and is told.
+    /// Anybody may give their files any name: such a file holds up nobody else's erasure, but is reported.
     @Test func filesOfOthersThatNameTheAccountAreTheirs() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -65,7 +66,7 @@ import Testing
                 values ('avatars', \("of-\(person.text).png"), \(other.id), \(other.text))
                 """
             )
-            // One that is still being uploaded is no other case.
+            // The same holds for a file that is still being uploaded.
             try await stage.sql(
                 """
                 with upload as (
@@ -83,7 +84,7 @@ import Testing
                 as: String.self
             )
             #expect(told.contains("files that other accounts own"), "\(told)")
-            // Of nobody, or of somebody who is gone, it is residue.
+            // A file of nobody, or of an account that is gone, is residue.
             let next = try await stage.signUp("cleo")
             try await stage.sql(
                 """
@@ -106,8 +107,8 @@ import Testing
         }
     }
 
-    /// The person signed in to an app's new team before being moved, which made a second account, and deletes that one:
-    /// the former one is to have the same sub and address.
+    /// The person signed in to the app's new team before the transfer, which created a second account, and now deletes
+    /// that one: the former account is to get the same sub and address.
     @Test func whatATransferIsToGiveAnotherAccountIsNoResidue() async throws {
         try await Stage.with { stage in
             let former = try await stage.signUp("anna")
@@ -124,7 +125,7 @@ import Testing
             )
             let request = try await stage.request(second)
             #expect(try await stage.drive(request) == .ended(.verified))
-            // Elsewhere it is residue as ever.
+            // In any other place the address is residue.
             try await stage.sql("create table public.letters (address text)")
             let third = try await stage.signUp("clara")
             try await stage.sql(
@@ -137,8 +138,8 @@ import Testing
         }
     }
 
-    /// They are found by reading all accounts, which has the time of a table's search, and not that of a short
-    /// statement.
+    /// Finding the other holders reads all accounts, so it has the deadline of a table's search, and not that of a
+    /// short statement.
     @Test func otherHoldersAreFoundHoweverLongThatTakes() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)

@@ -7,7 +7,7 @@ import Testing
 
 /// Tables of any kind, size and name are searched, for one account and for many.
 @Suite(.timeLimit(.minutes(5))) struct ResidueSearchTests {
-    /// A function takes a hundred arguments at most.
+    /// A function takes at most a hundred arguments.
     @Test(arguments: [1, 12]) func aTableOfVeryManyColumnsIsSearched(accounts: Int) async throws {
         try await Stage.with { stage in
             let columns = (1...120).map { "c\($0) text" }.joined(separator: ", ")
@@ -15,19 +15,20 @@ import Testing
             var people: [Person] = []
             for index in 0..<accounts { people.append(try await stage.signUp("anna\(index)")) }
             try await stage.sql("insert into public.wide (c120) values (\("by " + people[0].email))")
-            // Many identifiers are looked for here, few by the server.
+            // Many identifiers are matched in this process, few by the server.
             let targets = people.map { SearchTarget($0) }
             let found = try await SearchPass.run(targets, keptBuckets: [], pool: stage.pool)[0].findings
             #expect(found.map(\.column).filter { $0.hasPrefix("public.wide") } == ["public.wide.c120"])
         }
     }
 
-    /// Ten digits and more are nobody's counter, as fewer may be; a table of numbers alone is searched, too.
+    /// A number of ten or more digits is not a counter, as a shorter one may be; a table of numbers alone is searched,
+    /// too.
     @Test(arguments: [1, 12]) func longNumbersAreFoundInColumnsOfNumbers(accounts: Int) async throws {
         try await Stage.with { stage in
             try await stage.sql("create table public.logins (id bigint primary key, account numeric)")
             try await stage.sql("create table public.calls (id bigint, phone bigint, note text, phones numeric[])")
-            // Cast to no array of numbers, nor of ids.
+            // These types cannot be cast to an array of numbers or of ids.
             try await stage.sql("create domain public.pair as bigint[]")
             try await stage.sql("create domain public.couple as uuid[]")
             try await stage.sql("create table public.lines (pairs public.pair[], couples public.couple[])")
@@ -55,7 +56,7 @@ import Testing
         }
     }
 
-    /// Long rows come in pieces: what lies across two is found once, and judged by what stands beside it.
+    /// Long rows are read in pieces: a match across two pieces is found once, and judged by the characters around it.
     @Test(arguments: [1, 12]) func aLongRowIsSearchedToItsEnd(accounts: Int) async throws {
         try await Stage.with { stage in
             let addresses = (0..<accounts).map { "anna\($0)@example.com" }
@@ -64,7 +65,7 @@ import Testing
             for (filler, sign, length) in [
                 ("x", " ", 3 * mebibyte), ("é", "”", 15 * mebibyte), ("x", " ", mebibyte - 6),
                 ("x", " ", 2 * mebibyte - 1),
-                // Somebody else's.
+                // Somebody else's address.
                 ("x", "", mebibyte), ("x", "", 2 * mebibyte - 7),
             ] {
                 try await stage.sql(
@@ -95,7 +96,8 @@ import Testing
         }
     }
 
-    /// The server tells names apart by bytes: an accent on a quotation mark, or spelled in two ways, is nothing to it.
+    /// The server compares names byte by byte: an accent on a quotation mark, or one spelled in two ways, means nothing
+    /// to it.
     @Test(arguments: [1, 12]) func tablesOfAnyNameAreSearched(accounts: Int) async throws {
         try await Stage.with { stage in
             for (index, name) in ["\"t\"\"\u{301}\"", "\"caf\u{E9}\"", "\"cafe\u{301}\""].enumerated() {
@@ -119,7 +121,7 @@ import Testing
         }
     }
 
-    /// A pass may take half an hour, and serves many: tables come and go meanwhile.
+    /// A pass may take half an hour and serves many requests, while tables come and go.
     @Test func tablesThatChangeDuringAPassAreSearchedAsTheyAreThen() async throws {
         try await Stage.with { stage in
             let email = "anna@example.com"
@@ -138,7 +140,7 @@ import Testing
         }
     }
 
-    /// What has the name by then holds nothing: what had it before is searched as well, and so are new tables.
+    /// A new table under the old name holds nothing: the renamed table is searched as well, and so are new tables.
     @Test func whatLosesItsNameDuringAPassIsSearchedStill() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -202,7 +204,8 @@ import Testing
                     identifiers: [Identifier(email: person.email)].compactMap(\.self)
                 )
             }
-            // Few identifiers are looked for by the server, many are streamed: both must find the same in our table.
+            // The server matches few identifiers, while many are matched in the streamed rows: both must find the same
+            // in our table.
             let together = try await SearchPass.run(targets, keptBuckets: [], pool: stage.pool)
             for (index, target) in targets.enumerated() {
                 let alone = try await SearchPass.run([target], keptBuckets: [], pool: stage.pool)[0].findings

@@ -5,7 +5,7 @@ import Testing
 @testable import AccountLifecycle
 
 @Suite(.timeLimit(.minutes(5))) struct ResidueTests {
-    /// One table that keeps each form, in each kind of column; nothing refers to the account by a key.
+    /// One table keeps each form in each kind of column; no foreign key refers to the account.
     @Test func everyFormInEveryKindOfColumnIsFoundAndNamed() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
@@ -24,7 +24,7 @@ import Testing
                     "public.log_2026.note": [.userID],
                 ]
             )
-            // Somebody else's longer address, and bytes that nobody can read, are not among them.
+            // Somebody else's longer address, and bytes that nobody can read, are not among the findings.
             #expect(!findings.contains { $0.column.hasSuffix("longer") })
             try await stage.sql("drop table public.kept cascade")
             try await stage.sql("drop table public.log")
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// Every erasure waits for it, and the server's own word does not say where.
+    /// Every erasure waits for that table, and the server's own error does not name it.
     @Test func theTableThatCannotBeSearchedIsNamed() async throws {
         try await Stage.with { stage in
             let function = { (body: String) -> Statement in
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// What somebody writes into one column does not hide the name of another, which an operator has to type.
+    /// What somebody writes into one column does not hide the name of another column, which an operator has to type.
     @Test func controlCharactersInARowHideNoColumn() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// As programs write an address into URLs, URLs within URLs and JSON.
+    /// The ways in which programs write an address into URLs, URLs within URLs, and JSON.
     @Test(arguments: [
         "https://app.test/reset?email=%22anna%2Btag%40example.com%22",
         "https://app.test/reset?email=anna+tag%40example.com",
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    /// Realtime has the claims of a connected app's token, until the connection ends with it.
+    /// Realtime keeps the claims of a connected app's token until the connection ends with the token.
     @Test(arguments: [DeletionPoint.before(.settle), .after(.settle)])
     func aConnectionOfBeforeIsLookedForAtTheEnd(_ closing: DeletionPoint) async throws {
         try await Stage.with { stage in

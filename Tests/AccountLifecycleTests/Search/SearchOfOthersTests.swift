@@ -5,9 +5,9 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// A search reads every table as a role that sees all: what others made must not act as that role.
+/// A search reads every table as a role that sees everything, so code of other roles must not run as that role.
 @Suite(.timeLimit(.minutes(5))) struct SearchOfOthersTests {
-    /// A cast may be made by whoever owns the type, and a function in `public` by whoever may create there.
+    /// The owner of a type can create a cast for it, and any role that may create objects in `public` a function there.
     @Test(arguments: [1, 12]) func noFunctionOfAnotherRoleIsCalled(accounts: Int) async throws {
         try await Stage.with { stage in
             var people: [Person] = []
@@ -54,9 +54,10 @@ import Testing
         }
     }
 
-    /// As many apps have one to find names without their accents: what the function calls is found by the path.
+    /// Many apps have such an index, to find names without their accents: its function finds another one by the search
+    /// path.
     ///
-    /// From PostgreSQL 17 on none is made like that, but its function may be replaced afterwards.
+    /// From PostgreSQL 17 on no such index can be created, but its function may be replaced afterwards.
     @Test func anIndexWhoseFunctionNamesNoSchemaIsNoHindrance() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp("anna")
@@ -80,7 +81,7 @@ import Testing
         }
     }
 
-    /// The planner evaluates the condition of an index, whatever is asked of its table.
+    /// The planner evaluates the condition of a partial index for any query of its table.
     @Test func whatThePlannerRunsWritesNothing() async throws {
         try await Stage.with { stage in
             let other = try await OtherRole(on: stage, making: Self.table("perform nextval('others.calls')"))
@@ -99,7 +100,7 @@ import Testing
         }
     }
 
-    /// A path of the session, say, by which the next statement of ours would find another function than it means.
+    /// For instance, a search path by which our next statement would find another function than the intended one.
     @Test func whatThePlannerRunsLeavesNoSettingBehind() async throws {
         try await Stage.with { stage in
             let setting = "select coalesce(nullif(current_setting('others.mark', true), ''), 'none')"
@@ -112,7 +113,7 @@ import Testing
                 return try connection.one(Statement(unsafeSQL: setting), as: String.self)
             }
             #expect(left == "none")
-            // It does run, for whoever reads the table otherwise.
+            // The function does run when the table is read in any other way.
             let marked = try await stage.database.withConnection { connection in
                 try connection.execute("select from others.rows")
                 return try connection.one(Statement(unsafeSQL: setting), as: String.self)
@@ -122,7 +123,7 @@ import Testing
         }
     }
 
-    /// A table with an index whose condition is a function that does something.
+    /// SQL for a table with a partial index whose condition is a function that does `act`.
     private static func table(_ act: String) -> String {
         """
         create function others.is_kept() returns boolean language plpgsql immutable as

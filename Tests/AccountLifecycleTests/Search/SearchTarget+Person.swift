@@ -1,7 +1,7 @@
 @testable import AccountLifecycle
 
 extension SearchTarget {
-    /// What is looked for of somebody: the address and a telephone number.
+    /// A target with a person's address and a telephone number.
     init(_ person: Person) {
         self.init(
             request: person.id,

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// What no search can read: it is named with the reason, since nobody knows what stands there.
+/// Data that no search can read is named with the reason, since nobody knows what it contains.
 @Suite(.timeLimit(.minutes(5))) struct UnreadableTests {
     private func reasons(
         _ unreadable: [SearchCatalog.Unreadable]?,
@@ -24,7 +24,7 @@ import Testing
                 create foreign data wrapper nowhere;
                 create server nowhere foreign data wrapper nowhere;
                 create foreign table app.far_away (text text) server nowhere;
-                -- Nobody has filled it: whoever reads it is refused.
+                -- Nobody has filled it: reading it is an error.
                 create materialized view app.unfilled as select text from app.notes with no data
                 """
             )
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// A role that row-level security applies to is shown none of the rows that it may not see, and no error either.
+    /// A role under row-level security gets neither the rows that it may not see nor an error.
     @Test func whatARoleIsNotShownIsNotTakenForNothing() async throws {
         try await Stage.with { stage in
             let other = try await OtherRole(on: stage, making: "select")
