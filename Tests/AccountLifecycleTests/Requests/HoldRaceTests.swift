@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// The hold's own row refuses the delete then, and is not a row for an operator to clear away.
+    /// The hold's own row then refuses the delete, but is not a row for an operator to clear away.
     @Test(arguments: [DeletionPoint.before(.preflight), .begun(.preflight)])
     func aHoldThatComesDuringThePreflightIsToldAsOne(_ point: DeletionPoint) async throws {
         try await Stage.with { stage in

@@ -30,7 +30,7 @@ import Testing
         #expect(act == .done)
     }
 
-    /// For instance, an app guards columns of accounts.
+    /// For instance, an app guards columns of accounts with such a trigger.
     @Test func aTriggerThatRefusesTheBanIsNamed() async throws {
         try await Stage.with { stage in
             for statement in [

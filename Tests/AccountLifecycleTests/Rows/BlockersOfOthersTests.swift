@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// The look for what would stop a delete reads tables of the app that other roles may own.
+/// Looking for what would stop a delete reads tables of the app that other roles may own.
 @Suite(.timeLimit(.minutes(5))) struct BlockersOfOthersTests {
     /// The planner evaluates the condition of a partial index for any query of its table; a cascade runs as the table's
     /// owner.

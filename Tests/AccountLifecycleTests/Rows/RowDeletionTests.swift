@@ -36,7 +36,7 @@ import Testing
     }
 
     /// A migration of the app gives the name of a key's column to another column, while batches are deleted, or before
-    /// the rows are that go ahead of the account.
+    /// the rows that go ahead of the account are deleted.
     @Test(arguments: [(DeletionPoint.between(.deleteRows), 100), (DeletionPoint.middle(.deleteRows), 5000)])
     func aColumnThatTookTheNameOfAKeysTellsOfNoRow(_ point: DeletionPoint, _ batchRows: Int) async throws {
         try await Stage.with { stage in

@@ -28,7 +28,7 @@ import Testing
         try await Stage.with { stage in
             try await stage.sql("create table public.logins (id bigint primary key, account numeric)")
             try await stage.sql("create table public.calls (id bigint, phone bigint, note text, phones numeric[])")
-            // These types cannot be cast to an array of numbers or of ids.
+            // Arrays of these types are cast neither to arrays of numbers nor to arrays of ids.
             try await stage.sql("create domain public.pair as bigint[]")
             try await stage.sql("create domain public.couple as uuid[]")
             try await stage.sql("create table public.lines (pairs public.pair[], couples public.couple[])")
