@@ -83,7 +83,7 @@ import Testing
                 as: String?.self
             )
             #expect(effects == "receipt on")
-            // The setting ends with its statement.
+            // The setting ends with its transaction.
             let now = try await stage.pool.withConnection { try $0.one("show synchronous_commit", as: String.self) }
             #expect(now == "on")
         }
