@@ -4,9 +4,9 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("The commands that look after Apple", .timeLimit(.minutes(5)))
+@Suite("The apple commands", .timeLimit(.minutes(5)))
 struct AppleCommandTests {
-    @Test("Credentials and events are shown without what they hold, and a replay hurts nobody who came back")
+    @Test("Credentials and events are shown without secrets; a replay does not affect users who signed in since")
     func books() async throws {
         try await AppleProgram.with { program in
             let anna = try await program.signUp()
@@ -72,7 +72,7 @@ struct AppleCommandTests {
             #expect(try await program.run("worker", "--until-idle").status == 0)
             #expect(try await run("events", "show", event, "--json", "outcome").output.contains("stale"))
             #expect(try await program.database.psql("select count(*) from auth.sessions") == "1")
-            // Of nobody here, about an address, and none at all.
+            // An event about an unknown user, an event about an address, and an event that does not exist.
             for (refused, status) in [("2", 6), ("3", 6), ("999999", 3)] as [(String, Int32)] {
                 #expect(try await run("events", "replay", refused, "--dry-run").status == status, "\(refused)")
                 #expect(try await run("events", "replay", refused).status == status, "\(refused)")
@@ -92,7 +92,7 @@ struct AppleCommandTests {
         }
     }
 
-    @Test("Credentials move to a new key while a worker takes in more of them, and a key that is missing is named")
+    @Test("Credentials move to a new sealing key while a worker stores more, and a missing key is named")
     func vault() async throws {
         try await AppleProgram.with { program in
             for _ in 0..<5 { _ = try await program.signUp() }
@@ -121,14 +121,14 @@ struct AppleCommandTests {
             #expect(status.output.contains(#"{"credentials":0,"key":"sealing","state":"unused"}"#), "\(status.output)")
             #expect(status.output.contains(#"{"credentials":8,"key":"second","state":"sealing"}"#), "\(status.output)")
 
-            // What was moved can be opened: the next key takes it over, without the first one in the file.
+            // Moved credentials can be unsealed: they move on to a third key without the first one in the file.
             let third = try await AccountctlProcess.run("keys", "new", "third").output
             let next = ["ACCOUNTCTL_KEYS_SEALING_FILE": try program.secretFile("next.keys", second + third)]
             let again = try await program.run("apple", "vault", "rotate", environment: next)
             #expect(again.status == 0)
             #expect(again.errors.contains("Moved 8"), "\(again.errors)")
 
-            // The file without the key that is needed now, and another key under its name.
+            // The key that is needed now is missing from the file, and then the file has another key under its name.
             let missing = try await program.run("apple", "vault", "status", "--json", "key,state", environment: both)
             #expect(missing.status == 5)
             #expect(missing.output.contains(#"{"key":"third","state":"missing"}"#), "\(missing.output)")
@@ -143,7 +143,7 @@ struct AppleCommandTests {
         }
     }
 
-    @Test("A client secret is printed, and whatever lies where one should be is told for what it is")
+    @Test("A client secret can be printed, and inspect says what a file holds instead of a valid one")
     func clientSecret() async throws {
         try await AppleProgram.with { program in
             let printed = try await program.run("apple", "client-secret", "print", "com.example.web")
@@ -190,7 +190,7 @@ struct AppleCommandTests {
         }
     }
 
-    @Test("The test of client ids says which team and key Apple rejects, and when nobody can say")
+    @Test("apple test says which team and key Apple rejects, and when Apple cannot be reached")
     func test() async throws {
         try await AppleProgram.with { program in
             let good = try await program.run("apple", "test", "--json", "client_id,result")
@@ -206,7 +206,7 @@ struct AppleCommandTests {
             #expect(rejected.status == 4)
             #expect(rejected.output.contains("team \(developer.teamID), key \(developer.keyID)"), "\(rejected.output)")
             #expect(rejected.output.contains("invalid_client"))
-            // No worker's words besides: nothing is paused by a look.
+            // The error log has no line of a worker: a test pauses nothing.
             #expect(!rejected.errors.contains("invalid_client"), "\(rejected.errors)")
             let examined = try await program.run("doctor")
             #expect(examined.output.contains("invalid_client"), "\(examined)")

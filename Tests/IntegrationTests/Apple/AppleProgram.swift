@@ -2,19 +2,20 @@ import Foundation
 import Sandbox
 import TestSupport
 
-/// What the program needs to follow Apple's credentials: a database, the pretended Apple, keys and settings.
+/// The environment of a program that handles Apple credentials: a database, a simulated Apple, keys and settings.
 struct AppleProgram: Sendable {
     static let clientID = "com.example.app"
 
     let database: TestDatabase
     let sandbox: Sandbox
-    /// The settings, as variables.
+    /// The settings, as environment variables.
     let variables: [String: String]
     private let folder: URL
 
-    /// Gives `body` a program that is set up for one app, and removes everything afterwards.
+    /// Calls `body` with a program that is set up for one app, and removes everything afterwards.
     ///
-    /// With `recorded` the program has installed its schema itself, which the doctor asks for.
+    /// With `recorded`, the program installs its schema itself, so that the migration history that the doctor checks
+    /// exists.
     static func with(
         recorded: Bool = false,
         _ body: @Sendable (AppleProgram) async throws -> Void
@@ -52,7 +53,7 @@ struct AppleProgram: Sendable {
         }
     }
 
-    /// Writes a file that its owner alone can read, and returns its path.
+    /// Writes a file that only its owner can read, and returns its path.
     func secretFile(_ name: String, _ text: String) throws -> String {
         try SecretFile.write(text, to: folder.appendingPathComponent(name))
     }
@@ -69,8 +70,8 @@ struct AppleProgram: Sendable {
 
     // MARK: - The public listener
 
-    /// Gives `body` the address for notifications of a program that listens, `without` some of the settings; whatever
-    /// runs at the end is killed.
+    /// Starts `command` with a public listener, `without` some of the settings, calls `body` with its address for
+    /// notifications, and kills the process afterwards.
     func withListener(
         _ command: String,
         environment: [String: String] = [:],
@@ -90,7 +91,7 @@ struct AppleProgram: Sendable {
 
     // MARK: - People
 
-    /// Somebody with an account, signed in with Apple an hour ago.
+    /// A person with an account who signed in with Apple an hour ago.
     struct Person: Sendable {
         let id: String
         let sub: String
@@ -98,7 +99,7 @@ struct AppleProgram: Sendable {
         let code: String
     }
 
-    /// Makes an account for a new person; with `credential` the app submits the code of the sign-in.
+    /// Creates an account for a new person; with `credential`, the app submits the code of the sign-in.
     func signUp(clientID: String = Self.clientID, credential: Bool = true) async throws -> Person {
         let signIn = try sandbox.apple.signIn(clientID: clientID, hidesEmail: true)
         let person = Person(
@@ -127,7 +128,7 @@ struct AppleProgram: Sendable {
         return person
     }
 
-    /// The app submits a code, signed in as that person.
+    /// Submits a code as the app does, signed in as that person.
     func submit(_ code: String, of person: Person, clientID: String = Self.clientID) async throws {
         try await database.psql(
             """

@@ -3,11 +3,11 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("The client secret of web sign-in, and the project that keeps it", .timeLimit(.minutes(5)))
+@Suite("The client secret of web sign-in in the Supabase project", .timeLimit(.minutes(5)))
 struct ClientSecretPushTests {
     private static let web = "com.example.web"
 
-    /// The settings of the management API.
+    /// The settings for the management API.
     private func project(_ program: AppleProgram) throws -> [String: String] {
         [
             "ACCOUNTCTL_SUPABASE_PROJECT": program.sandbox.project.reference,
@@ -37,7 +37,7 @@ struct ClientSecretPushTests {
         return try await push(program, Self.web, "--confirm", project, "--copy", path, environment: settings)
     }
 
-    @Test("A new secret is put where Supabase keeps it, after a look, a question and nothing else")
+    @Test("A new secret is stored in the project only after a dry run, a confirmation and a check of the client id")
     func pushes() async throws {
         try await AppleProgram.with { program in
             let project = program.sandbox.project
@@ -54,7 +54,7 @@ struct ClientSecretPushTests {
             let marked = try await push(program, Self.web, "--confirm", project.reference, environment: production)
             #expect(marked.status == 2)
             #expect(marked.errors.contains("--production"))
-            // The project would sign in with another client id than the secret speaks for.
+            // The project signs in with another client id than the one that this secret is for.
             let native = try await push(
                 program,
                 AppleProgram.clientID,
@@ -79,9 +79,9 @@ struct ClientSecretPushTests {
         }
     }
 
-    /// Whoever renews it is often root, and whoever reads it the worker's user.
+    /// The secret is often renewed by root and read by the worker's user.
     @Test(
-        "The copy keeps its owner, group and mode, through a link too; a new one's owner is told",
+        "The copy keeps its owner, group and mode, also behind a link; a new copy is reported",
         .enabled(if: geteuid() == 0, "root alone gives files away")
     )
     func copyOwner() async throws {
@@ -127,14 +127,14 @@ struct ClientSecretPushTests {
         }
     }
 
-    @Test("A worker whose copy cannot be read starts, and says that nobody sees when the secret ends")
+    @Test("A worker that cannot read the copy of the secret starts, and warns that nobody checks when it expires")
     func unreadableCopy() async throws {
         try await AppleProgram.with { program in
             let gone = try program.secretFile("file", "x") + ".gone"
             let settings = ["ACCOUNTCTL_APPLE_WEB_CLIENT_SECRET_FILE": gone]
             let worker = try AccountctlProcess(["worker"], environment: program.variables.merging(settings) { $1 })
             #expect(try await worker.waitForErrors(containing: "the copy of the web client secret cannot be read"))
-            // Before that it does not listen to signals.
+            // Until this line the worker does not handle signals.
             #expect(try await worker.waitForErrors(containing: "started"))
             worker.signal(SIGTERM)
             let result = try await worker.result()
@@ -144,7 +144,7 @@ struct ClientSecretPushTests {
         }
     }
 
-    @Test("A token that may not, an API that is away and a project without Apple have their own exit codes")
+    @Test("A refused access token, a throttled API and a project without Apple have their own exit codes")
     func refusals() async throws {
         try await AppleProgram.with { program in
             let project = program.sandbox.project
@@ -166,7 +166,7 @@ struct ClientSecretPushTests {
         }
     }
 
-    @Test("The doctor tells a client id that the project lacks, one that we lack, a pasted .p8 and a secret that ends")
+    @Test("The doctor reports client ids missing on either side, a pasted .p8 key and a secret that expires soon")
     func doctor() async throws {
         try await AppleProgram.with { program in
             let project = program.sandbox.project
@@ -175,7 +175,7 @@ struct ClientSecretPushTests {
                 try await program.run("doctor", "--json", "severity,code,what", environment: settings).output
             }
             #expect(try await look().contains("lists the same client ids"))
-            // One of a key that was replaced since lives on until that key is revoked.
+            // A secret signed with a key that was replaced since stays valid until that key is revoked.
             let made = try await program.run("apple", "client-secret", "print", Self.web)
             let kept = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
             project.change { ($0.secret, $0.showsSecret) = (kept, true) }
@@ -202,12 +202,12 @@ struct ClientSecretPushTests {
         }
     }
 
-    @Test("A worker warns that the secret ends, on one day once")
+    @Test("A worker warns once a day that the secret expires")
     func reminder() async throws {
         try await AppleProgram.with { program in
             let short = try await program.run("apple", "client-secret", "print", Self.web, "--life", "12d")
             let settings = ["ACCOUNTCTL_APPLE_WEB_CLIENT_SECRET_FILE": try program.secretFile("web", short.output)]
-            // A schedule begins with the instant after the first one that was seen.
+            // A schedule starts with the instant after the first one that was recorded.
             try await program.database.psql(
                 "insert into accountctl.periodic_slots (name, slot) values ('apple.remind_web_secret', now() - interval '2 days')"
             )
@@ -230,7 +230,7 @@ struct ClientSecretPushTests {
         }
     }
 
-    @Test("The doctor tells of a key file that is gone, and not that nobody configured its client ids")
+    @Test("The doctor reports a missing key file, and does not call its client ids unconfigured")
     func goneKey() async throws {
         try await AppleProgram.with(recorded: true) { program in
             var environment = try project(program)
@@ -244,7 +244,7 @@ struct ClientSecretPushTests {
         }
     }
 
-    @Test("The doctor recognises codes that were issued to another client id than the app says")
+    @Test("The doctor recognises codes that were issued to another client id than the one the app submits")
     func wrongClient() async throws {
         try await AppleProgram.with(recorded: true) { program in
             for _ in 0..<3 {

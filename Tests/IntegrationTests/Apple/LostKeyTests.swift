@@ -2,8 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A sealing key that is lost for good does not end the work of the program: the ways out can be taken, and say what
-/// was lost.
+/// The program can go on after a sealing key is lost for good: each way out works and reports what was lost.
 @Suite("A lost sealing key", .timeLimit(.minutes(5)))
 struct LostKeyTests {
     private let now = ["ACCOUNTCTL_DELETION_TOKEN_LIFE": "0s", "ACCOUNTCTL_DELETION_UPLOAD_LIFE": "0s"]
@@ -26,7 +25,7 @@ struct LostKeyTests {
     }
 
     @Test(
-        "A worker starts again once nothing waits for the key: by proceed for a request, by forget-key for everything"
+        "A worker starts again once nothing needs the key: proceed gives up one request's data, forget-key all of it"
     )
     func waysOut() async throws {
         try await AppleProgram.with { program in
@@ -55,7 +54,7 @@ struct LostKeyTests {
             #expect(refused.status == 5)
             #expect(refused.errors.contains("forget-key"), "\(refused.errors)")
 
-            // As long as the key is there, nothing of it is given up.
+            // While the key is present, no command gives up what it seals.
             for consent in ["--dry-run", "--confirm=\(requests[0])"] {
                 let kept = try await program.run("deletion", "proceed", requests[0], "--without-identifiers", consent)
                 #expect(kept.status == 6 && kept.errors.contains("is in keys.sealing_file"), "\(kept)")
@@ -63,7 +62,7 @@ struct LostKeyTests {
             let givenUp = "select count(*) from accountctl.deletion_requests where without_identifiers"
             #expect(try await program.database.psql(givenUp) == "0")
 
-            // For one request by the way that its situation names; another, and a credential, need the key still.
+            // One request proceeds without identifiers; another request and a credential still need the key.
             let proceed = try await program.run(
                 "deletion",
                 "proceed",
@@ -107,7 +106,7 @@ struct LostKeyTests {
             #expect(worked.status == 0, "\(worked.errors)")
             #expect(try await outcome(requests[0], program) == "verified|not_held|not_verifiable")
             #expect(try await outcome(requests[1], program) == "verified|not_held|not_verifiable")
-            // The grant lives on at Apple, and everybody is told.
+            // The grant at Apple was not revoked, and the outcome and the receipt say so.
             #expect(try await outcome(requests[2], program) == "verified|not_revoked|ok")
             let receipt =
                 "select document ->> 'apple' from accountctl.deletion_receipts where request_id = '\(requests[2])'"
@@ -115,12 +114,13 @@ struct LostKeyTests {
         }
     }
 
-    @Test("A running worker goes on with a key that was added to its file")
+    @Test("A running worker reads a key that was added to its file")
     func addedLater() async throws {
         try await AppleProgram.with { program in
             let person = try await program.signUp()
             #expect(try await program.run("worker", "--until-idle").status == 0)
-            // Out of sight until the other worker has started, which would refuse to.
+            // The credentials are moved aside until the second worker has started: it refuses to start without their
+            // key.
             try await program.database.psql(
                 """
                 create table public.aside as select * from accountctl.apple_credentials;

@@ -46,7 +46,7 @@ struct NotificationProcessTests {
         )
     }
 
-    @Test("A worker takes them, however they are written and however often, and does what they ask for")
+    @Test("A worker accepts every spelling and every repetition, and acts on each event once")
     func worker() async throws {
         try await AppleProgram.with { program in
             let (anna, ben, clara) = (
@@ -56,7 +56,7 @@ struct NotificationProcessTests {
             let exchanged = try await program.run("worker", "--until-idle")
             #expect(exchanged.status == 0, "\(exchanged.errors)")
             #expect(try await program.database.psql("select count(*) from accountctl.apple_credentials") == "4")
-            // The credentials are older than what happens next.
+            // The credentials must be older than the events that follow.
             try await program.database.psql(
                 "update accountctl.apple_credentials set obtained_at = obtained_at - interval '10 minutes'"
             )
@@ -64,11 +64,11 @@ struct NotificationProcessTests {
                 let sender = program.sandbox.notifications
                 let thrice = try await sender.post(notification(.consentRevoked, anna), to: url, copies: 3)
                 #expect(thrice == [200, 200, 200])
-                // Both spellings, as an object and as a text: one deletion each.
+                // Both spellings of the event, one as an object and one as a string, request one deletion each.
                 let object = notification(.accountDelete, ben, form: .object)
                 #expect(try await sender.post(object, to: url) == [200])
                 #expect(try await sender.post(notification(.accountDeleted, clara), to: url) == [200])
-                // Two hours on the way: the person has signed in since.
+                // Delivered two hours late: the person has signed in since.
                 #expect(try await sender.post(notification(.accountDeleted, late, age: 7200), to: url) == [200])
                 try await waitUntilHandled(program)
             }
@@ -83,7 +83,7 @@ struct NotificationProcessTests {
         }
     }
 
-    @Test("A listener refuses whatever Apple did not sign for us, stores none of it, and asks Apple for keys once")
+    @Test("A listener refuses and does not store what Apple did not sign for us, and fetches Apple's keys once")
     func hostile() async throws {
         try await AppleProgram.with { program in
             let anna = try await program.signUp(credential: false)
@@ -91,20 +91,20 @@ struct NotificationProcessTests {
                 let sender = program.sandbox.notifications
                 for forgery in Forgery.allCases {
                     let answers = try await sender.post(notification(.accountDeleted, anna), to: url, forgery: forgery)
-                    // A key that nobody knows may be Apple's newest, and what Apple signed of the future passes with
-                    // time.
+                    // An unknown key may be Apple's newest, and a token issued in the future becomes valid later: both
+                    // can be retried.
                     let mayPass = [.unknownKeyID, .issuedInFuture].contains(forgery)
                     #expect(answers == [mayPass ? 503 : 400], "\(forgery)")
                 }
                 for _ in 0..<20 {
-                    // A new key id each time.
+                    // Each forgery has a new key id.
                     let flood = notification(.accountDeleted, anna)
                     let answer = try await sender.post(flood, to: url, forgery: .unknownKeyID)
                     #expect(answer == [503])
                 }
                 let genuine = try sender.body(notification(.accountDeleted, anna))
                 let token = genuine.dropFirst(12).dropLast(2)
-                // Signed by Apple for the same app, and in the hands of everybody who signs in.
+                // An identity token is signed by Apple for the same app, and every user who signs in has one.
                 let identity = try program.sandbox.apple.signIn(clientID: AppleProgram.clientID).identityToken
                 for (body, status) in [
                     ("", 400), ("[]", 400), (String(genuine.dropLast(1)), 400), (String(token), 400),
@@ -120,7 +120,7 @@ struct NotificationProcessTests {
                 #expect(fetches == 1)
                 let kept = "select count(*) from accountctl.credential_events"
                 #expect(try await program.database.psql(kept) == "0")
-                // It still serves, and the genuine one counts.
+                // The listener still serves and stores the genuine notification.
                 #expect(try await sender.post(body: genuine, to: url) == 200)
                 #expect(try await program.database.psql(kept) == "1")
                 let told = notification(.accountDeleted, anna)
@@ -129,14 +129,15 @@ struct NotificationProcessTests {
                 process.signal(SIGTERM)
                 let result = try await process.result()
                 #expect(result.status == 0)
-                // An operator who sets it up sees why nothing arrives; whoever sends such fills no log.
+                // One log line tells the operator why nothing arrives; repeated notifications of this kind do not fill
+                // the log.
                 let lines = result.errors.split(separator: "\n").filter { $0.contains("that is not configured") }
                 #expect(lines.count == 1 && lines.first?.contains("com.example.web") == true, "\(lines)")
             }
         }
     }
 
-    @Test("Told to stop, it stores and answers what is under way: Apple might not send it again")
+    @Test("A stopping listener stores and answers the request in progress: Apple might not send it again")
     func stopped() async throws {
         try await AppleProgram.with { program in
             let anna = try await program.signUp(credential: false)
@@ -161,7 +162,7 @@ struct NotificationProcessTests {
         }
     }
 
-    @Test("One is answered while the work holds every connection it has")
+    @Test("A notification is answered while jobs hold every connection of theirs")
     func busy() async throws {
         try await AppleProgram.with { program in
             let (anna, ben) = (try await program.signUp(credential: false), try await program.signUp(credential: false))
@@ -171,7 +172,8 @@ struct NotificationProcessTests {
                     try await connection.transaction { connection in
                         try connection.execute("select from auth.sessions for update")
                         #expect(try await sender.post(self.notification(.consentRevoked, anna), to: url) == [200])
-                        // The handler of the first waits for a lock, with the only connection of the work.
+                        // The handler of the first notification waits for a row lock and holds the only connection for
+                        // jobs.
                         try await program.database.waitUntilRunning("delete from auth.sessions")
                         #expect(try await sender.post(self.notification(.consentRevoked, ben), to: url) == [200])
                     }
@@ -182,7 +184,7 @@ struct NotificationProcessTests {
         }
     }
 
-    @Test("Whoever only takes them in needs none of the keys that seal")
+    @Test("A process that only serves the listener needs no sealing or hash key")
     func keyless() async throws {
         try await AppleProgram.with { program in
             let anna = try await program.signUp(credential: false)
@@ -197,7 +199,7 @@ struct NotificationProcessTests {
         }
     }
 
-    @Test("Without a place in the database, and without Apple's keys, it asks for a later delivery")
+    @Test("A listener that cannot store the event or fetch Apple's keys answers 503, so that Apple retries")
     func notNow() async throws {
         try await AppleProgram.with { program in
             let anna = try await program.signUp(credential: false)
@@ -210,7 +212,7 @@ struct NotificationProcessTests {
                 program.sandbox.faults.clearAll()
             }
             try await program.withListener("serve") { _, url in
-                // The job cannot be stored: then the event must not be either.
+                // The job cannot be stored, so the event must not be stored either.
                 try await program.database.psql(
                     "alter table accountctl.jobs add constraint shut check (kind <> 'apple.handle_event')"
                 )
@@ -224,7 +226,7 @@ struct NotificationProcessTests {
         }
     }
 
-    @Test("Killed in the middle of a burst, it has a row for every 200 it gave")
+    @Test("A worker killed in the middle of a burst has stored every notification that it answered with 200")
     func killed() async throws {
         try await AppleProgram.with { program in
             let anna = try await program.signUp(credential: false)
@@ -236,7 +238,7 @@ struct NotificationProcessTests {
                     for lane in 0..<8 {
                         group.addTask {
                             for item in burst.indices where item % 8 == lane {
-                                // Cut answers are what a killed process leaves.
+                                // A killed process cuts its connections.
                                 guard let answer = try? await sender.post(burst[item], to: url), answer == [200] else {
                                     return false
                                 }
@@ -248,7 +250,7 @@ struct NotificationProcessTests {
                             return false
                         }
                     }
-                    // Nobody is there any more to whom the others could connect.
+                    // The process is dead: the other lanes cannot connect.
                     for await hasKilled in group where hasKilled { group.cancelAll() }
                 }
             }
@@ -259,7 +261,7 @@ struct NotificationProcessTests {
             let kept = "select count(*) from accountctl.credential_events where notification_id in (\(list))"
             #expect(try await program.database.psql(kept) == "\(promised.count)")
 
-            // Apple sends again what was not answered; each is there once.
+            // Apple sends unanswered notifications again; each is stored once.
             try await program.withListener("worker") { _, url in
                 for item in burst {
                     let answer = try await sender.post(item, to: url)

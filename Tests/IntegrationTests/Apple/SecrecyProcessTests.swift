@@ -4,13 +4,13 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("What the program says and keeps", .timeLimit(.minutes(5)))
+@Suite("Secrets in logs, metrics and tables", .timeLimit(.minutes(5)))
 struct SecrecyProcessTests {
-    @Test("At the finest log level, in metrics and in a dump of its tables, no code, token, key or address is found")
+    @Test("Trace logs, metrics and a dump of the tables hold no code, token, key or address")
     func nothingShown() async throws {
         try await AppleProgram.with { program in
             let (anna, ben) = (try await program.signUp(), try await program.signUp(credential: false))
-            // Somebody else's code, used already, and one that nobody was given.
+            // A used code of somebody else, and a code that Apple never issued.
             try await program.submit(anna.code, of: ben)
             try await program.submit("c-planted-code-that-is-none", of: ben)
             try await program.database.psql(
@@ -43,7 +43,7 @@ struct SecrecyProcessTests {
                     "(select count(*) = 2 and count(handled_at) = 2 from accountctl.credential_events)",
                     changes: "accountctl.credential_events"
                 )
-                // Apple's side turns against us: errors are where secrets slip out.
+                // Apple now rejects the key: error messages are where secrets leak.
                 program.sandbox.apple.revokeKey(program.sandbox.apple.developerKey.keyID)
                 _ = try await program.signUp()
                 #expect(try await process.waitForErrors(containing: "Apple rejects this client id"))
@@ -65,7 +65,7 @@ struct SecrecyProcessTests {
                 program.database.cluster.conninfo(database: program.database.name, user: "supabase_admin"),
             ])
             #expect(kept.contains("apple_credentials"))
-            // The code that could not be exchanged yet is still needed, and is wiped when its five minutes are over.
+            // The code that could not be exchanged yet is still needed; it is wiped when its five minutes are over.
             let open = try await program.database.psql(
                 "select string_agg(code, ' ') from accountctl.authorization_codes where code is not null"
             )
@@ -90,7 +90,7 @@ struct SecrecyProcessTests {
         }
     }
 
-    @Test("The process leaves no core file, and no memory to whoever collects cores")
+    @Test("The process writes no core file, and leaves no memory to a collector of core dumps")
     func coreDumps() async throws {
         try await AppleProgram.with { program in
             try await program.withListener("serve") { process, _ in

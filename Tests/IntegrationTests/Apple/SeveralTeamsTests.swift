@@ -7,7 +7,7 @@ import Testing
 struct SeveralTeamsTests {
     private static let shop = "com.example.shop"
 
-    /// A second app of another team, in a section of its own.
+    /// Settings with a second app, of another team, in its own section.
     private func shopSettings(_ program: AppleProgram) throws -> [String: String] {
         program.sandbox.apple.register(client: Self.shop, teamID: "SHOPTEAM01")
         let key = program.sandbox.apple.makeKey(teamID: "SHOPTEAM01")
@@ -21,7 +21,7 @@ struct SeveralTeamsTests {
         return ["ACCOUNTCTL_CONFIG": try program.secretFile("accountctl.conf", file)]
     }
 
-    @Test("Each client id is spoken for by its own team and key, from the code to the notification")
+    @Test("Each client id uses its own team and key, from the code to the notification")
     func eachItsOwn() async throws {
         try await AppleProgram.with { program in
             let settings = try shopSettings(program)

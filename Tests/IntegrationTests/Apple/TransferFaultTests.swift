@@ -3,8 +3,8 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// What is wrong with a step's team or key, or with what came before, is told, and nobody is written off.
-@Suite("A step of a team transfer that cannot be right", .timeLimit(.minutes(5)))
+/// A step of a team transfer reports a wrong team or key, or a missing earlier step, and marks no user as refused.
+@Suite("Team transfer steps with wrong settings", .timeLimit(.minutes(5)))
 struct TransferFaultTests {
     private static let recipient = "RECIPIENT1"
 
@@ -24,7 +24,7 @@ struct TransferFaultTests {
         )
     }
 
-    @Test("A team that no transfer goes to writes nobody off, and the own team is refused before Apple is asked")
+    @Test("A team without a transfer marks nobody as refused, and the own team is refused before Apple is asked")
     func wrongTeams() async throws {
         try await AppleProgram.with { program in
             for _ in 0..<2 { _ = try await program.signUp(credential: false) }
@@ -44,7 +44,7 @@ struct TransferFaultTests {
         }
     }
 
-    @Test("A step that goes on with what is known says so where that is nothing, and how many users it leaves out")
+    @Test("A step that needs transfer identifiers says when there are none, and how many users it leaves out")
     func nothingKnown() async throws {
         try await AppleProgram.with { program in
             for _ in 0..<2 { _ = try await program.signUp(credential: false) }
@@ -67,7 +67,7 @@ struct TransferFaultTests {
             #expect(known.status == 0 && known.output.contains("\"t\""), "\(known)")
             #expect(known.errors.contains("1 user has no transfer identifier"), "\(known)")
             #expect(!known.errors.contains("come since the transfer"), "\(known)")
-            // Once somebody is exchanged, who comes afterwards is the recipient's own.
+            // After the first exchange, new users sign up with the recipient team.
             try await program.database.psql(
                 "update accountctl.apple_transfers set state = 'exchanged', new_sub = '003.new', updated_at = now() - interval '1 hour'"
             )

@@ -3,7 +3,7 @@ import Sandbox
 import TestSupport
 import Testing
 
-@Suite("A team transfer through the program", .timeLimit(.minutes(5)))
+@Suite("A team transfer from end to end", .timeLimit(.minutes(5)))
 struct TransferProcessTests {
     private static let recipient = "RECIPIENT1"
     private static let people = 24
@@ -25,7 +25,7 @@ struct TransferProcessTests {
         ).result()
     }
 
-    @Test("Killed, throttled and started again, it asks about everybody once, and moves all who can be moved")
+    @Test("Killed, throttled and restarted, a transfer asks about each user once and moves all who can be moved")
     func wholeWay() async throws {
         try await AppleProgram.with { program in
             var people: [AppleProgram.Person] = []
@@ -54,7 +54,7 @@ struct TransferProcessTests {
         }
     }
 
-    /// The sender's side, which is killed once and throttled twice; who revoked meanwhile is returned.
+    /// Runs the sender's side, which is killed once and throttled once, and returns the person who revoked meanwhile.
     private func generate(_ program: AppleProgram, _ people: [AppleProgram.Person]) async throws -> AppleProgram.Person
     {
         let killed = try AccountctlProcess(
@@ -72,7 +72,7 @@ struct TransferProcessTests {
         #expect(asked - kept <= 1)
         #expect(kept < Self.people)
 
-        // One revokes who was not asked about: Apple does not move them.
+        // A person who was not asked about yet revokes: Apple does not move them.
         let done = try await program.database.psql("select user_id from accountctl.apple_transfers")
         let gone = try #require(people.first { !done.contains($0.id) })
         program.sandbox.apple.stopUsing(sub: gone.sub, clientID: AppleProgram.clientID)
@@ -80,8 +80,8 @@ struct TransferProcessTests {
         let rest = try await transfer(program, "generate", "--rate", "200")
         #expect(rest.status == 0, "\(rest.errors)")
         #expect(try await program.database.psql(Self.identified) == "\(Self.people - 1)")
-        // The one that was under way when it was killed, the one that was throttled, and the one that Apple refused,
-        // which is believed with a new token only, were asked about twice.
+        // Three users were asked about twice: the one in progress at the kill, the one whose request was throttled, and
+        // the one whom Apple refused, because a refusal is believed only after a second request with a new token.
         #expect(program.sandbox.journal.count(.appleMigration) <= Self.people + 3)
         let again = try await transfer(program, "generate", "--json", "due,done,refused,doubted,stopped_by")
         #expect(again.status == 0)
@@ -99,7 +99,7 @@ struct TransferProcessTests {
         return gone
     }
 
-    /// The file goes to the recipient, whose database knows nothing of the transfer.
+    /// Imports the file at the recipient, whose database has no rows of the transfer.
     private func handOver(_ lines: String, _ program: AppleProgram) async throws {
         try await program.database.psql("delete from accountctl.apple_transfers")
         for damaged in [lines + "{\"user_id\":\n", lines.replacingOccurrences(of: "transfer_sub", with: "sub")] {
@@ -117,7 +117,7 @@ struct TransferProcessTests {
         #expect(twice.errors.contains("0 of 23 lines are new"))
     }
 
-    @Test("A client id that is not configured is refused by every step, before it counts or takes anything in")
+    @Test("Every step refuses a client id that is not configured before it counts or imports anything")
     func unknownClient() async throws {
         try await AppleProgram.with { program in
             for step in ["status", "export", "import", "generate", "exchange", "apply"] {
@@ -131,7 +131,7 @@ struct TransferProcessTests {
         }
     }
 
-    @Test("An import names every bad line, a dry run counts as it would, and what is not kept is not logged")
+    @Test("An import names every bad line, its dry run counts the same, and a failed import logs nothing")
     func imports() async throws {
         try await AppleProgram.with { program in
             let anna = try await program.signUp(credential: false)
@@ -165,12 +165,12 @@ struct TransferProcessTests {
         }
     }
 
-    /// The recipient's side: refused with the sender's key, then carried out with its own.
+    /// Runs the recipient's side, which fails with the sender's key and succeeds with its own.
     private func exchange(_ program: AppleProgram) async throws {
         program.sandbox.apple.acceptTransfer(of: AppleProgram.clientID)
         let early = try await transfer(program, "apply", "--confirm", AppleProgram.clientID)
         #expect(early.status == 0 && early.errors.contains("nothing to apply"))
-        // Who revoked before has none.
+        // The person who revoked before has no transfer identifier.
         #expect(early.errors.contains("1 user has no transfer identifier for team \(Self.recipient)"), "\(early)")
         let key = program.sandbox.apple.makeKey(teamID: Self.recipient)
         let asked = program.sandbox.journal.count(.appleMigration)
@@ -182,7 +182,7 @@ struct TransferProcessTests {
         }
         #expect(try await transfer(program, "exchange").status == 2)
         #expect(program.sandbox.journal.count(.appleMigration) == asked)
-        // The recipient's team with the sender's key.
+        // These settings combine the recipient's team with the sender's key.
         let wrong = ["ACCOUNTCTL_APPLE_TEAM_ID": Self.recipient]
         let stopped = try await transfer(program, "exchange", environment: wrong)
         #expect(stopped.status == 75)
@@ -225,12 +225,12 @@ struct TransferProcessTests {
         #expect(status.output.contains("\"applied\": 23"), "\(status.output)")
         let after = try await program.database.psql(Self.identities)
         for person in people { #expect(after.contains(person.sub) == (person.sub == gone.sub)) }
-        // Whoever hides the address is reached by the new team's relay address.
+        // Users who hide their address now have the relay address of the new team.
         let kept = try await program.database.psql("select string_agg(email, ' ') from auth.users")
         for person in people { #expect(kept.contains(person.email) == (person.sub == gone.sub)) }
     }
 
-    @Test("A dry run of apply ends as it does, with a conflict that is known as well as with one that is not")
+    @Test("A dry run of apply has the exit code of the real run, for known and for new conflicts")
     func conflicts() async throws {
         try await AppleProgram.with { program in
             let anna = try await program.signUp(credential: false)
@@ -260,7 +260,7 @@ struct TransferProcessTests {
                 #expect(applied.status == 6 && applied.output == counts, "\(applied)")
                 #expect(try await program.database.psql(state) == "conflict")
             }
-            // Whoever has to decide is told about whom.
+            // The status names the accounts that the operator has to decide about.
             let status = try await transfer(program, "status", "--json", "conflict_accounts")
             for part in [anna.id.lowercased(), "several_apple_identities"] {
                 #expect(status.output.contains(part), "\(status)")
