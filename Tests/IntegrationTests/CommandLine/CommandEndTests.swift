@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("How commands end, and what reaches their streams", .timeLimit(.minutes(5)))
+@Suite("Exit codes and output streams of commands", .timeLimit(.minutes(5)))
 struct CommandEndTests {
-    @Test("A database that does not take the connection says why in a sentence of its own")
+    @Test("Each reason for a refused database connection has its own message")
     func refusedConnections() async throws {
         try await TestDatabase.with(.empty) { database in
             func status(_ more: [String: String]) async throws -> AccountctlProcess.Result {
@@ -79,9 +79,9 @@ struct CommandEndTests {
         }
     }
 
-    @Test("A reader that goes away and a disk that is full are told apart")
+    @Test("A closed pipe and a full disk end a command in different ways")
     func outputTrouble() async throws {
-        // Help and version are printed in other ways than what commands find out.
+        // Help and version do not go through the output of commands.
         for words in [["config", "show"], ["--help"], ["jobs", "--help"], ["jobs"], ["help", "jobs"], ["--version"]] {
             let pipe = Pipe.closedOnExec()
             try pipe.fileHandleForReading.close()
@@ -99,7 +99,7 @@ struct CommandEndTests {
         }
     }
 
-    @Test("Nothing that somebody calls himself reaches the terminal raw")
+    @Test("Control characters in user-supplied names never reach the terminal")
     func hostileNames() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(
@@ -131,7 +131,7 @@ struct CommandEndTests {
         }
     }
 
-    @Test("A stream that is closed from the start is no other file that is opened later")
+    @Test("The descriptor of a stream that was closed at the start is not reused for another file")
     func closedStreams() async throws {
         let script = "exec \"$0\" keys new a"
         func run(_ closed: String) async throws -> AccountctlProcess.Result {

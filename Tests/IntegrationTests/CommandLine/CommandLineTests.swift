@@ -18,7 +18,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "What is mistyped is told on standard error, with what was probably meant, and ends with 2",
+        "A mistyped command prints a hint on standard error and exits with 2",
         arguments: [
             (["migrat", "up"], "Did you mean: accountctl migrate"),
             (["config", "chek"], "Did you mean: accountctl config check"),
@@ -62,7 +62,7 @@ struct CommandLineTests {
         #expect(result.errors.contains(hint), "\(result.errors)")
     }
 
-    @Test("The help of a list of events knows every outcome")
+    @Test("The help of apple events list names every outcome")
     func outcomes() async throws {
         let help = try await AccountctlProcess.run("apple", "events", "list", "--help")
         for outcome in CredentialRules.Outcome.allCases.map(\.rawValue) + ["waiting"] {
@@ -90,7 +90,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "Fields may follow an option before the command; a word with dots is a selection only where columns have such names",
+        "Fields may follow an option before the command; a dotted word is a field only where columns have dotted names",
         arguments: [
             (["relay", "check", "--json", "spf.example.com"], ["relay", "check", "--json=all", "spf.example.com"]),
             (["user", "find", "--json", "anna"], ["user", "find", "--json=all", "anna"]),
@@ -117,7 +117,7 @@ struct CommandLineTests {
         #expect(CommandWords.normalised(words, root: Accountctl.self) == expected)
     }
 
-    @Test("What has no fields is not printed as if it had", arguments: [["keys", "new", "k1"], ["manual"]])
+    @Test("Commands without fields refuse --json and CSV", arguments: [["keys", "new", "k1"], ["manual"]])
     func noFields(_ words: [String]) async throws {
         for form in [["--json"], ["--format", "csv"]] {
             let refused = try await AccountctlProcess(words + form).result()
@@ -130,7 +130,7 @@ struct CommandLineTests {
     func help() async throws {
         var waiting: [[String]] = [[]]
         var seen = 0
-        // Hundreds of lines are examples of some ten commands: a process for each would take minutes.
+        // Hundreds of lines are examples of about ten commands: a process for each line would take minutes.
         var named: Set<[String]> = []
         while let path = waiting.popLast() {
             let result = try await AccountctlProcess(path + ["--help"]).result()
@@ -159,7 +159,7 @@ struct CommandLineTests {
         #expect(seen > 10)
     }
 
-    @Test("Help for a command that does not exist is a mistake, and says what was probably meant")
+    @Test("Help for a command that does not exist fails with a suggestion")
     func helpOfNothing() async throws {
         for (words, meant) in [
             (["help", "usr"], "accountctl user"), (["help", "user", "fnd"], "accountctl user find"),

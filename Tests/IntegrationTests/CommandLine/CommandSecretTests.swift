@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Keys and secrets that commands read and make", .timeLimit(.minutes(5)))
+@Suite("Keys and secrets that commands read and create", .timeLimit(.minutes(5)))
 struct CommandSecretTests {
-    @Test("config check reads the keys that the settings name, and reports all that keeps a worker from starting")
+    @Test("config check reads the key files, and reports everything that prevents a worker from starting")
     func configCheck() async throws {
         let folder = try TemporaryFolder("check").url
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -54,7 +54,7 @@ struct CommandSecretTests {
             #expect(isTold, "\(key) \(said): \(wrong.lines)")
         }
         #expect(wrong.lines.count == 8)
-        // What a worker starts with all the same.
+        // A worker starts in spite of a warning.
         let url = ["ACCOUNTCTL_CONFIG": try file("password", "production = no\ndatabase.url = host=h password=x\n")]
         let warned = try await check(keys.variables.merging(url) { $1 })
         #expect(warned.status == 0 && warned.lines.first?.hasPrefix("warning: ") == true, "\(warned)")
@@ -63,7 +63,7 @@ struct CommandSecretTests {
         #expect(same.status == 2 && same.lines.count == 1 && same.lines[0].contains("the same key"), "\(same)")
     }
 
-    @Test("A password on the command line is warned of and never repeated")
+    @Test("A password on the command line causes a warning and is never printed")
     func password() async throws {
         let result = try await AccountctlProcess.run(
             "migrate",
@@ -95,7 +95,7 @@ struct CommandSecretTests {
         }
     }
 
-    @Test("A secret from standard input serves a command that uses the settings more than once")
+    @Test("A secret from standard input is available to a command that reads the settings more than once")
     func secretFromInput() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -108,7 +108,7 @@ struct CommandSecretTests {
         }
     }
 
-    @Test("A file of keys is never replaced; a key is added to it under an id of its own")
+    @Test("A key file is never overwritten; a key is appended to it only under a new id")
     func keyFiles() async throws {
         let folder = try TemporaryFolder("keys").url
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -135,7 +135,7 @@ struct CommandSecretTests {
             #expect(refused.status == 2 && refused.errors.contains(said), "\(words): \(refused)")
             #expect(try text() == before)
         }
-        // The hash file has one key, by whatever name it is called.
+        // The hash file has one key, also when it is named through a link.
         let link = folder.appendingPathComponent("link").path
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
         for name in [path, link] {
@@ -155,7 +155,7 @@ struct CommandSecretTests {
         let printed = try await AccountctlProcess(["keys", "new", "b", "--output", "-"], directory: folder).result()
         #expect(printed.status == 0 && printed.output.hasPrefix("b:"), "\(printed)")
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["sealing.keys"])
-        // One that an editor left without its last line's end.
+        // An editor has left the file without a newline at its end.
         try before.dropLast().write(toFile: path, atomically: false, encoding: .utf8)
         let second = try await make("b", "--output", path, "--append")
         #expect(second.status == 0, "\(second)")

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Completion, in the real shell", .timeLimit(.minutes(5)))
+@Suite("Completion in real shells", .timeLimit(.minutes(5)))
 struct CompletionTests {
-    /// What bash offers for a line that ends where the cursor is.
+    /// The completions that bash offers for a line with the cursor at its end.
     private func bash(_ line: String) async throws -> [String] {
         let folder = URL(fileURLWithPath: AccountctlProcess.path).deletingLastPathComponent().path
         let script = """
@@ -50,7 +50,7 @@ struct CompletionTests {
         #expect(try await bash(line).filter { !$0.isEmpty } == expected)
     }
 
-    /// Lines that the parser's own scripts know nothing of, and some that they do.
+    /// Lines that the parser's own completion scripts do not handle, and some that they do.
     private static let lines: [(line: String, expected: String)] = [
         ("accountctl relay str", "stream"), ("accountctl config show --format nd", "ndjson"),
         ("accountctl users wat", "watch"), ("accountctl apple credential li", "list"),
@@ -61,16 +61,16 @@ struct CompletionTests {
         ("accountctl deletion request --file /etc/host.con", "host.conf"),
     ]
 
-    /// Whether a shell can be asked: the tests need none besides bash.
+    /// Whether a shell is installed: the tests require only bash.
     private static func isThere(_ shell: String) -> Bool {
         ["/usr/bin/", "/bin/", "/usr/local/bin/", "/opt/homebrew/bin/"].contains {
             FileManager.default.isExecutableFile(atPath: $0 + shell)
         }
     }
 
-    @Test("In zsh the same is offered, as one types", .enabled(if: isThere("zsh"), "zsh is not installed"))
+    @Test("zsh offers the same completions interactively", .enabled(if: isThere("zsh"), "zsh is not installed"))
     func zsh() async throws {
-        // A shell on a terminal of its own, which tells what it would show, and by a key that it has done so.
+        // Runs a shell on a pseudo-terminal that prints each match it would offer; a bound key then marks the end.
         let script = #"""
             zmodload zsh/zpty
             zpty offers zsh -f -i
@@ -98,9 +98,9 @@ struct CompletionTests {
         }
     }
 
-    @Test("In fish the same is offered", .enabled(if: isThere("fish"), "fish is not installed"))
+    @Test("fish offers the same completions", .enabled(if: isThere("fish"), "fish is not installed"))
     func fish() async throws {
-        // Read twice, as by somebody who has changed it.
+        // The script is sourced twice, as after a change to it.
         let script = """
             set -p PATH $argv[1]
             accountctl completion fish | source
@@ -112,7 +112,7 @@ struct CompletionTests {
         let folder = URL(fileURLWithPath: AccountctlProcess.path).deletingLastPathComponent().path
         let words = ["fish", "--no-config", "-c", script, folder] + Self.lines.map(\.line)
         let told = try await TestCluster.command(words).split(separator: "\n").map { answer in
-            // What is offered stands before the explanation.
+            // Each line is a completion, a tab and a description.
             String(answer.dropFirst(4).prefix { $0 != "\t" }).replacingOccurrences(of: "/etc/", with: "")
         }
         #expect(told == Self.lines.map(\.expected))

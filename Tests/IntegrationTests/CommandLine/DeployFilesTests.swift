@@ -8,14 +8,14 @@ import Testing
 
 @testable import accountctl
 
-/// Containers, clusters and dashboards cannot be run here; what they name can be held against the program.
-@Suite("The files in deploy name what exists")
+/// The names in the deploy files match the program; containers, clusters and dashboards themselves cannot run here.
+@Suite("The files in deploy name only what exists")
 struct DeployFilesTests {
     private func text(_ path: String) throws -> String {
         try String(contentsOfFile: Repository.path(path), encoding: .utf8)
     }
 
-    /// Names of metrics in an expression of Prometheus's language: words that neither call nor select nor group.
+    /// The names of metrics in a PromQL expression: words that are no function, label, range or grouping.
     private func metrics(in expression: String) -> Set<String> {
         let labels = expression.replacing(/\{[^}]*\}|\bby \([^)]*\)|\[[0-9a-z:]+\]/, with: "")
         let words = labels.matches(of: /[a-z][a-z_0-9]*/).filter { match in
@@ -25,7 +25,7 @@ struct DeployFilesTests {
         return Set(words.map { String($0.0) })
     }
 
-    /// Every name that the sources give a metric, and whether it is a histogram's.
+    /// The name of every metric in the sources, and whether it is a histogram.
     private func declaredMetrics() throws -> [String: Bool] {
         var names: [String: Bool] = [:]
         for file in Repository.swiftFiles(below: "Sources") {
@@ -44,7 +44,7 @@ struct DeployFilesTests {
         #expect(metrics(in: "avg_over_time(max(x{a=\"b\"})[7d:10m]) > 2") == ["x"])
     }
 
-    /// What the panels of the dashboard ask for.
+    /// The PromQL expressions of the dashboard's panels.
     private func panels() throws -> [String] {
         let dashboard = try JSONSerialization.jsonObject(with: Data(try text("deploy/monitoring/dashboard.json").utf8))
         let panels = try #require((dashboard as? [String: Any])?["panels"] as? [[String: Any]])
@@ -54,7 +54,7 @@ struct DeployFilesTests {
         return expressions
     }
 
-    /// What the alerts ask for.
+    /// The PromQL expressions of the alerts.
     private func alerts() throws -> [String] {
         let alerts = try text("deploy/monitoring/alerts.yaml").split(separator: "\n").compactMap { line in
             line.firstMatch(of: /^ +expr: (.+)$/).map { String($0.1) }
@@ -65,7 +65,7 @@ struct DeployFilesTests {
 
     private func queries() throws -> [String] { try panels() + alerts() }
 
-    @Test("What an alert speaks of is on the dashboard, so that its course can be seen")
+    @Test("Every metric of an alert is on the dashboard, so that its history can be seen")
     func panelsOfAlerts() throws {
         let shown = try panels().reduce(into: Set<String>()) { $0.formUnion(metrics(in: $1)) }
         for alert in try alerts() {
@@ -73,7 +73,7 @@ struct DeployFilesTests {
         }
     }
 
-    @Test("Only what each worker counts for itself is added up: all of them tell the same of the tables")
+    @Test("Only counters of single workers are summed: metrics of tables are the same in every worker")
     func sums() throws {
         let sums = try queries().filter { $0.contains("sum") }
         #expect(sums.count > 5)
@@ -83,7 +83,7 @@ struct DeployFilesTests {
         }
     }
 
-    @Test("The alerts and the doctor take the same for too old")
+    @Test("The alerts and the doctor have the same limits")
     func limits() throws {
         let alerts = try text("deploy/monitoring/alerts.yaml")
         #expect(alerts.contains("(jobs_oldest_ready_seconds) > \(Int(JobFigures.Limits.oldestReady))\n"))
@@ -92,7 +92,7 @@ struct DeployFilesTests {
         #expect(alerts.contains("(jobs_dead_rows) > \(JobFigures.Limits.deadRows)\n"))
     }
 
-    @Test("The dashboard and the alerts ask for metrics that the program has")
+    @Test("The dashboard and the alerts query only metrics that the program has")
     func metricNames() throws {
         let declared = try declaredMetrics()
         #expect(declared.count > 20)
@@ -105,13 +105,13 @@ struct DeployFilesTests {
         }
     }
 
-    @Test("Every metric says what it means, in one line")
+    @Test("Every metric has a help text of one line")
     func metricHelp() throws {
         #expect(try MetricHelp.texts.keys.sorted() == declaredMetrics().keys.sorted())
         for text in MetricHelp.texts.values { #expect(!text.contains("\n") && !text.contains("\\")) }
     }
 
-    @Test("The alerts of a legal deadline and of late revocations go off when the doctor's findings come")
+    @Test("The alerts for legal deadlines and late revocations fire at the limits of the doctor's findings")
     func urgency() throws {
         let days = OpenRequests.urgency / .seconds(86_400)
         #expect(try queries().contains("min(deletion_legal_deadline_seconds) < \(Int(days)) * 86400"))
@@ -119,21 +119,21 @@ struct DeployFilesTests {
         #expect(try queries().contains("max(apple_oldest_pending_revocation_seconds) > \(patience)"))
     }
 
-    @Test("No alert goes off for as long as a legal hold lasts")
+    @Test("No alert fires for requests under a legal hold")
     func holds() throws {
         let ofHeld = try queries().filter { $0.contains("held|") }
         let leavingOut = ofHeld.filter { $0.contains("- max by (state) (deletion_requests_under_hold)") }
         #expect(!ofHeld.isEmpty && leavingOut == ofHeld, "\(ofHeld)")
     }
 
-    @Test("What is usual is that of all workers: a new one would call usual what has gone on since it started")
+    @Test("Averages over time are over all workers: a new worker has no history to compare with")
     func usual() throws {
         let averages = try queries().filter { $0.contains("avg_over_time") }
         let ofAll = averages.filter { $0.contains("avg_over_time(max(") }
         #expect(!averages.isEmpty && ofAll == averages, "\(averages)")
     }
 
-    @Test("What they start is a command line that the program takes")
+    @Test("Every command line in the deploy files is valid")
     func commandLines() throws {
         let unit = try text("deploy/systemd/accountctl-worker.service")
         let manifest = try text("deploy/kubernetes/accountctl.yaml")
@@ -146,7 +146,7 @@ struct DeployFilesTests {
         for line in lines { expectIsTaken(line) }
     }
 
-    /// The program takes these words as a command line.
+    /// Expects that the program parses these words as a command line.
     private func expectIsTaken(_ line: String) {
         let words = line.split(separator: " ").map(String.init)
         #expect(throws: Never.self, "\(line)") {
@@ -154,8 +154,8 @@ struct DeployFilesTests {
         }
     }
 
-    /// Who is woken by one has to know where to look.
-    @Test("Each alert names a command line that the program takes")
+    /// The person on call has to know where to look.
+    @Test("Each alert names a valid command line")
     func commandsOfAlerts() throws {
         let alerts = try text("deploy/monitoring/alerts.yaml").components(separatedBy: "- alert: ").dropFirst()
         #expect(alerts.count > 20)
@@ -180,7 +180,7 @@ struct DeployFilesTests {
         #expect(manifest.contains("path: /health/live") && manifest.contains("path: /health/ready"))
         #expect(manifest.contains("runAsNonRoot: true") && container.contains("USER 65532:65532"))
         #expect(!manifest.contains("\t"))
-        // A pod that starts with a newer program before the schema is there ends.
+        // A pod with a newer program exits if it starts before the schema is migrated.
         #expect(manifest.matches(of: /image: accountctl:(\S+)/).map { String($0.1) } == ["VERSION", "VERSION"])
         for package in ["libpq5", "libc-ares2", "zlib1g", "ca-certificates"] {
             #expect(container.contains(package))
@@ -189,8 +189,8 @@ struct DeployFilesTests {
         #expect(container.contains("--no-install-recommends \(build) \\\n"))
     }
 
-    /// What is killed before it has handed its jobs back counts as crashed.
-    @Test("Whoever stops a worker waits for 25 seconds longer than it may take by its settings")
+    /// A worker that is killed before it has handed its jobs back counts as crashed.
+    @Test("Kubernetes and systemd wait at least 25 seconds longer than a worker's shutdown timeout")
     func stop() throws {
         let manifest = try text("deploy/kubernetes/accountctl.yaml")
         let unit = try text("deploy/systemd/accountctl-worker.service")
@@ -205,9 +205,9 @@ struct DeployFilesTests {
         }
     }
 
-    /// Kubernetes tells every pod of the services beside it, by variables that begin with their names: with
-    /// `accountctl`, too.
-    @Test("No pod is given variables that would be taken for settings")
+    /// Kubernetes gives every pod environment variables that begin with the names of services, which include
+    /// `accountctl`.
+    @Test("No pod has service variables that the program would read as settings")
     func serviceLinks() throws {
         let manifest = try text("deploy/kubernetes/accountctl.yaml")
         let pods = manifest.matches(of: /\n +containers:\n/).count
@@ -215,7 +215,7 @@ struct DeployFilesTests {
         #expect(manifest.matches(of: /\n +enableServiceLinks: false\n/).count == pods)
     }
 
-    @Test("A doctor that never starts fails before the next one is due")
+    @Test("A doctor job that never starts fails before the next one is due")
     func doctorEnds() throws {
         let manifest = try text("deploy/kubernetes/accountctl.yaml")
         let pause = try #require(manifest.firstMatch(of: /schedule: "\*\/(\d+) \* \* \* \*"/).flatMap { Int($0.1) })
@@ -223,8 +223,8 @@ struct DeployFilesTests {
         #expect(life < pause * 60)
     }
 
-    /// Without a policy a port is open to the whole cluster, be there a service for it or not.
-    @Test("The public port is open, and the admin port to monitoring alone")
+    /// Without a network policy, a port is open to the whole cluster, with or without a service.
+    @Test("The public port is open to all, and the admin port only to monitoring")
     func policy() throws {
         let manifest = try text("deploy/kubernetes/accountctl.yaml")
         let policies = manifest.components(separatedBy: "\n---\n").filter { $0.contains("\nkind: NetworkPolicy\n") }
@@ -245,16 +245,16 @@ struct DeployFilesTests {
         #expect(ports.sorted() == ["admin", "public"])
     }
 
-    /// libpq looks for certificates in its user's home; one that is not there is fine, one that it may not look into
-    /// ends each attempt.
-    @Test("The service's home is not there, rather than closed to it")
+    /// libpq looks for certificates in the home directory: a missing directory is fine, but each connection fails if
+    /// the directory cannot be read.
+    @Test("The service's home directory is missing, not unreadable")
     func home() throws {
         #expect(try text("deploy/systemd/accountctl-worker.service").contains("\nProtectHome=tmpfs\n"))
         let users = try Document.wholeText().matches(of: /useradd .+/).map { String($0.0) }
         #expect(users.count == 1 && users.allSatisfy { $0.contains(" --home-dir /nonexistent ") })
     }
 
-    @Test("Every file that the documentation's settings name is brought to where they say")
+    @Test("Every file that the documented settings name is installed at its path")
     func filesOfTheSettings() throws {
         let told = try Document.wholeText()
         let settings = try #require(
@@ -270,7 +270,7 @@ struct DeployFilesTests {
         }
         for name in named.union(["accountctl.conf"]) {
             #expect(brought.contains { fnmatch($0, name, 0) == 0 }, "\(name)")
-            // One key stands for those of all teams.
+            // One team's key is an example for those of all teams.
             let isKept = name.hasPrefix("AuthKey_") ? kept.contains { $0.hasPrefix("AuthKey_") } : kept.contains(name)
             #expect(isKept, "\(name)")
         }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The pages of the documentation")
 struct DocumentLinkTests {
-    @Test("lead to files that are there, and to headings of these")
+    @Test("link only to files and headings that exist")
     func links() throws {
         let pages = try Document.all()
         let anchors = Dictionary(uniqueKeysWithValues: pages.map { ($0.place, $0.anchors) })
@@ -22,15 +22,15 @@ struct DocumentLinkTests {
         #expect(named > 5)
     }
 
-    /// zsh, which is the shell of a Mac, takes what follows a `#` at its prompt for words of the command.
-    @Test("have no remarks in what is pasted into a shell")
+    /// zsh, the default shell of macOS, does not treat `#` at its prompt as the start of a comment.
+    @Test("have no comments in commands to paste into a shell")
     func remarks() throws {
         let pasted = try Document.all().flatMap(\.lines).filter { $0.language == "sh" }
         #expect(pasted.count > 20)
         for line in pasted { #expect(!" \(line.text)".contains(" #"), "\(line.text)") }
     }
 
-    @Test("are found: the README leads to every article, and so does the catalog's own page")
+    @Test("can be found: the README and the landing page of the catalog link to every article")
     func found() throws {
         let pages = try Document.all()
         let readme = try #require(pages.first { $0.path == "README.md" })
@@ -45,17 +45,17 @@ struct DocumentLinkTests {
 }
 
 extension Document {
-    /// Where it lies on this machine.
+    /// The absolute path of the file.
     fileprivate var place: String { URL(fileURLWithPath: Repository.path(path)).standardizedFileURL.path }
 
-    /// What its links to files name, from its own folder.
+    /// The targets of its links to files, relative to its folder.
     fileprivate var links: [String] {
         lines.filter { $0.language == nil }.flatMap { line in
             line.text.matches(of: /\]\(([^)\s]+)\)/).map { String($0.1) }.filter { !$0.contains("://") }
         }
     }
 
-    /// Its headings as GitHub spells them in links.
+    /// The anchors that GitHub derives from its headings.
     fileprivate var anchors: Set<String> {
         let headings = lines.filter { $0.language == nil && $0.text.hasPrefix("#") }
         return Set(
@@ -67,7 +67,7 @@ extension Document {
         )
     }
 
-    /// Where a path leads that counts from its folder.
+    /// Resolves a path relative to the folder of the document.
     fileprivate func target(of relative: String) -> String {
         let folder = URL(fileURLWithPath: Repository.path(path)).deletingLastPathComponent()
         return folder.appendingPathComponent(relative).standardizedFileURL.path

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("The documentation tells the truth about")
 struct DocumentationTests {
-    /// The rows of the table under a heading row, cell by cell; a bar that is meant is written `\|`.
+    /// The cells of each row of the table under a heading row; `\|` is a literal bar.
     private func rows(_ heading: String) throws -> [[String]] {
         let lines = try Document.wholeText().components(separatedBy: "\n")
         let start = try #require(lines.firstIndex(of: heading), "\(heading)")
@@ -20,7 +20,7 @@ struct DocumentationTests {
         }
     }
 
-    /// What the first cells of the table under a heading row name, in their order.
+    /// The names in backticks in the first cells of the table under a heading row, in order.
     private func named(_ heading: String) throws -> [String] {
         try rows(heading).flatMap { row in row[0].matches(of: /`([^`]+)`/).map { String($0.1) } }
     }
@@ -33,15 +33,15 @@ struct DocumentationTests {
         #expect(try named("| step | does |") == DeletionStep.allCases.map(\.rawValue))
     }
 
-    @Test("the code: every target, and none that there is not")
+    @Test("the code: exactly the targets that exist")
     func targets() throws {
         let told = try named("| target | holds |")
         let folders = try FileManager.default.contentsOfDirectory(atPath: Repository.path("Sources"))
-        // The folder of the migrations is a target, too.
+        // The folder of the migrations is a target as well.
         #expect(told.sorted() == (folders.filter { !$0.hasPrefix(".") } + ["SQLFiles"]).sorted())
     }
 
-    @Test("the tests and the demo: README's figures")
+    @Test("the tests and the demo: the figures of the README")
     func figures() throws {
         let page = try #require(try Document.all().first { $0.path == "README.md" })
         let readme = page.text.replacing("\n", with: " ")
@@ -63,13 +63,13 @@ struct DocumentationTests {
         #expect(try rows("| code | meaning |").map { $0[0] } == ExitStatus.allCases.map { String($0.rawValue) })
     }
 
-    @Test("mail to the relay: every reason of the function that the mailer asks, and no other")
+    @Test("mail to the relay: exactly the reasons that accountctl.can_send gives")
     func canSend() async throws {
         let function = "'accountctl.can_send(text, uuid)'::regprocedure"
         let source = try await TestDatabase.with(.migrated) { database in
             try await database.psql("select prosrc from pg_proc where oid = \(function)")
         }
-        // What stands for the paths is not compared.
+        // The placeholders for paths are not compared.
         let known = source.matches(of: #/(?:reason := |then |else |format\()'([^':]* [^':]*)/#).map { String($0.1) }
         let told = try rows("| answer | reason | exit code of `relay can-send` |").map { row in
             row[1].filter { $0 != "`" }.split(separator: ":").first.map { String($0) } ?? ""
@@ -88,7 +88,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test("settings: the file for two environments is one that both take")
+    @Test("settings: the example file for two environments is valid for both")
     func twoEnvironments() throws {
         let starts = ["environment = production\n", "[environments.staging.database]\n"]
         let file = try Document.wholeText().components(separatedBy: "```\n")
@@ -111,7 +111,7 @@ struct DocumentationTests {
         #expect(staging.keys.sealingKeyFile != production.keys.sealingKeyFile)
     }
 
-    @Test("settings: the file for the first hour")
+    @Test("settings: the example file for the first hour is valid")
     func firstHour() throws {
         let file = try #require(
             try Document.wholeText().components(separatedBy: "```\n")
@@ -124,7 +124,7 @@ struct DocumentationTests {
         #expect(settings.database.password != nil && settings.storage.serviceKey != nil)
     }
 
-    @Test("settings: every one by which a situation is ended is there")
+    @Test("settings: every setting that ends a situation exists")
     func settingsOfSituations() {
         let declared = Set(
             Settings.check(SettingsInputs(file: nil, variables: [:]) { _ in "" }).settings.declarations.map(\.key)
@@ -139,7 +139,7 @@ struct DocumentationTests {
         #expect(named > 3)
     }
 
-    @Test("settings: whoever corrects one that holds requests up is told that workers have to be restarted with it")
+    @Test("settings: the advice to correct a setting that blocks requests says to restart the workers")
     func settingsNeedNewWorkers() {
         let situations = [
             Situation(.ceiling), Situation(.tooLarge), Situation(.undecidedBucket), Situation(.undecidedFile),
@@ -157,7 +157,7 @@ struct DocumentationTests {
     }
 
     @Test(
-        "commands: whoever mended what held a request up need not wait for its next look",
+        "commands: the advice on a blocked request names deletion retry, to try again at once",
         arguments: [
             Situation.Code.blockingRows, .missingRight, .undecidedBucket, .appleMisconfigured, .appleUnreachable,
             .storageUnusable, .residue,
@@ -168,7 +168,7 @@ struct DocumentationTests {
         #expect(words.contains("or at once by deletion retry"), "\(words)")
     }
 
-    @Test("commands: every one by which a situation is ended is there")
+    @Test("commands: every command that ends a situation exists")
     func commandsOfSituations() throws {
         let commands = try CommandDescription.root().all
         var named = 0
@@ -187,7 +187,7 @@ struct DocumentationTests {
         #expect(named > 8)
     }
 
-    @Test("commands: every one that there is, and none that there is not")
+    @Test("commands: exactly the commands that exist")
     func commands() throws {
         let root = try CommandDescription.root()
         var told: Set<String> = []
@@ -206,7 +206,7 @@ struct DocumentationTests {
         #expect(Set(leaves).subtracting(told).isEmpty, "not told: \(Set(leaves).subtracting(told).sorted())")
     }
 
-    @Test("the code: the words of a command lead to its file, and the first of them to its folder")
+    @Test("the code: the words of a command give the name of its file, and the first word its folder")
     func files() throws {
         let others = [
             "config": "settings", "keys": "settings", "migrate": "database", "serve": "worker", "completion": "help",

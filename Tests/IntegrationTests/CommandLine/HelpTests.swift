@@ -8,14 +8,14 @@ import Testing
 
 @Suite("Help screens and manual pages")
 struct HelpTests {
-    /// Runs a program that the tests need besides the one they test.
+    /// Runs a helper program and returns its exit status and output.
     private func run(_ program: String, _ arguments: [String], input: String) async throws -> (Int32, String) {
         let words = [program] + arguments
         let result = try await AccountctlProcess(words, input: input, program: "/usr/bin/env").result()
         return (result.status, result.output + result.errors)
     }
 
-    @Test("A discussion is taken apart, and nothing of it is lost")
+    @Test("A discussion is split into its parts without losing a word")
     func parts() {
         let help = HelpText(
             abstract: "Do it.",
@@ -64,18 +64,18 @@ struct HelpTests {
         }
     }
 
-    @Test("No command's help has two sections of one title")
+    @Test("No command's help has two sections with the same title")
     func titles() throws {
         for command in try CommandDescription.root().all {
             let discussion = command.discussion ?? ""
-            // The examples of several such sections are taken together.
+            // `HelpText` merges all sections of examples, so their titles are counted in the source text.
             let examples = discussion.split(separator: "\n").map(String.init).filter { $0 == "EXAMPLES" }
             let titles = HelpText(abstract: "", discussion: discussion).sections.map(\.title) + examples
             #expect(Set(titles).count == titles.count, "\(command.path): \(titles)")
         }
     }
 
-    @Test("Every command's help begins with what it does and with examples, and no example is broken")
+    @Test("Every command's help begins with its abstract and examples, and no example is wrapped")
     func examplesFirst() async throws {
         var endings: [[Substring]: [String]] = [:]
         for command in try CommandDescription.root().all {
@@ -99,7 +99,7 @@ struct HelpTests {
         #expect(asked.output == direct.output && !asked.output.isEmpty)
     }
 
-    @Test("jobs enqueue takes the line of a list that its help shows, which needs no arguments")
+    @Test("jobs enqueue accepts the example line of its help, whose kind needs no arguments")
     func jobLine() throws {
         let path = ["accountctl", "jobs", "enqueue"]
         let command = try #require(try CommandDescription.root().all.first { $0.path == path })
@@ -108,14 +108,14 @@ struct HelpTests {
         #expect(try AccountLifecycle.periodic().contains { $0.job.kind == job.kind }, "\(line)")
     }
 
-    @Test("deletion plan explains its blockers by the codes that there are")
+    @Test("The help of deletion plan explains exactly the codes of blockers")
     func codes() throws {
         let path = ["accountctl", "deletion", "plan"]
         let command = try #require(try CommandDescription.root().all.first { $0.path == path })
         let sections = HelpText(abstract: "", discussion: command.discussion ?? "").sections
         let lines = try #require(sections.first { $0.title == "BLOCKERS" }).lines
         let told = lines.compactMap { $0.split(separator: " ").first }.map(String.init)
-        // What stops a run alone is in no plan.
+        // These situations stop only a run, and are in no plan.
         let others: Set<Situation.Code> = [
             .paused, .ceiling, .storageUnusable, .sealingKeyMissing, .appleMisconfigured, .appleUnreachable,
             .codeUnderWay, .otherAccount, .residue, .failing,
@@ -124,7 +124,7 @@ struct HelpTests {
         #expect(told.sorted() == codes.sorted())
     }
 
-    @Test("Every command has a manual page that the formatter takes without a warning")
+    @Test("Every command has a manual page that groff formats without a warning")
     func manual() async throws {
         let folder = try TemporaryFolder("man").url
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -134,12 +134,12 @@ struct HelpTests {
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
         #expect(files == commands.map { $0.path.joined(separator: "-") + ".1" }.sorted())
         let pages = try files.map { try String(contentsOf: folder.appendingPathComponent($0), encoding: .utf8) }
-        // One run for all: the formatter starts slowly.
+        // All pages are formatted in one run, because groff starts slowly.
         let (status, complaints) = try await run("groff", ["-man", "-Tutf8", "-ww", "-z"], input: pages.joined())
         #expect(status == 0 && complaints.isEmpty, "\(complaints)")
     }
 
-    @Test("A page says what the help says, with characters that the formatter would take for its own")
+    @Test("A manual page has the text of the help, with the special characters of groff escaped")
     func page() async throws {
         let printed = try await AccountctlProcess.run("manual", "relay", "check")
         #expect(printed.status == 0)

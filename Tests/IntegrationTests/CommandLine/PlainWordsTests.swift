@@ -3,15 +3,15 @@ import Testing
 
 @testable import accountctl
 
-@Suite("Plain words")
+@Suite("Plain words of user find")
 struct PlainWordsTests {
-    /// What the parser makes of words; nil for a mistake.
+    /// The command that the parser makes of the words, or nil if it refuses them.
     private func parsed(_ words: [String]) -> UserFindCommand? {
         try? Accountctl.parseAsRoot(["user", "find"] + words) as? UserFindCommand
     }
 
     @Test(
-        "Are taken as the parser understands them",
+        "Are parsed as the argument parser parses them",
         arguments: [
             ["anna@example.com"],
             ["+49 151 123456", "--by", "phone"],
@@ -28,7 +28,7 @@ struct PlainWordsTests {
         #expect(String(describing: plain) == String(describing: command))
     }
 
-    @Test("Are taken for every option of the command but those of who acts")
+    @Test("Are parsed for every option of the command except those that say who acts and why")
     func everyOption() throws {
         let all = try CommandDescription.root().all
         let description = try #require(all.first { $0.path == ["accountctl", "user", "find"] })
@@ -48,7 +48,7 @@ struct PlainWordsTests {
     }
 
     @Test(
-        "Leave to the parser whatever has another form, or is wrong",
+        "Leave other forms and mistakes to the argument parser",
         arguments: [
             [], ["-"], ["a", "-h"], ["a", "--help"], ["a", "--"], ["--", "a"], ["a", ""], ["a", "--limit", "-1"],
             ["a", "--limit"], ["a", "--limit", "x"], ["a", "--limit="], ["a", "--limit", "0"], ["a", "--limt", "3"],
@@ -62,7 +62,7 @@ struct PlainWordsTests {
         #expect(UserFindCommand.plain(words) == nil)
     }
 
-    @Test("Help and nothing else is what the parser shows")
+    @Test("The help of every command is the parser's own help message")
     func help() throws {
         for command in try CommandDescription.root().all {
             let words = Array(command.path.dropFirst())

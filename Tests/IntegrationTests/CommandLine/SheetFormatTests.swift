@@ -4,9 +4,9 @@ import Testing
 
 @testable import accountctl
 
-@Suite("What is shown of one thing, between separators", .timeLimit(.minutes(5)))
+@Suite("Single objects as CSV and TSV", .timeLimit(.minutes(5)))
 struct SheetFormatTests {
-    @Test("CSV has a line of names and one of values, TSV the values alone, and no JSON object")
+    @Test("CSV has a line of names and a line of values, and TSV only the values")
     func forms() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -30,7 +30,7 @@ struct SheetFormatTests {
         }
     }
 
-    /// The columns that CSV names.
+    /// The column names in the first line of CSV.
     private func columns(_ stage: OperatorStage, _ words: [String]) async throws -> [String] {
         try await columns(stage.run(words + ["--csv"]))
     }
@@ -41,14 +41,14 @@ struct SheetFormatTests {
         return lines.first?.split(separator: ",").map(String.init) ?? []
     }
 
-    /// The members of JSON that the columns belong to.
+    /// The JSON members that the columns belong to.
     private func members(_ columns: [String]) -> [String] {
         var names: [String] = []
         for name in columns.map({ String($0.prefix { $0 != "." }) }) where names.last != name { names.append(name) }
         return names
     }
 
-    @Test("An account has the same columns in every state, and they are the fields of the help")
+    @Test("An account has the same columns in every state, the fields that the help lists")
     func accounts() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(5)
@@ -72,7 +72,7 @@ struct SheetFormatTests {
             let help = try await stage.run(["user", "show", "--help"])
             #expect(help.output.contains("FIELDS\n  id, state, banned_until,"), "\(help.output)")
             #expect(help.output.contains("\n  With --csv and --tsv also auth.email, "), "\(help.output)")
-            // A field of another state is nothing, and no mistake.
+            // A field that belongs to another state is null, not an error.
             let some = try await stage.run(["user", "show", OperatorStage.id(1), "--json", "state,request"])
             #expect(some.output == "{\n  \"request\": null,\n  \"state\": \"active\"\n}\n", "\(some.errors)")
             let tsv = try await stage.run([
@@ -82,7 +82,7 @@ struct SheetFormatTests {
         }
     }
 
-    @Test("What is shown of other things has the columns of the help")
+    @Test("Other commands on one object print the columns that the help lists")
     func things() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -133,7 +133,7 @@ struct SheetFormatTests {
         }
     }
 
-    @Test("What is shown of migrations has the columns of the help")
+    @Test("Commands on migrations print the columns that the help lists")
     func migrations() async throws {
         try await TestDatabase.withPlatform { database in
             for (words, fields) in [
@@ -146,7 +146,7 @@ struct SheetFormatTests {
         }
     }
 
-    @Test("One account and many, a dry run and the act itself have the same columns")
+    @Test("One account and many accounts, dry runs and real runs have the same columns")
     func requests() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(3)
@@ -173,7 +173,7 @@ struct SheetFormatTests {
         }
     }
 
-    @Test("A field that a command does not have is told before anything is done")
+    @Test("An unknown field is refused before anything is done")
     func unknownFields() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
@@ -205,7 +205,7 @@ struct SheetFormatTests {
         }
     }
 
-    @Test("The version is told wherever it was built")
+    @Test("The version does not depend on where the program was built")
     func version() async throws {
         let result = try await AccountctlProcess.run("--version")
         #expect(result.status == 0 && result.output.hasPrefix("accountctl 0."), "\(result.output)")

@@ -10,7 +10,7 @@ struct TerminalTests {
         screen.replacingOccurrences(of: "\u{1B}\\[[0-9;]*m", with: "", options: .regularExpression)
     }
 
-    @Test("A table that is longer than the screen goes to the pager; a short one, or --no-pager, does not")
+    @Test("A table longer than the screen goes to the pager; a short table or --no-pager does not")
     func pager() async throws {
         let mark = ["PAGER": "sed s/^/PAGED:/", "NO_COLOR": "1"]
         let long = try await TerminalSession.run(["config", "show"], environment: mark)
@@ -49,7 +49,7 @@ struct TerminalTests {
         #expect(plain(told.screen).contains("variable ACCOUNTCTL_LOG_LEVEL"), "\(told.screen)")
     }
 
-    @Test("Colour is left away when asked, and says nothing that the text does not say")
+    @Test("Colour can be turned off, and carries nothing that the text does not say")
     func colour() async throws {
         let arguments = ["relay", "bounce", "explain", "550 5.1.1 <a@b.test>: unauthorized sender"]
         let coloured = try await TerminalSession.run(arguments)
@@ -62,7 +62,7 @@ struct TerminalTests {
         }
     }
 
-    @Test("Every question names the environment; what cannot be undone needs --production there, typing is not enough")
+    @Test("Every prompt names the environment; in production an irreversible command also needs --production")
     func environments() async throws {
         let folder = try TemporaryFolder("env").url
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -7,9 +7,9 @@ import Testing
 
 @testable import accountctl
 
-@Suite("How often something that is followed is looked at", .timeLimit(.minutes(5)))
+@Suite("The pace of a watch", .timeLimit(.minutes(5)))
 struct WatchPaceTests {
-    /// Ends with its sixth look, and has the next one asked for in each.
+    /// A watch that requests its next look in each look, and ends with the sixth.
     private struct Counting: Watch {
         let looks: Looks
 
@@ -38,7 +38,7 @@ struct WatchPaceTests {
         func write(_ text: String) {}
     }
 
-    @Test("However often the queues notify, looks are a quarter of a second apart")
+    @Test("Looks are at least a quarter of a second apart, however often the queues notify")
     func pace() async throws {
         try await TestDatabase.with(.migrated) { database in
             var global = GlobalOptions()

@@ -15,7 +15,7 @@ struct WatchTests {
         where datname = current_database() and usename = 'postgres'
         """
 
-    @Test("A deletion is followed over a lost connection to its end, and the exit code is its outcome's")
+    @Test("A deletion is followed across a lost connection to its end, and its outcome sets the exit code")
     func deletion() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -41,7 +41,7 @@ struct WatchTests {
         }
     }
 
-    @Test("A blocked deletion ends the watch, but not while a worker is to look at it again")
+    @Test("A blocked deletion ends the watch, unless a worker is due to try it again")
     func retried() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -66,7 +66,7 @@ struct WatchTests {
         }
     }
 
-    @Test("An account is followed over a lost connection until it is gone")
+    @Test("An account is followed across a lost connection until it is gone")
     func account() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -80,7 +80,7 @@ struct WatchTests {
             #expect(result.status == 3, "\(result.errors)")
             let lines = result.output.split(separator: "\n")
             #expect(lines.contains { $0.contains(#""operation":"user.suspend""#) })
-            // Words for people alone, also where standard error is no terminal.
+            // Standard error has plain text and no JSON log lines, even when it is no terminal.
             #expect(!result.errors.contains("{"), "\(result.errors)")
             #expect(lines.last?.contains(#""state":"not_found""#) == true)
         }
