@@ -3,10 +3,10 @@ import Testing
 @testable import Postgres
 @testable import accountctl
 
-@Suite("A project's own host, which many networks have no way to")
+@Suite("The direct host of a project, which needs IPv6")
 struct DirectHostTests {
     @Test(
-        "Who cannot reach it is told of the pooler",
+        "An unreachable direct host gets a hint at the pooler",
         arguments: [
             ("db.abcdefghijklmnopqrst.supabase.co", true), ("aws-0-eu-west-1.pooler.supabase.com", false),
             ("localhost", false),

@@ -3,9 +3,9 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Migrating as a process", .timeLimit(.minutes(5)))
+@Suite("The migrate commands as processes", .timeLimit(.minutes(5)))
 struct MigrateProcessTests {
-    @Test("Many that start at once all succeed, and each migration is applied once")
+    @Test("Runs that start at the same time all succeed, and each migration is applied once")
     func manyStarters() async throws {
         try await TestDatabase.withPlatform { database in
             let statuses = try await withThrowingTaskGroup(of: Int32.self) { group in
@@ -23,7 +23,7 @@ struct MigrateProcessTests {
         }
     }
 
-    @Test("At a terminal the first run is a line that is redrawn, and elsewhere a line for each migration")
+    @Test("The first run redraws one line at a terminal, and prints a line for each migration elsewhere")
     func terminal() async throws {
         try await TestDatabase.withPlatform { database in
             let first = try await TerminalSession.run(["migrate", "up"], environment: database.variables)
@@ -37,10 +37,10 @@ struct MigrateProcessTests {
         }
     }
 
-    @Test("Killed in the middle of a migration, the next run ends well")
+    @Test("After a run is killed in the middle of a migration, the next run succeeds")
     func killed() async throws {
         try await TestDatabase.withPlatform { database in
-            // 0003 wants auth.users: whoever holds it stops the run there, after two migrations.
+            // Migration 0003 locks auth.users: a lock on that table stops the run after two migrations.
             try await database.withConnection(asAdministrator: true) { connection in
                 try connection.execute("begin")
                 try connection.execute("lock table auth.users in access exclusive mode")
@@ -57,7 +57,7 @@ struct MigrateProcessTests {
         }
     }
 
-    @Test("A run whose connection breaks during a commit says to start it again, and that one ends well")
+    @Test("A run whose connection breaks during a commit says to start it again, and the next run succeeds")
     func commitInDoubt() async throws {
         try await TestDatabase.withPlatform { database in
             let variables = database.variables
@@ -82,7 +82,7 @@ struct MigrateProcessTests {
         }
     }
 
-    @Test("A table that is read before the first migration and is locked ends a plan and a run, to be tried again")
+    @Test("A locked table that is read before the first migration fails a plan and a run temporarily")
     func lockedBeforehand() async throws {
         try await TestDatabase.withPlatform { database in
             try await database.withConnection(asAdministrator: true) { connection in
@@ -107,7 +107,7 @@ struct MigrateProcessTests {
         }
     }
 
-    @Test("What is in the way is told by the exit code of plan and up alike, and nothing is changed")
+    @Test("A conflicting object gives plan and up the same exit code, and nothing is changed")
     func refused() async throws {
         try await TestDatabase.withPlatform { database in
             try await database.psql(
@@ -121,7 +121,7 @@ struct MigrateProcessTests {
         }
     }
 
-    @Test("A plan by another role than the one that the schema belongs to ends as the run would")
+    @Test("A plan by a role that does not own the schema has the exit code of the run")
     func anotherRole() async throws {
         try await TestDatabase.withPlatform { database in
             let first = try await AccountctlProcess.run(
@@ -138,14 +138,14 @@ struct MigrateProcessTests {
                 #expect(result.status == 6, "\(act): \(result.output)\(result.errors)")
                 #expect(result.errors.contains("belongs to the role postgres"), "\(act): \(result.errors)")
             }
-            // Where there is nothing to apply it does not matter who looks.
+            // With no migration to apply, the role does not matter.
             let plan = try await AccountctlProcess.run("migrate", "plan", environment: others)
             #expect(plan.status == 0, "\(plan.errors)")
         }
     }
 
-    /// A database that is made by migrations of one's own, into which `supabase db pull` copied the structure.
-    @Test("A schema without its history is refused as that, not for the objects in it")
+    /// This is a database built from an app's own migrations, into which `supabase db pull` copied the schema.
+    @Test("A schema without its migration history is refused for that reason, not for its objects")
     func withoutHistory() async throws {
         try await TestDatabase.withPlatform { database in
             let first = try await AccountctlProcess.run("migrate", "up", environment: database.variables)
@@ -160,7 +160,7 @@ struct MigrateProcessTests {
         }
     }
 
-    @Test("A plan changes nothing, and drift is told by the exit code")
+    @Test("A plan changes nothing, and drift has its own exit code")
     func planAndDrift() async throws {
         try await TestDatabase.withPlatform { database in
             let plan = try await AccountctlProcess.run("migrate", "plan", "--json", environment: database.variables)
@@ -175,7 +175,7 @@ struct MigrateProcessTests {
                 environment: database.variables
             )
             #expect(without.status == 0)
-            // The columns of a dry run, too.
+            // A dry run has the same columns.
             #expect(without.output.hasPrefix("applied,bundles,migrations,adoption\n"), "\(without.output)")
             #expect(try await database.psql("select to_regclass('public.profiles') is null") == "t")
             #expect(
@@ -195,7 +195,7 @@ struct MigrateProcessTests {
             #expect(verify.status == 5)
             #expect(verify.output.contains("policy profiles_update_own on profiles"))
             #expect(verify.output.contains("function handle_new_user()"))
-            // The rehearsal ends as the run does.
+            // The dry run has the exit code of the real run.
             for option in ["--dry-run", "--yes"] {
                 let words = ["migrate", "verify", "--accept", option]
                 let accepted = try await AccountctlProcess(words, environment: database.variables).result()
@@ -205,7 +205,7 @@ struct MigrateProcessTests {
         }
     }
 
-    @Test("A backup that is restored is as the migrations made it")
+    @Test("A restored backup has no drift from the migrations")
     func restored() async throws {
         try await TestDatabase.withPlatform { database in
             let up = try await AccountctlProcess.run("migrate", "up", environment: database.variables)
@@ -227,7 +227,7 @@ struct MigrateProcessTests {
         }
     }
 
-    /// A comparison says no more than it has found: what a newer program did, and what is still to be done, is told.
+    /// Expects that verify also reports the migrations of a newer program and the pending ones.
     private func verifiesAsFarAs(_ database: TestDatabase) async throws {
         func verify() async throws -> (status: Int32, words: String) {
             let result = try await AccountctlProcess.run("migrate", "verify", environment: database.variables)
@@ -253,7 +253,7 @@ struct MigrateProcessTests {
         try await database.psql("insert into accountctl.migrations select * from public.last_migration")
     }
 
-    @Test("What the platform locks for each statement on policies stands in the plan")
+    @Test("The plan lists the tables that the platform locks for each statement on policies")
     func locksOfThePlatform() async throws {
         try await TestDatabase.withPlatform { database in
             try await database.psql(

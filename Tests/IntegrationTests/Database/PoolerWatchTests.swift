@@ -6,9 +6,9 @@ import Testing
 struct PoolerWatchTests {
     private static let anna = OperatorStage.id(1)
 
-    @Test("They listen to nothing, look all the same, and end with the outcome", arguments: ["detect", "transaction"])
+    @Test("They poll without LISTEN, and end with the outcome", arguments: ["detect", "transaction"])
     func watches(_ pooler: String) async throws {
-        // Finding out takes two connections at once of each of them.
+        // To detect the pooler, each process needs two connections at the same time.
         let size = pooler == "detect" ? 20 : 2
         try await OperatorStage.with { stage in
             let database = stage.database

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("A database that is not as far as the program, or further", .timeLimit(.minutes(5)))
+@Suite("A schema that is older or newer than the program", .timeLimit(.minutes(5)))
 struct SchemaGapTests {
     private static let anna = OperatorStage.id(1)
 
@@ -24,7 +24,7 @@ struct SchemaGapTests {
         }
     }
 
-    /// What a command that needs something that is not there has to say.
+    /// Expects that a command fails with exit code 5 and these parts of a message when the schema lacks what it needs.
     private func expectTold(_ command: [String], _ parts: [String], _ stage: OperatorStage) async throws {
         let result = try await stage.run(command)
         #expect(result.status == 5, "\(command): \(result.status) \(result.errors)")
@@ -33,10 +33,10 @@ struct SchemaGapTests {
         #expect(result.errors.split(separator: "\n").count <= 4, "\(result.errors)")
     }
 
-    @Test("Behind by migrations: what they made is missing, how many is told, and the command that applies them")
+    @Test("Behind: commands that need missing objects say how many migrations are missing and how to apply them")
     func behind() async throws {
         try await withInstalled { stage in
-            // As a program of the next version meets it: the tables that its statements name have other names here.
+            // This simulates a newer program on an older schema: names that its statements use do not exist here.
             let count = try await stage.database.psql("select count(*) from accountctl.migrations where number >= 18")
             try await stage.database.psql(
                 """
@@ -57,12 +57,12 @@ struct SchemaGapTests {
                 ["apple", "events", "list"], ["audit", "list"], ["relay", "stream", "list"],
             ] { try await expectTold(command, [words, "at 17", "accountctl migrate up", "migrate plan"], stage) }
             #expect(try await stage.run(["migrate", "status"]).status == 1)
-            // What does not need it works.
+            // A command that does not need the missing names works.
             #expect(try await stage.run(["user", "list"]).status == 0)
         }
     }
 
-    @Test("Ahead: what does not need what is gone works, the rest names the version that applied it")
+    @Test("Ahead: commands that need removed objects name the newer version, and all others work")
     func ahead() async throws {
         try await withInstalled { stage in
             try await stage.database.psql(
@@ -93,7 +93,7 @@ struct SchemaGapTests {
         }
     }
 
-    @Test("Not installed: said with the command that installs it; who is looked up is found all the same")
+    @Test("Not installed: commands name the command that installs the schema, and user find works without it")
     func missing() async throws {
         try await TestDatabase.with(.platform) { database in
             try await database.psql("insert into auth.users (id, email) values ('\(Self.anna)', 'u1@example.com')")
@@ -108,7 +108,7 @@ struct SchemaGapTests {
         }
     }
 
-    @Test("A database without accounts is called another one, and nobody is told to install anything there")
+    @Test("A database without auth.users is reported as not Supabase's, without advice to install the schema")
     func otherDatabase() async throws {
         let keys = try await TestKeys.make()
         defer { keys.remove() }
@@ -131,7 +131,7 @@ struct SchemaGapTests {
         }
     }
 
-    @Test("A worker does not start on a schema that is behind it")
+    @Test("A worker does not start on an older schema")
     func worker() async throws {
         try await withInstalled { stage in
             try await stage.database.psql(
