@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `deletion accept`: what an erasure may leave.
+/// `deletion accept` records columns in which an erasure may leave identifiers.
 @Suite("Accepted columns", .timeLimit(.minutes(5)))
 struct AcceptedColumnTests {
-    @Test("Only a column that some request reports can be accepted; what was accepted is shown, and can be withdrawn")
+    @Test("A column that exists or that a request reports can be accepted; an acceptance is shown and can be withdrawn")
     func accepted() async throws {
         try await ErasureSite.with(accounts: 1) { site in
             let request = try await site.request()
@@ -27,7 +27,7 @@ struct AcceptedColumnTests {
             let json = try await site.deletion(["show", request, "--json", "accepted"])
             #expect(json.output.contains(#""column": "public.invoices.buyer""#), "\(json)")
             #expect(!json.output.contains("public.notes.body"), "\(json)")
-            // Nothing has counted it yet.
+            // No search has counted the column as accepted yet.
             #expect(try await accept("public.invoices.buyer", "--withdraw", "--dry-run").status == 0)
             #expect(try await site.database.psql(stored) != "")
             #expect(try await accept("public.invoices.buyer", "--withdraw").status == 0)
@@ -35,18 +35,18 @@ struct AcceptedColumnTests {
             #expect(try await accept("public.invoices.buyer", "--withdraw").status == 3)
             let log = "select string_agg(action, ' ' order by id) from accountctl.operator_log"
             #expect(try await site.database.psql(log) == "deletion.accept deletion.withdraw")
-            // What is accepted is known, too, when no request reports it any more.
+            // An accepted column can be accepted again although no request reports it any more.
             #expect(try await accept("public.invoices.buyer").status == 0)
             try await site.database.psql("update accountctl.deletion_requests set situation = null, state = 'running'")
             #expect(try await accept("public.invoices.buyer").status == 0)
             #expect(try await accept("public.notes.body").status == 3)
-            // A pause takes the findings away, and the decision may come meanwhile.
+            // A pause replaces the findings of a request; an existing column can be accepted meanwhile, with a warning.
             let early = try await accept("public.profiles.full_name")
             #expect(early.status == 0 && early.errors.contains("no open request reports"), "\(early)")
         }
     }
 
-    @Test("A partitioned table is accepted by its own name, and reported by those of its partitions")
+    @Test("A partitioned table is accepted by its own name, and reported by the names of its partitions")
     func partitioned() async throws {
         try await ErasureSite.with(accounts: 1) { site in
             try await site.leaveResidue()

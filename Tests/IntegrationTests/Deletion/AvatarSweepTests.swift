@@ -10,7 +10,7 @@ struct AvatarSweepTests {
     private static let held = OperatorStage.id(3)
     private static let leaving = OperatorStage.id(4)
 
-    /// Objects of every kind, all old but one; what has to go is named `left…`.
+    /// Uploads objects of every kind, all old except one; the objects to delete have `left` in their names.
     private func fill(_ storage: StorageStage) async throws {
         try await storage.stage.addAccounts(4)
         for (key, person) in [
@@ -19,7 +19,7 @@ struct AvatarSweepTests {
             ("\(Self.anna.uppercased())/left.jpeg", Self.anna), ("held.jpeg", Self.held),
             ("leaving.jpeg", Self.leaving),
         ] { try await storage.upload(key, by: person) }
-        // In the folder of another account, where nobody writes any more.
+        // Objects in the folder of another account, to which nobody writes any more.
         for key in ["\(Self.held)/avatars/bare.jpeg", "\(Self.held)/parameter.jpeg"] {
             try await storage.upload(key, by: nil)
         }
@@ -49,7 +49,7 @@ struct AvatarSweepTests {
         )
     }
 
-    @Test("Only what is old, owned and named by no profile goes; a look changes nothing; the count confirms")
+    @Test("A sweep deletes only old, owned objects that no profile names, and only if the count confirms it")
     func sweep() async throws {
         try await StorageStage.with { storage in
             try await fill(storage)
@@ -76,7 +76,7 @@ struct AvatarSweepTests {
         }
     }
 
-    @Test("What an account names in any column, in JSON or in its metadata is in use")
+    @Test("A file that an account names in any column, in JSON or in its metadata is in use")
     func otherTexts() async throws {
         try await StorageStage.with { storage in
             let stage = storage.stage
@@ -124,12 +124,12 @@ struct AvatarSweepTests {
         }
     }
 
-    @Test("What was deleted before a sweep stopped half-way is told")
+    @Test("A sweep that stops half-way says how many objects it deleted")
     func halfWay() async throws {
         try await StorageStage.with { storage in
             let stage = storage.stage
             try await stage.addAccounts(1)
-            // More than one call to Storage deletes; what the second is about cannot be recorded.
+            // The sweep needs more than one call to Storage; the log entry for the second call cannot be written.
             try await stage.database.psql(
                 """
                 alter table storage.objects disable trigger user;
@@ -157,14 +157,14 @@ struct AvatarSweepTests {
             #expect(stopped.status == 1 && screen.contains("the log is full"), "\(screen)")
             #expect(screen.contains("stopped half-way"), "\(screen)")
             #expect(screen.contains(#""deleted": 500"#), "\(screen)")
-            // The line of the progress ends before.
+            // The progress line ends before the JSON begins.
             #expect(screen.contains("500/600"), "\(screen)")
             #expect(!screen.split(separator: "\n").contains { $0.contains("500/600") && $0.contains("{") }, "\(screen)")
             #expect(try await storage.keys().count == 100)
         }
     }
 
-    @Test("A Storage that deletes and does not say so is told of as well")
+    @Test("A sweep whose deletion took effect but was answered with an error is reported as stopped half-way")
     func lostAnswer() async throws {
         try await StorageStage.with { storage in
             try await fill(storage)
@@ -178,7 +178,7 @@ struct AvatarSweepTests {
         }
     }
 
-    @Test("A Storage that refuses the key, or is none, is no reason to try again")
+    @Test("A refused Storage key and missing settings are permanent failures, an unreachable Storage a temporary one")
     func misconfigured() async throws {
         try await StorageStage.with { storage in
             try await fill(storage)
@@ -212,7 +212,7 @@ struct AvatarSweepTests {
         }
     }
 
-    @Test("Without profiles, Storage or all rows nothing is deleted")
+    @Test("Nothing is deleted without Storage, rights to all rows or the avatar column of profiles, or while paused")
     func refusals() async throws {
         try await StorageStage.with { storage in
             try await fill(storage)

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What an operator is told before an act is the truth", .timeLimit(.minutes(5)))
+@Suite("Dry runs and prompts tell the truth", .timeLimit(.minutes(5)))
 struct BeforeActTests {
-    @Test("A dry run of what would be refused is refused, with the same exit code")
+    @Test("A dry run of a refused act is refused with the same exit code")
     func dryRuns() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
@@ -36,7 +36,7 @@ struct BeforeActTests {
         }
     }
 
-    @Test("A question names the account as user find does: masked, with its state")
+    @Test("A prompt names the account as user find does: masked, with its state")
     func questions() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
@@ -70,13 +70,13 @@ struct BeforeActTests {
         }
     }
 
-    @Test("A dry run fires no trigger that may reach outside of the database, and says that it did not ask them")
+    @Test("A dry run fires no trigger that may act outside the database, and names the triggers that it did not try")
     func triggersOutside() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
             let (id, leaving) = (OperatorStage.id(1), OperatorStage.id(2))
             let database = stage.database
-            // What a sequence counts no rollback takes back, as with a call that was made.
+            // A rollback does not undo the increment of a sequence, just as it does not undo a call to another system.
             try await database.psql(
                 """
                 create extension if not exists dblink schema extensions;
@@ -118,11 +118,11 @@ struct BeforeActTests {
                 #expect(try await called() > calls, "\(words)")
                 calls = try await called()
             }
-            // Nothing of Supabase's is written for who is not locked out.
+            // Cancelling before the lock-out writes nothing to Supabase's tables.
             #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
             let early = try await stage.run(["deletion", "cancel", id, "--dry-run"])
             #expect(early.status == 0 && !early.errors.contains("not tried, so"), "\(early)")
-            // What is so already is told without them.
+            // An act that changes nothing is reported without trying the triggers.
             let idle = try await stage.run(["user", "restore", id, "--dry-run"])
             #expect(idle.status == 0 && idle.errors.contains("Nothing to do"), "\(idle)")
             let gone = try await stage.run(["deletion", "cancel", leaving, "--dry-run"])

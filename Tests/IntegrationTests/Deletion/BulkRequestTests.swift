@@ -4,9 +4,9 @@ import Sealing
 import TestSupport
 import Testing
 
-@Suite("Asking for the deletion of many accounts", .timeLimit(.minutes(5)))
+@Suite("Requesting the deletion of many accounts", .timeLimit(.minutes(5)))
 struct BulkRequestTests {
-    @Test("Every bad line is told with its number, and nothing is done")
+    @Test("Every bad line is reported with its number, and nothing is done")
     func badLines() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
@@ -31,7 +31,7 @@ struct BulkRequestTests {
         }
     }
 
-    @Test("A dry run says what would happen; the count is the confirmation; done twice is done once")
+    @Test("A dry run says what would happen, the count confirms the run, and a repeated run requests nothing twice")
     func planConfirmRepeat() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(5)
@@ -44,7 +44,7 @@ struct BulkRequestTests {
                 """
             )
             let dry = try await stage.run(["deletion", "request", "--file", path, "--dry-run", "--json"])
-            // As the run would end.
+            // The dry run has the exit code of the real run.
             #expect(dry.status == 3, "\(dry.errors)")
             for fact in [
                 #""ids": 4"#, #""accounts": 3"#, #""found": 1"#, #""held": 1"#, #""unknown_user": 1"#,
@@ -57,14 +57,14 @@ struct BulkRequestTests {
             let wrong = try await stage.run(["deletion", "request", "--file", path, "--confirm=3"])
             #expect(wrong.status == 2)
             #expect(try await BulkRun.requests(database) == "1|1")
-            // What was not done is not written down.
+            // Nothing was done, so there is no result file.
             #expect(!FileManager.default.fileExists(atPath: path + ".results.ndjson"))
 
             let command = ["deletion", "request", "--file", path, "--confirm=4", "--ticket", "T-1", "--json"]
             let first = try await stage.run(command)
             #expect(first.status == 3, "\(first.errors)")
             #expect(try BulkRun.outcomes(path + ".results.ndjson") == ["found": 1, "requested": 2, "unknown_user": 1])
-            // What had no account is looked for again.
+            // Ids without an account are looked up again.
             let second = try await stage.run(command)
             #expect(second.status == 3)
             #expect(second.output.contains(#""done_before": 3"#))
@@ -82,12 +82,12 @@ struct BulkRequestTests {
         }
     }
 
-    @Test("What was done in one database is not taken for done in another")
+    @Test("The result file of one database is refused in another")
     func otherDatabase() async throws {
         try await OperatorStage.with { stage in
             let path = try BulkRun.write([1, 2].map(OperatorStage.id), stage)
             let command = ["deletion", "request", "--file", path, "--confirm=2"]
-            // A rehearsal elsewhere, where nobody of these lives.
+            // The first run is a rehearsal in another database, which has none of these accounts.
             #expect(try await stage.run(command).status == 3)
             try await TestDatabase.with(.migrated) { database in
                 let production = OperatorStage(
@@ -109,7 +109,7 @@ struct BulkRequestTests {
     }
 
     @Test(
-        "Ids of accounts that are gone are told apart: an open erasure is found, a finished one is told, nobody is nobody"
+        "Ids without an account are classified: an open erasure is found, a finished one is erased, others are unknown"
     )
     func gone() async throws {
         try await OperatorStage.with { stage in
@@ -150,7 +150,7 @@ struct BulkRequestTests {
                 try BulkRun.outcomes(path + ".results.ndjson")
                     == ["requested": 1, "found": 1, "erased": 1, "unknown_user": 1]
             )
-            // Where nobody is unknown all that was asked for is done, or under way.
+            // Without an unknown id the exit code is 0: every erasure is done or in progress.
             let rest = try BulkRun.write([leaving, erased], stage)
             let known = ["deletion", "request", "--file", rest, "--confirm=2", "--result", stage.path("known")]
             #expect(try await stage.run(known).status == 0)
@@ -158,7 +158,7 @@ struct BulkRequestTests {
         }
     }
 
-    @Test("Words that name one of the accounts are refused before anything is done; those that name another are not")
+    @Test("A reason or ticket that identifies an account of the list is refused before anything is done")
     func ownWords() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(4)
@@ -194,7 +194,7 @@ struct BulkRequestTests {
         }
     }
 
-    @Test("A file of something else is left as it is, and a role without rights does nothing")
+    @Test("A file that is no result file is left unchanged, and a role without rights does nothing")
     func refused() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)

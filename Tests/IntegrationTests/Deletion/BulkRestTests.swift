@@ -5,9 +5,9 @@ import Testing
 
 @testable import accountctl
 
-@Suite("What of a list is left", .timeLimit(.minutes(5)))
+@Suite("The rest of a list", .timeLimit(.minutes(5)))
 struct BulkRestTests {
-    @Test("By the requests of its file each account is left, done, or cancelled since, and each request here or lost")
+    @Test("The requests of a result file divide accounts into left, done and cancelled; lost requests are counted")
     func sorted() throws {
         let users = (0..<6).map { _ in UUID() }
         let requests = Dictionary(uniqueKeysWithValues: users.prefix(5).map { ($0, UUID()) })
@@ -31,7 +31,7 @@ struct BulkRestTests {
         #expect(first.left == users && first.warnings.isEmpty)
     }
 
-    @Test("Requests of the file that were cancelled since count as cancelled, not as done, and a warning says so")
+    @Test("Requests that were cancelled since count as cancelled, not as done, and a warning says so")
     func cancelledSince() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(4)
@@ -49,7 +49,7 @@ struct BulkRestTests {
                 input: try await database.psql("select id from accountctl.deletion_requests")
             )
             #expect(cancelled.status == 0, "\(cancelled)")
-            // The corrected list, with the same result file.
+            // The corrected list is run with the same result file.
             try write(2...4)
             let warning = "2 requests of the result file were cancelled since, and are left alone"
             let dry = try await stage.run(command + ["--dry-run"])
@@ -66,7 +66,7 @@ struct BulkRestTests {
             }
             let open = "select count(*) from accountctl.deletion_requests where finished_at is null"
             #expect(try await database.psql(open) == "1")
-            // Another file knows of none of them.
+            // A new result file has none of these requests.
             let other = try await stage.run(command + ["--confirm=3", "--result", stage.path("other")])
             #expect(other.status == 0 && !other.errors.contains("cancelled since"), "\(other)")
             #expect(other.output.contains(#""requested": 2"#) && other.output.contains(#""found": 1"#), "\(other)")

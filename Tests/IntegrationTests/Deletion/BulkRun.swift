@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// What goes into a run over many accounts, and what it leaves.
+/// The input and the results of a run over many accounts.
 enum BulkRun {
     /// Writes the file of ids, and returns its path.
     static func write(_ ids: [String], _ stage: OperatorStage) throws -> String {
@@ -10,7 +10,7 @@ enum BulkRun {
         return path
     }
 
-    /// How often each outcome stands in the result file.
+    /// The number of lines with each outcome in the result file.
     static func outcomes(_ path: String) throws -> [String: Int] {
         struct Line: Decodable { let outcome: String }
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").dropFirst()

@@ -4,10 +4,10 @@ import Testing
 
 @testable import accountctl
 
-@Suite("A run over many accounts that is stopped goes on later", .timeLimit(.minutes(5)))
+@Suite("A run over many accounts that stops continues later", .timeLimit(.minutes(5)))
 struct BulkStopTests {
     @Test(
-        "What a file says was done counts only while the request is there: a copy has the same identity, and so has a backup"
+        "A line of the result file counts only while its request exists: a copy or a backup has the same identity"
     )
     func lostRequests() async throws {
         try await OperatorStage.with { stage in
@@ -18,7 +18,7 @@ struct BulkStopTests {
             #expect(try await stage.run(command + ["--confirm=3"]).status == 0)
             let again = try await stage.run(command + ["--confirm=3", "--json"])
             #expect(again.output.contains(#""done_before": 3"#) && !again.errors.contains("not in this database"))
-            // As in a backup from before two of them.
+            // This is the state of a backup from before two of the requests.
             try await database.psql(
                 """
                 set session_replication_role = replica;
@@ -40,7 +40,7 @@ struct BulkStopTests {
         }
     }
 
-    @Test("A run that is killed goes on with what is not done")
+    @Test("A run that was killed continues with the accounts that are not done")
     func killed() async throws {
         let count = 600
         try await OperatorStage.with { stage in
@@ -58,7 +58,7 @@ struct BulkStopTests {
             #expect(try await run.result().status == -SIGKILL)
             let before = try #require(Int(try await BulkRun.requests(database).split(separator: "|")[0]))
             #expect((1..<count).contains(before))
-            // As if the kill had come in the middle of a line.
+            // This simulates a kill in the middle of a line.
             let written = try String(contentsOfFile: result, encoding: .utf8)
             try (written + #"{"at":"2026-11"#).write(toFile: result, atomically: true, encoding: .utf8)
             let rest = try await stage.run(command)
@@ -70,7 +70,7 @@ struct BulkStopTests {
         }
     }
 
-    @Test("One account that fails does not take its neighbours along; too many stop the run, and it goes on later")
+    @Test("One failing account does not affect the others; too many failures stop the run, which continues later")
     func failures() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(30)
@@ -107,7 +107,7 @@ struct BulkStopTests {
         }
     }
 
-    @Test("A run that something stops tells what, what it did until then, and that it goes on")
+    @Test("A run that is stopped by an error says why, what it did before, and that the next run continues")
     func stopped() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(6)
@@ -135,7 +135,7 @@ struct BulkStopTests {
             for said in ["stopped, 3 of 6 not done: permission", "continues with the rest"] {
                 #expect(stopped.errors.contains(said), "\(stopped)")
             }
-            // At a terminal the line of the progress ends before what came of it.
+            // At a terminal the progress line ends before the result.
             let shown = try await TerminalSession.run(
                 command.dropLast() + ["--rate", "4/s", "--result", stage.path("other")],
                 environment: stage.variables.merging(["NO_COLOR": "1"]) { $1 }
@@ -148,7 +148,7 @@ struct BulkStopTests {
         }
     }
 
-    @Test("How long a database that is away is asked again is told with the time that each try may take")
+    @Test("The announced time of retries of an unreachable database includes the time that each try may take")
     func retries() {
         var retries = BulkRetries(each: .seconds(30))
         let pauses = Array(sequence(state: ()) { _ in retries.next() })
@@ -157,7 +157,7 @@ struct BulkStopTests {
         #expect(pauses[0].words == "trying again in 1 s, and for at most 7 min 8 s more")
     }
 
-    @Test("A database that is away before anything is begun is told at once")
+    @Test("A database that is unreachable at the start is reported at once")
     func away() async throws {
         try await OperatorStage.with { stage in
             let id = OperatorStage.id(1)
@@ -173,7 +173,7 @@ struct BulkStopTests {
                     ["deletion", "cancel", "--file", path, "--dry-run"],
                     ["deletion", "replay", list, "--dry-run"],
                 ] {
-                    // Well below the time that a request for a connection may take.
+                    // This is well below the time that waiting for a connection may take.
                     let result = try await AccountctlProcess(
                         command,
                         environment: stage.variables.merging(nowhere) { $1 }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Cancelling a list of deletions", .timeLimit(.minutes(5)))
 struct CancelListTests {
-    /// A line of what is told.
+    /// A row of the output.
     private struct Row: Decodable, Equatable {
         let request: String
         let outcome: String?
@@ -23,7 +23,7 @@ struct CancelListTests {
         try JSONDecoder().decode([Row].self, from: Data(result.output.utf8))
     }
 
-    /// Opens a request for each account, and gives their ids in the order of the accounts.
+    /// Opens a request for each account, and returns the ids of the requests in the order of the accounts.
     private func open(_ count: Int, _ stage: OperatorStage) async throws -> [String] {
         try await stage.addAccounts(count)
         let text = try await stage.database.psql(
@@ -47,7 +47,7 @@ struct CancelListTests {
         )
     }
 
-    @Test("Every bad line is told with its number, and nothing is done")
+    @Test("Every bad line is reported with its number, and nothing is done")
     func badLines() async throws {
         try await OperatorStage.with { stage in
             let requests = try await open(2, stage)
@@ -69,7 +69,7 @@ struct CancelListTests {
         }
     }
 
-    @Test("Each is cancelled by itself, with its line of the log; what cannot be is told apart")
+    @Test("Each request is cancelled separately with its own log entry; each refusal has its own row")
     func each() async throws {
         try await OperatorStage.with { stage in
             let requests = try await open(6, stage)
@@ -78,7 +78,7 @@ struct CancelListTests {
             let strange = "00000000-0000-4000-8000-00000000ffff"
             let lines = ["# taken back", ""] + requests + [requests[0], strange]
             try lines.map { $0 + "\r\n" }.joined().write(toFile: path, atomically: true, encoding: .utf8)
-            // In order: two as they are, locked out, begun, cancelled, verified.
+            // The requests in order: two unchanged, one locked out, one begun, one cancelled, one verified.
             try await database.psql(
                 """
                 update accountctl.deletion_requests set state = 'running', locked_out_at = now()
@@ -129,17 +129,17 @@ struct CancelListTests {
             for request in requests[..<3] { #expect(try await state(of: request, stage) == "cancelled") }
             #expect(try await state(of: requests[3], stage) == "running")
             #expect(try await database.psql(log) == "3|3|3")
-            // The lock-out of the one was undone, that of the other was not.
+            // The lock-out of the cancelled request was undone; the lock-out of the begun request was not.
             let banned = "select string_agg(right(id::text, 1), '') from auth.users where banned_until is not null"
             #expect(try await database.psql(banned) == "4")
 
-            // For people a table, and the status of a list without failures.
+            // The default output is a table; a list without failures has the exit code 0.
             let others = try await stage.database.psql(
                 "select request_id from accountctl.open_deletion_request('\(OperatorStage.id(1))', 'operator')"
             )
             let table = try await stage.run(["deletion", "cancel", "--file", "-"], input: others)
             #expect(table.status == 0 && table.output.contains(others), "\(table)")
-            // As after a run that was cut off.
+            // The list is repeated, as after a run that was cut off.
             let rest = try await stage.run(
                 ["deletion", "cancel", "--file", "-"],
                 input: ([others] + requests[..<3]).joined(separator: "\n")
@@ -151,7 +151,7 @@ struct CancelListTests {
         }
     }
 
-    @Test("Of one whose commit was cut off nobody knows, which its row says")
+    @Test("A request whose commit was cut off has an unknown outcome, and its row says so")
     func cutOff() async throws {
         try await OperatorStage.with { stage in
             let requests = try await open(2, stage)
@@ -171,7 +171,7 @@ struct CancelListTests {
         }
     }
 
-    @Test("Words that name one of the accounts are refused before anything is done")
+    @Test("A reason that identifies an account of the list is refused before anything is done")
     func ownWords() async throws {
         try await OperatorStage.with { stage in
             let requests = try await open(2, stage)
@@ -188,7 +188,7 @@ struct CancelListTests {
         }
     }
 
-    @Test("A dry run fires no trigger that may reach outside, and a trigger that refuses one stops that one alone")
+    @Test("A dry run fires no trigger that may act outside; a trigger that refuses one request stops only that one")
     func triggers() async throws {
         try await OperatorStage.with { stage in
             let requests = try await open(3, stage)
@@ -207,7 +207,7 @@ struct CancelListTests {
                 create trigger refuse_update before update on auth.users for each row execute function public.refuse();
                 """
             )
-            // Nothing of Supabase's is written for who is not locked out.
+            // Cancelling before the lock-out writes nothing to Supabase's tables.
             let early = try await stage.run(["deletion", "cancel", "--file", "-", "--dry-run"], input: list)
             #expect(early.status == 0 && !early.errors.contains("not tried, so"), "\(early)")
             try await stage.database.psql(
@@ -228,7 +228,7 @@ struct CancelListTests {
         }
     }
 
-    @Test("One request and many have the same columns")
+    @Test("One request and many requests have the same columns")
     func columns() async throws {
         try await OperatorStage.with { stage in
             let requests = try await open(2, stage)

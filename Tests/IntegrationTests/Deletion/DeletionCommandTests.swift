@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The commands of `deletion` as somebody types them, or a script without a terminal.
+/// The `deletion` commands, run without a terminal as in a script.
 @Suite("Deletion commands", .timeLimit(.minutes(5)))
 struct DeletionCommandTests {
     private static let nobody = "8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f"
 
-    @Test("What is not there is told by the exit code, and nothing is printed")
+    @Test("An unknown account or request gives exit code 3 and no output")
     func unknown() async throws {
         try await ErasureSite.with(accounts: 1) { site in
             let commands = [
@@ -20,7 +20,7 @@ struct DeletionCommandTests {
                 #expect(result.output.isEmpty, "\(words)")
                 #expect(result.errors.contains(Self.nobody) || result.errors.contains("no account"), "\(words)")
             }
-            // There is a request, and no receipt yet.
+            // The request exists, but has no receipt yet.
             let early = try await site.deletion(["receipt", try await site.request()])
             #expect(early.status == 3)
             #expect(early.errors.contains("there is no receipt yet"))
@@ -33,13 +33,13 @@ struct DeletionCommandTests {
         }
     }
 
-    @Test("A dry run, and a question that nobody is there to answer, change nothing")
+    @Test("A dry run and an unconfirmed command without a terminal change nothing")
     func nothingChanges() async throws {
         try await ErasureSite.with(accounts: 1) { site in
             let request = try await site.request()
             let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
             try await site.leaveResidue(of: UUID().uuidString.lowercased())
-            // Anything else does not go on without Apple.
+            // `proceed --without-apple` requires a request that Apple holds up.
             try await site.database.psql(
                 "update accountctl.deletion_requests set state = 'waiting_for_apple' where id = '\(request)'"
             )
@@ -67,7 +67,7 @@ struct DeletionCommandTests {
             #expect(try await site.deletion(["proceed", request]).status == 2)
             #expect(try await site.deletion(["pause"]).status == 2)
             #expect(try await site.everything() == before)
-            // Where nothing is paused, there is nothing to ask.
+            // With nothing paused, there is nothing to confirm.
             for more in [["--dry-run"], [], ["--confirm=yes"]] {
                 let idle = try await site.deletion(["resume", "--all"] + more)
                 #expect(idle.status == 0 && idle.errors.contains("deletions are not paused"), "\(idle)")
@@ -84,7 +84,7 @@ struct DeletionCommandTests {
         }
     }
 
-    @Test("For every state it is shown what ends it, and the exit code tells the ones that need somebody")
+    @Test("Every state shows what ends it, and the exit code marks the states that need an operator")
     func states() async throws {
         try await ErasureSite.with(accounts: 1) { site in
             let request = try await site.request()
@@ -124,7 +124,7 @@ struct DeletionCommandTests {
         }
     }
 
-    @Test("Who has to remove what is left is shown what to look for, which is logged, and nobody else")
+    @Test("Only --reveal shows the identifiers to look for, and it is logged")
     func reveal() async throws {
         try await ErasureSite.with(accounts: 1) { site in
             let (request, address) = (try await site.request(), "gone1@example.com")

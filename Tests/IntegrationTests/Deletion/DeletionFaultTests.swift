@@ -4,11 +4,11 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// The database away, read-only or full, and a worker told to stop, in the middle of erasing: nothing is lost, nobody
-/// else is touched, and the run completes once the fault is gone.
+/// If the database fails or a worker stops in the middle of erasures, nothing is lost, no other account is touched, and
+/// the run completes once the fault is gone.
 @Suite("Faults while accounts are erased", .timeLimit(.minutes(5)))
 struct DeletionFaultTests {
-    @Test("The server is restarted, well and badly")
+    @Test("The server is restarted in fast and in immediate mode")
     func restarts() async throws {
         try await TestCluster.with { cluster in
             try await ErasureSite.with(accounts: 30, in: cluster) { site in
@@ -26,7 +26,7 @@ struct DeletionFaultTests {
         }
     }
 
-    /// What a standby says before it is promoted, and a hosted database whose disk is full.
+    /// A standby before its promotion and a hosted database with a full disk refuse writes with this error.
     @Test("Writes are refused for a while")
     func readOnly() async throws {
         try await TestCluster.with { cluster in
@@ -51,7 +51,7 @@ struct DeletionFaultTests {
         }
     }
 
-    @Test("A code of a sign-in is not behind erasures that hold every connection")
+    @Test("A sign-in code does not wait for erasures that hold every connection")
     func codes() async throws {
         try await ErasureSite.with(accounts: 0) { site in
             let settings = ["ACCOUNTCTL_DATABASE_CONNECTIONS": "1", "ACCOUNTCTL_WORKER_CONCURRENCY": "8"]
@@ -67,7 +67,7 @@ struct DeletionFaultTests {
                             """
                         )
                         try await connection.waitUntilSomebodyIsBlocked()
-                        // Of one that comes too late nothing is asked of Apple.
+                        // An expired code is settled without a request to Apple.
                         try await site.database.psql(
                             """
                             select accountctl.store_authorization_code(id, 'code') from auth.users where email = 'stays2@example.com';
@@ -86,11 +86,12 @@ struct DeletionFaultTests {
         }
     }
 
-    @Test("The server has no connection to give")
+    @Test("The server has no free connection")
     func outOfConnections() async throws {
         try await TestCluster.with { cluster in
             try await ErasureSite.with(accounts: 20, in: cluster) { site in
-                // A worker that cannot start waits for half a minute, and says what to do: meanwhile the other one works.
+                // A worker that cannot connect at the start gives up after half a minute with a hint; the other worker
+                // runs meanwhile.
                 try await cluster.psql("create database crowded connection limit 0")
                 let crowded = site.variables.merging(["PGDATABASE": "crowded"]) { $1 }
                 let late = try AccountctlProcess(["worker", "--until-idle"], environment: crowded)
@@ -117,12 +118,12 @@ struct DeletionFaultTests {
         }
     }
 
-    @Test("A worker that is told to stop hands its requests back, without using up an attempt")
+    @Test("A stopping worker hands its requests back without using up an attempt")
     func terminated() async throws {
         try await ErasureSite.with(accounts: 8) { site in
             let gate = FaultGate()
             site.sandbox.faults.set(.hold(at: gate, effect: .after), for: .storageDeleteMany)
-            // A call that is over before the worker is told to stop has failed.
+            // A Storage call that timed out before the stop would count as a failure, so the timeout is long.
             let patient = ["ACCOUNTCTL_WORKER_LEASE": "90s", "ACCOUNTCTL_STORAGE_TIMEOUT": "60s"]
             let brief = ["ACCOUNTCTL_WORKER_SHUTDOWN_TIMEOUT": "100ms"]
             try await site.withWorker(patient.merging(brief) { $1 }) { worker in

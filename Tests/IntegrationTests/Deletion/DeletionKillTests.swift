@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Workers killed while they erase", .timeLimit(.minutes(5)))
+@Suite("Workers killed during erasures", .timeLimit(.minutes(5)))
 struct DeletionKillTests {
-    @Test("Whatever SIGKILL interrupts, every account is erased once, and no bystander is touched")
+    @Test("Whatever SIGKILL interrupts, every account is erased once, and no other account is touched")
     func kills() async throws {
         try await ErasureSite.with(accounts: 30) { site in
-            // Kills at times that differ by much more than a step takes; the seed of a failure is printed with it.
+            // The kills come at random times, spread over much more than the time of a step; a failure prints the seed.
             let seed = UInt64.random(in: 0 ... .max)
             var times = SeededRandom(seed: seed)
             for _ in 0..<6 {

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-@Suite("The life of a deletion, as commands make it", .timeLimit(.minutes(5)))
+@Suite("The life of a deletion through the commands", .timeLimit(.minutes(5)))
 struct DeletionLifeTests {
-    @Test("Requested, paused, resumed, cancelled; a second time it is said why not")
+    @Test("A deletion is requested, paused, resumed and cancelled; a command without effect says why")
     func life() async throws {
         try await ErasureSite.with(accounts: 1) { site in
             let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
@@ -37,7 +37,7 @@ struct DeletionLifeTests {
             let unasked = try await site.deletion(["resume", "--all"])
             #expect(unasked.status == 2 && unasked.errors.contains("--confirm=all"), "\(unasked.errors)")
             #expect(try await site.deletion(["resume", "--all", "--confirm=all"]).status == 0)
-            // Its time of grace over, nothing but the brake keeps it.
+            // The grace period is over, so only the pause stops the erasure.
             let due = "update accountctl.deletion_requests set run_after = now() where user_id = '\(account)'"
             _ = try await site.database.psql(due)
             #expect(try await site.deletion(["pause", account]).status == 0)
@@ -52,7 +52,7 @@ struct DeletionLifeTests {
             _ = try await site.database.psql("update accountctl.deletion_requests set failures = 1")
             let retried = try await site.deletion(["retry", account, "--tsv", "outcome"])
             #expect(retried.output == "done\n", "\(retried)")
-            // What no step tells of, such as an end by the time limit, stands with the job.
+            // An error that no step records, such as the end of the time limit, is stored with the job.
             _ = try await site.database.psql(
                 """
                 update accountctl.jobs

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Deletions that are paused, one by one or all, as the commands tell of them.
+/// The commands report pauses of single requests, of the queue and of all deletions.
 @Suite("Paused deletions", .timeLimit(.minutes(5)))
 struct DeletionPauseTests {
-    @Test("Requests that are paused one by one are listed as such, wherever they stand")
+    @Test("Requests that are paused one by one are listed as paused")
     func paused() async throws {
         try await ErasureSite.with(accounts: 1) { site in
             let request = try await site.request()
@@ -25,7 +25,7 @@ struct DeletionPauseTests {
         }
     }
 
-    @Test("A pause of the queue, or of everything, is told with the request, with its account and beside the list")
+    @Test("A pause of the queue or of all deletions is shown with the request, with the account and with the list")
     func pausedWhole() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Plans of deletions", .timeLimit(.minutes(5)))
+@Suite("Deletion plans", .timeLimit(.minutes(5)))
 struct DeletionPlanCommandTests {
-    @Test("A plan goes by the configured buckets, and a bucket nobody decided about stands in the way")
+    @Test("A plan follows the configured buckets, and an undecided bucket blocks the deletion")
     func plan() async throws {
         try await ErasureSite.with(accounts: 1) { site in
             let plain = try await site.deletion(["plan", "stays2@example.com"])
@@ -43,7 +43,7 @@ struct DeletionPlanCommandTests {
         }
     }
 
-    /// How many objects of each bucket a plan names.
+    /// The number of objects that a plan names in each bucket.
     private struct Planned: Decodable {
         struct Bucket: Decodable {
             let objects: Int
@@ -51,7 +51,7 @@ struct DeletionPlanCommandTests {
         let objects: [Bucket]
     }
 
-    @Test("A file of nobody that one profile names goes by the setting that names its folder")
+    @Test("A file without an owner that one profile names follows the setting for its folder")
     func folders() async throws {
         try await ErasureSite.with(accounts: 1) { site in
             try await site.database.psql(

@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-@Suite("Going on without Apple or without identifiers", .timeLimit(.minutes(5)))
+@Suite("Proceeding without Apple or without identifiers", .timeLimit(.minutes(5)))
 struct DeletionProceedTests {
-    @Test("What is not lost is not given up")
+    @Test("Identifiers that are not lost cannot be given up")
     func nothingLost() async throws {
         try await ErasureSite.with(accounts: 1) { site in
             let request = try await site.request()
@@ -16,7 +16,7 @@ struct DeletionProceedTests {
         }
     }
 
-    @Test("What Apple does not hold up does not go on without it; what did is shown")
+    @Test("Only a request that Apple or a missing sealing key holds up can proceed without Apple")
     func notHeldUpByApple() async throws {
         try await ErasureSite.with(accounts: 1) { site in
             let request = try await site.request()
@@ -61,7 +61,7 @@ struct DeletionProceedTests {
         }
     }
 
-    @Test("That a request goes on without Apple is taken back, until its account is locked out")
+    @Test("The decision to proceed without Apple can be withdrawn until the account is locked out")
     func withdrawal() async throws {
         try await ErasureSite.with(accounts: 1) { site in
             let request = try await site.request()

@@ -4,14 +4,14 @@ import Testing
 
 @testable import accountctl
 
-@Suite("How accounts are deleted is what the settings say:")
+@Suite("The deletion policy of the settings:")
 struct DeletionSettingsTests {
-    @Test("where they say nothing, what the lifecycle does by itself")
+    @Test("without settings, the default policy")
     func standard() {
         #expect(policy([:]) == DeletionPolicy())
     }
 
-    @Test("a bucket of the app's is emptied besides avatars")
+    @Test("a bucket of the app is emptied in addition to avatars")
     func buckets() {
         #expect(policy(["ACCOUNTCTL_DELETION_BUCKETS": "documents"]).buckets == ["avatars", "documents"])
     }

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Rehearsals as a dry run foresees them", .timeLimit(.minutes(5)))
+@Suite("Dry runs of rehearsals", .timeLimit(.minutes(5)))
 struct ForeseenRehearsalTests {
-    @Test("A dry run of a rehearsal ends as the rehearsal does, with the same facts")
+    @Test("A dry run of a rehearsal has the exit code and the facts of the rehearsal")
     func rehearsalsAsForeseen() async throws {
         try await ErasureSite.with(accounts: 0) { site in
             func id(_ name: String) async throws -> String {
@@ -60,7 +60,7 @@ struct ForeseenRehearsalTests {
                 let done = try await site.deletion(words)
                 #expect(done.status == expected.status, "\(done)")
                 #expect(facts(done) == foreseen[number] && !foreseen[number].isEmpty, "\(done)")
-                // As in the dry run: a worker that was woken may have the job by now, and is done in no time.
+                // As in the dry run, no job state is shown: a worker that was woken may hold the job for a moment.
                 #expect(!done.output.contains(#""job_state": ""#), "\(done)")
             }
             let left = "select count(*) from auth.users where email like 'stays%'"

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A table that another session has locked", .timeLimit(.minutes(5)))
 struct LockedTableTests {
-    @Test("A command that waited in vain says for what, and that it may be tried again")
+    @Test("A command that waits too long for a lock says so, and that it may be tried again")
     func told() async throws {
         try await OperatorStage.with { stage in
             let hurried = OperatorStage(
@@ -24,7 +24,7 @@ struct LockedTableTests {
         }
     }
 
-    @Test("A statement that the server's own limit ends, which counts behind a transaction pooler, says what to change")
+    @Test("Behind a transaction pooler, a statement that the server's own timeout ends names the setting to change")
     func toldBehindAPooler() async throws {
         try await OperatorStage.with { stage in
             let database = stage.database

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Rehearsals beside a worker", .timeLimit(.minutes(5)))
 struct RehearsalBesideWorkerTests {
-    @Test("A rehearsal keeps its account from a worker that runs, for as long as somebody looks")
+    @Test("A rehearsal keeps its account from a running worker for as long as the operator looks")
     func rehearsalBesideWorker() async throws {
         try await ErasureSite.with(accounts: 0) { site in
             let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
@@ -12,14 +12,15 @@ struct RehearsalBesideWorkerTests {
             let begun =
                 "select string_agg(step || s.runs, ' ' order by started_at) from accountctl.deletion_steps as s"
                 + " join accountctl.deletion_requests as r on r.id = request_id where r.reason = 'rehearsal'"
-            // A call that is slow is no second run of a step, and a heartbeat that is late no lost lease.
+            // The limits are generous: a slow call must not cause a second run of a step, nor a late heartbeat a lost
+            // lease.
             let patient = ["ACCOUNTCTL_WORKER_LEASE": "15s", "ACCOUNTCTL_STORAGE_TIMEOUT": "10s"]
             try await site.withWorker(patient) { worker in
                 let words = ["deletion", "rehearse", account, "--confirm=\(account)", "--no-pager"]
                 let environment = site.variables.merging(patient) { $1 }
                 let result = try await TerminalSession.live(words, environment: environment) { person in
                     #expect(try await person.waits(for: "preflight: nothing was touched"), "\(person.screen)")
-                    // What came later the worker carries out meanwhile, to its end; and a lease has time to run out.
+                    // Meanwhile the worker completes a request that was opened later, and a lease has time to expire.
                     let asked = try await site.deletion([
                         "request", other, "--confirm=\(other)", "--grace", "0",
                     ])
@@ -57,7 +58,7 @@ struct RehearsalBesideWorkerTests {
             #expect(try await site.database.psql(runs) == "18|1")
             let receipts = "select count(*) from accountctl.deletion_receipts"
             #expect(try await site.database.psql(receipts) == "2")
-            // Its job goes back, and the worker finds nothing left to do.
+            // The job of the rehearsal is handed back, and a worker finds nothing left to do.
             let left = try await AccountctlProcess.run("worker", "--until-idle", environment: site.variables)
             #expect(left.status == 0, "\(left.errors)")
             let jobs = "select count(*) from accountctl.jobs where kind = 'account.delete'"

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-/// `deletion rehearse`: an erasure with somebody who looks at each step.
+/// `deletion rehearse` erases one account step by step while an operator looks.
 @Suite("Rehearsals", .timeLimit(.minutes(5)))
 struct RehearsalTests {
     @Test("A rehearsal erases one account and says what to look at; its receipt can be checked")
@@ -15,7 +15,7 @@ struct RehearsalTests {
             let paused = try await site.deletion(["rehearse", account, "--dry-run"])
             #expect(paused.status == 6 && paused.errors.contains("accountctl deletion resume --all"), "\(paused)")
             #expect(try await site.deletion(["resume", "--all", "--confirm=all"]).status == 0)
-            // A pause of the queue stops every erasure, this one too.
+            // A pause of the queue stops every erasure, rehearsals included.
             let queue = ["jobs", "pause", "deletions", "--yes"]
             #expect(try await AccountctlProcess(queue, environment: site.variables).result().status == 0)
             for words in [["rehearse", account, "--dry-run"], words] {
@@ -33,17 +33,17 @@ struct RehearsalTests {
             }
             #expect(try await site.database.psql("select count(*) from auth.users") == "4")
             let number = try await site.database.psql("select number from accountctl.deletion_receipts")
-            // Its job may still be there, until a worker is rid of it; nothing is driven by it.
+            // The job may exist until a worker removes it, but no state is shown, because it drives nothing any more.
             let shown = try await site.deletion(["show", number, "--json"])
             #expect(shown.output.contains("verified") && !shown.output.contains(#""job_state": ""#), "\(shown)")
-            // Whoever waits for the word waits for the end: the steps before it do not say it.
+            // Only the last line contains "verified", so a script can wait for that word.
             let watch = try await site.deletion(["watch", number, "--format", "ndjson"])
             let lines = watch.output.split(separator: "\n")
             #expect(watch.status == 0 && lines.count == 10, "\(watch)")
             #expect(lines.filter { $0.contains("verified") } == Array(lines.suffix(1)), "\(watch)")
             let first = try #require(lines.first)
             #expect(first.contains(#""state":null"#) && first.contains(#""step":"preflight""#), "\(first)")
-            // What could not be searched is told as well as what was counted.
+            // The receipt lists what could not be searched as well as the counts.
             let unsearched = try await site.database.psql(
                 """
                 select string_agg(distinct u ->> 'reason', ',')
@@ -65,7 +65,7 @@ struct RehearsalTests {
             let changed = try await site.deletion(["receipt", number])
             #expect(changed.status == 5)
             #expect(changed.output.contains("changed"))
-            // Whoever rewrites it can have it name a key that nobody has.
+            // A forger can make the receipt name a hash key that does not exist.
             try await site.database.psql(
                 """
                 update accountctl.deletion_receipts

@@ -2,11 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What an operator at night is told of requests that stand still: what ends that, who stopped them, and what lets them
-/// go.
-@Suite("Requests that stand still", .timeLimit(.minutes(5)))
+/// A stopped request tells the operator on call what it waits for, who stopped it, and how to let it go on.
+@Suite("Stopped requests", .timeLimit(.minutes(5)))
 struct StandingRequestTests {
-    @Test("Who removes what blocks a deletion, or is left behind, lets it go on, and is told so before")
+    @Test("A deletion goes on by itself once its blocking rows or its residue are removed, and says so before")
     func causes() async throws {
         try await ErasureSite.with(accounts: 0) { site in
             func run(_ words: String...) async throws -> AccountctlProcess.Result {
@@ -63,7 +62,7 @@ struct StandingRequestTests {
         }
     }
 
-    @Test("A pause of one request says since when, by whom and why; another reason is logged, the same is not")
+    @Test("A pause of one request says since when, by whom and why; a new reason is logged, a repeated one is not")
     func reasons() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -82,7 +81,7 @@ struct StandingRequestTests {
             let shown = try await stage.run(["deletion", "show", id]).output
             #expect(shown.contains(/Paused +since [0-9-]+ [0-9:]+Z, by olga: second/), "\(shown)")
             #expect(try await stage.run(["deletion", "show", id, "--tsv", "paused"]).output == "true\n")
-            // Of the pause before this one nothing is told.
+            // The previous pause is not shown any more.
             #expect(try await stage.run(["deletion", "resume", id]).status == 0)
             #expect(try await stage.run(["deletion", "pause", id]).status == 0)
             let again = try await stage.run(["deletion", "show", id]).output
@@ -90,7 +89,7 @@ struct StandingRequestTests {
         }
     }
 
-    @Test("What ends a brake comes before what ends the state, and the list says when grace ends and whose it is")
+    @Test("A pause or hold is named before the state, and the list shows the user and the end of the grace period")
     func brakesFirst() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -119,7 +118,7 @@ struct StandingRequestTests {
         }
     }
 
-    @Test("Once what it waited for has passed it is a worker that a request waits for")
+    @Test("A request whose waiting period is over says that it waits for a worker")
     func due() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -142,7 +141,7 @@ struct StandingRequestTests {
         }
     }
 
-    @Test("A terminal of 80 columns has room for a request's state, and what ends it")
+    @Test("A list of 80 columns shows the state of a request and what ends it")
     func narrowList() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -155,13 +154,13 @@ struct StandingRequestTests {
             )
             #expect(list.status == 0 && list.screen.contains("\n\(request)  grace  "), "\(list.screen)")
             #expect(list.screen.contains("ENDS BY"), "\(list.screen)")
-            // Programs have the columns where they always were.
+            // The order of the columns in TSV is unchanged, for programs.
             let lines = try await stage.run(["deletion", "list", "--tsv"]).output
             #expect(lines.hasPrefix("\(request)\t\(id)\tgrace\t"), "\(lines)")
         }
     }
 
-    @Test("Who ends a deletion's job is told what ends the deletion")
+    @Test("Cancelling or discarding the job of a deletion names the command that cancels the deletion")
     func jobs() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)

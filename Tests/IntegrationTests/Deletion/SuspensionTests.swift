@@ -1,9 +1,9 @@
 import TestSupport
 import Testing
 
-@Suite("How long an operator suspends an account", .timeLimit(.minutes(5)))
+@Suite("The length of a suspension", .timeLimit(.minutes(5)))
 struct SuspensionTests {
-    @Test("A suspension is not shortened by a later one without a word")
+    @Test("A shorter suspension replaces a longer one only with --shorten")
     func shorter() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -19,7 +19,7 @@ struct SuspensionTests {
         }
     }
 
-    @Test("A suspension ends while dates can be written")
+    @Test("A suspension is at most 36500 days long")
     func longest() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)

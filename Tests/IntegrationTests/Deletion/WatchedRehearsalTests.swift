@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Rehearsals that somebody looks at, or leaves", .timeLimit(.minutes(5)))
+@Suite("Rehearsals at a terminal", .timeLimit(.minutes(5)))
 struct WatchedRehearsalTests {
-    @Test("Whoever looks for longer than the preflight holds is asked once: it is taken again by itself")
+    @Test("A preflight that expires while the operator looks is repeated without another prompt")
     func rehearsalLookedAtForLong() async throws {
         try await ErasureSite.with(accounts: 0) { site in
             let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
@@ -31,7 +31,7 @@ struct WatchedRehearsalTests {
         }
     }
 
-    @Test("A rehearsal whose job is cancelled ends, before anybody has pressed a key, and takes no further step")
+    @Test("A rehearsal whose job is cancelled ends without a key press and takes no further step")
     func rehearsalCancelled() async throws {
         try await ErasureSite.with(accounts: 0) { site in
             let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
@@ -50,7 +50,7 @@ struct WatchedRehearsalTests {
         }
     }
 
-    @Test("A rehearsal that a signal stops gives its account back at once, which is no crash")
+    @Test("A rehearsal that a signal stops hands its job back at once and does not count as a crash")
     func rehearsalStopped() async throws {
         try await ErasureSite.with(accounts: 0) { site in
             for (name, number) in [("stays1", SIGINT), ("stays2", SIGHUP), ("stays3", SIGTERM)] {
