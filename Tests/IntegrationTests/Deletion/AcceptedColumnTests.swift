@@ -27,7 +27,7 @@ struct AcceptedColumnTests {
             let json = try await site.deletion(["show", request, "--json", "accepted"])
             #expect(json.output.contains(#""column": "public.invoices.buyer""#), "\(json)")
             #expect(!json.output.contains("public.notes.body"), "\(json)")
-            // No search has counted the column as accepted yet.
+            // No search has counted this column yet.
             #expect(try await accept("public.invoices.buyer", "--withdraw", "--dry-run").status == 0)
             #expect(try await site.database.psql(stored) != "")
             #expect(try await accept("public.invoices.buyer", "--withdraw").status == 0)

@@ -3,8 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the app submits and what is held, beside what is configured.
-@Suite("The doctor finds, of client ids:", .timeLimit(.minutes(5)))
+/// The client ids of submitted codes and held credentials, compared with the configured client ids.
+@Suite("The doctor reports on client ids:", .timeLimit(.minutes(5)))
 struct DoctorClientTests {
     @Test("credentials of a client id that is not configured any more")
     func unconfigured() async throws {
@@ -38,7 +38,7 @@ struct DoctorClientTests {
         }
     }
 
-    @Test("codes without a client id, which are of the only one that is configured, or of nobody's")
+    @Test("codes without a client id, which belong to the only configured one, or to none of several")
     func namelessCodes() async throws {
         try await DoctorStage.with { deployment in
             let key = try deployment.file("key.p8", P256.Signing.PrivateKey().pemRepresentation)

@@ -6,10 +6,10 @@ import Testing
 @testable import JobQueue
 @testable import accountctl
 
-/// Who asks it, what lies between, how it is laid out, and what became of the schema.
-@Suite("The doctor finds, of the database:", .timeLimit(.minutes(5)))
+/// The role, the pooler, the tables with their keys and triggers, and the state of the schema.
+@Suite("The doctor reports on the database:", .timeLimit(.minutes(5)))
 struct DoctorDatabaseTests {
-    /// Makes a role that may read what deletions look at, and nothing else.
+    /// Creates a role that may only read what deletions look at.
     private func reader(_ name: String, in database: TestDatabase) async throws -> String {
         let role = "\(name)_\(UUID().uuidString.prefix(8).lowercased())"
         try await database.psql(
@@ -22,7 +22,7 @@ struct DoctorDatabaseTests {
         return role
     }
 
-    @Test("a role that row-level security binds, which would see nothing and call it clean")
+    @Test("a role under row-level security, which would see no rows and report no residue")
     func blindRole() async throws {
         try await DoctorStage.with { deployment in
             let role = try await reader("blind", in: deployment.database)
@@ -35,7 +35,7 @@ struct DoctorDatabaseTests {
         }
     }
 
-    @Test("rights that a deletion lacks, each with the statement that gives it")
+    @Test("rights that a deletion lacks, each with the statement that grants it")
     func rights() async throws {
         try await DoctorStage.with { deployment in
             let role = try await reader("clerk", in: deployment.database)
@@ -62,7 +62,7 @@ struct DoctorDatabaseTests {
         }
     }
 
-    @Test("roles that may create where names are looked up, less those that are ours or nobody's anyway")
+    @Test("roles that may create objects where names are looked up, except members of our role and unused roles")
     func creators() async throws {
         try await DoctorStage.with { deployment in
             func found() async throws -> [DoctorFinding] {
@@ -85,7 +85,7 @@ struct DoctorDatabaseTests {
             #expect(todo == "revoke create on schema public from \(mailer)")
             try await deployment.database.psql(todo, user: "postgres")
             #expect(try await found().isEmpty)
-            // What a role may through another counts, and what everybody may.
+            // Rights through a membership in another role count, and so do rights of public.
             try await deployment.database.psql("grant create on schema extensions to accountctl_operator, public")
             let all = try #require(try await found().first?.todo)
             #expect(all == "revoke create on schema extensions from accountctl_operator, public")
@@ -99,7 +99,7 @@ struct DoctorDatabaseTests {
         }
     }
 
-    @Test("a role that may not vacuum the job table, which a member of its owner may")
+    @Test("a role that may not vacuum the job table, unless it is a member of the owner")
     func foreignJobTable() async throws {
         try await DoctorStage.with { deployment in
             let role = "guest_\(UUID().uuidString.prefix(8).lowercased())"
@@ -119,7 +119,7 @@ struct DoctorDatabaseTests {
         }
     }
 
-    @Test("dead rows that something keeps, and those that nobody removes")
+    @Test("dead rows that something keeps, and dead rows that nothing removes")
     func deadRows() {
         let keeper = DeadRowKeeper(name: "server process 7", ending: "select pg_terminate_backend(7)")
         func found(snapshot: Double = 0, xmin: Int = 0, dead: Int = 0) -> accountctl.DoctorFinding? {
@@ -143,7 +143,7 @@ struct DoctorDatabaseTests {
         #expect(found(dead: 1_000_001)?.what.contains("dead rows") == true)
     }
 
-    @Test("keys without a rule or an index, and triggers, that block or slow a deletion")
+    @Test("foreign keys without a rule or an index, and triggers, that block or slow a deletion")
     func catalog() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.database.psql(
@@ -162,20 +162,20 @@ struct DoctorDatabaseTests {
             _ = try await deployment.find("deletion.blocking_key", "warning")
             let (_, findings) = try await deployment.examine()
             #expect(findings.contains { $0.code == "deletion.blocking_key" && $0.what.contains("public.posts") })
-            // The app's alone: Storage's own of the same table let it delete.
+            // Only the app's triggers are findings: Storage's own triggers on the same table let Storage delete.
             let withFiles = findings.filter { $0.code == "deletion.trigger_files" }.sorted { $0.what < $1.what }
             #expect(withFiles.map(\.severity) == ["notice", "notice"], "\(withFiles)")
             #expect(zip(withFiles, ["frame", "unlink"]).allSatisfy { $0.what.contains($1) }, "\(withFiles)")
-            // Files go before rows.
+            // Files are deleted before rows.
             #expect(findings.contains { $0.code == "deletion.blocking_key" && $0.what.contains("public.scans") })
-            // So do sessions, also before rows that would go along.
+            // Sessions are deleted before rows as well, even before rows that a cascade would delete.
             let devices = findings.first { $0.code == "deletion.blocking_key" && $0.what.contains("public.devices") }
             #expect(devices?.why?.contains("sessions end before any row goes") == true, "\(findings)")
             let unindexed = findings.filter { $0.code == "deletion.missing_index" }.map(\.what).joined()
             #expect(unindexed.contains("public.posts") && unindexed.contains("public.likes"))
             #expect(findings.contains { $0.code == "deletion.trigger" && $0.what.contains("keep") }, "\(findings)")
             #expect(!findings.contains { $0.code == "deletion.trigger_outside" }, "\(findings)")
-            // What a trigger does through another function counts as its own.
+            // What a trigger does by calling another function counts as its own action.
             try await deployment.database.psql(
                 """
                 create extension dblink schema extensions;
@@ -195,7 +195,7 @@ struct DoctorDatabaseTests {
         }
     }
 
-    @Test("published tables that have nothing to tell their rows apart by, and what mends that")
+    @Test("published tables without a replica identity, and the statement that adds one")
     func unpublishable() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.database.psql(
@@ -217,7 +217,7 @@ struct DoctorDatabaseTests {
         }
     }
 
-    @Test("foreign keys that do not act, and what mends that")
+    @Test("foreign keys that do not act, and the statement that enables them")
     func idleKeys() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.database.psql(
@@ -226,7 +226,7 @@ struct DoctorDatabaseTests {
                 create table public.likes (post int constraint likes_post references public."Posts" on delete cascade);
                 create table public.notes (author uuid constraint "By" references auth.users on delete cascade);
                 alter table public."Posts" disable trigger all;
-                -- As newer servers have a key that is not enforced.
+                -- This simulates a foreign key of newer servers that is not enforced.
                 delete from pg_trigger as g
                 using pg_constraint as k
                 where k.oid = g.tgconstraint and k.conrelid = 'public.notes'::regclass;
@@ -245,7 +245,7 @@ struct DoctorDatabaseTests {
         }
     }
 
-    @Test("a big table without an index: a warning where it can be heeded, and nothing where it is Supabase's own")
+    @Test("a big table without an index, unless it is one of Supabase's own")
     func bigTables() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.database.psql(
@@ -265,7 +265,7 @@ struct DoctorDatabaseTests {
         }
     }
 
-    @Test("a pooler in transaction mode; one in session mode is as good as none")
+    @Test("a pooler in transaction mode, but none in session mode")
     func pooler() async throws {
         try await DoctorStage.with { deployment in
             for mode in [PgBouncer.PoolMode.transaction, .session] {
@@ -280,14 +280,14 @@ struct DoctorDatabaseTests {
     }
 
     @Test(
-        "which server it was not tested with",
+        "server versions with which the program was not tested",
         arguments: [(149_999, "warning"), (150_000, "ok"), (160_000, "notice"), (170_000, "ok"), (180_000, "warning")]
     )
     func versions(_ number: Int, _ severity: String) {
         #expect(DatabaseDoctor.version(number, "1").severity.rawValue == severity)
     }
 
-    @Test("a database that takes no writes, as on a full disk, of which every act says the same")
+    @Test("a read-only database, as with a full disk, which every act reports as well")
     func readOnly() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.database.cluster.psql(
@@ -314,13 +314,13 @@ struct DoctorDatabaseTests {
                 """
             )
             let what = try await deployment.find("database.clock", "warning")
-            // The clock is read after the server's answer.
+            // The local clock is read after the server's answer, which makes the difference smaller.
             let seconds = try #require(what.firstMatch(of: /(\d+) s/).flatMap { Int($0.1) })
             #expect((70...90).contains(seconds), "\(what)")
         }
     }
 
-    @Test("a schema that is missing, behind, or not as the migrations made it")
+    @Test("a schema that is missing, behind, ahead or changed")
     func schema() async throws {
         try await TestDatabase.with(.platform) { database in
             let missing = try await AccountctlProcess.run(
@@ -343,7 +343,7 @@ struct DoctorDatabaseTests {
                 """
             )
             #expect(try await deployment.find("schema.drift", "warning").contains("cancel_account_deletion"))
-            // As an earlier version left it where the app signs up by a function of its own.
+            // This is what an earlier version left behind if the app signs up with a function of its own.
             try await deployment.database.psql(
                 """
                 update accountctl.settings set value = '"starter"' where name = 'profiles.origin';
@@ -385,7 +385,7 @@ struct DoctorDatabaseTests {
         }
     }
 
-    @Test("a run of migrate up that has not ended, and nothing of what it made")
+    @Test("an unfinished run of migrate up, but no drift of the objects that it created")
     func unfinishedRun() async throws {
         try await DoctorStage.with(migrating: ["--without-profiles"]) { deployment in
             try await deployment.database.psql(
@@ -407,7 +407,7 @@ struct DoctorDatabaseTests {
             #expect(what.contains("migrate up"), "\(what)")
             let (_, findings) = try await deployment.examine()
             #expect(!findings.contains { $0.code == "schema.drift" }, "\(findings)")
-            // As another one has it that goes on.
+            // This simulates another run in progress, which holds the advisory lock.
             try await deployment.database.withConnection { connection in
                 try connection.execute("select pg_advisory_lock(\(Int64(0x6163_636F_756E_7463)))")
                 let holder = "server process \(connection.backendPID) "

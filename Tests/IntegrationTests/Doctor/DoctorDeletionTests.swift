@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What keeps requests from their end.
-@Suite("The doctor finds, of deletions:", .timeLimit(.minutes(5)))
+/// What keeps requests from completing.
+@Suite("The doctor reports on deletions:", .timeLimit(.minutes(5)))
 struct DoctorDeletionTests {
-    @Test("deletions that somebody paused or that wait for the ceiling, and queues that are paused")
+    @Test("paused deletions, deletions that wait for the ceiling, and paused queues")
     func brakes() async throws {
         try await DoctorStage.with { deployment in
             func run(_ words: String...) async throws {
@@ -19,7 +19,8 @@ struct DoctorDeletionTests {
                 "update accountctl.deletion_brakes set paused_at = now() - interval '25 hours'"
             )
             #expect(try await deployment.find("deletion.paused", "error").contains("every deletion is paused, for 1 d"))
-            // As a worker pauses in a clone: who looks only for the command that ends it would erase real people by their clone.
+            // A worker pauses a clone like this: an operator who only ends the pause would erase real people because of
+            // the clone.
             try await deployment.database.psql(
                 "update accountctl.deletion_brakes set paused_by = 'accountctl worker'"
             )
@@ -39,7 +40,7 @@ struct DoctorDeletionTests {
             )
             let one = try await deployment.find("deletion.paused", "warning")
             #expect(one.contains("1 request is paused") && one.contains("3 d"), "\(one)")
-            // What it names to see them, typed as it stands.
+            // The command that the finding names works exactly as printed.
             let todo = try await deployment.examine().findings.first { $0.what == one }?.todo ?? ""
             let hint = try #require(todo.firstMatch(of: /accountctl (deletion list[^;]*) shows/), "\(todo)")
             let words = hint.1.split(separator: " ").map(String.init) + ["--tsv", "situation"]
@@ -48,7 +49,7 @@ struct DoctorDeletionTests {
             #expect(try await deployment.find("deletion.ceiling", "warning").contains("2 requests"))
             try await run("jobs", "pause", "mail", "--yes", "--reason", "a storm")
             #expect(try await deployment.find("jobs.paused", "warning").contains("the queue mail"))
-            // Codes live for five minutes.
+            // This pause is an error, because authorization codes are valid for five minutes.
             try await run("jobs", "pause", "apple", "--yes")
             #expect(try await deployment.find("jobs.paused", "error").contains("the queue apple"))
         }
@@ -77,7 +78,7 @@ struct DoctorDeletionTests {
         }
     }
 
-    @Test("requests that stand still and go on by themselves, and such as fail again and again")
+    @Test("stopped requests that go on by themselves, and requests that fail repeatedly")
     func standing() async throws {
         try await DoctorStage.with { deployment in
             func findings(_ changes: String) async throws -> [DoctorFinding] {
@@ -113,7 +114,7 @@ struct DoctorDeletionTests {
         }
     }
 
-    @Test("legal deadlines at risk, and passed")
+    @Test("legal deadlines that are at risk or have passed")
     func deadlines() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.requestDeletion()
@@ -126,7 +127,7 @@ struct DoctorDeletionTests {
                 )
                 #expect(try await deployment.find("deletion.deadline", "error").contains("legal deadline"))
             }
-            // A court's order is no reason to be called every night for as long as it lasts.
+            // A legal hold must not page the operator every night for as long as it lasts.
             try await deployment.database.psql(
                 "insert into accountctl.holds (user_id, reason, placed_by) select id, 'an order', 'olga' from auth.users"
             )
@@ -136,7 +137,7 @@ struct DoctorDeletionTests {
         }
     }
 
-    @Test("requests that Apple keeps waiting, for longer than a day above all")
+    @Test("requests that wait for Apple: a notice, and a warning after a day")
     func withoutApple() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.requestDeletion()

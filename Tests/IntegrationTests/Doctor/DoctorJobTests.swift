@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The doctor finds, of jobs and workers:", .timeLimit(.minutes(5)))
+@Suite("The doctor reports on jobs and workers:", .timeLimit(.minutes(5)))
 struct DoctorJobTests {
     @Test("a job that waits in a queue which no worker serves")
     func unservedQueue() async throws {
@@ -28,7 +28,7 @@ struct DoctorJobTests {
         }
     }
 
-    @Test("a job in a queue that is served, by nobody who takes its kind from there")
+    @Test("a job in a queue whose workers do not take its kind from that queue")
     func wrongQueue() async throws {
         try await DoctorStage.with { deployment in
             func late(_ kind: String) async throws -> DoctorFinding {
@@ -44,11 +44,11 @@ struct DoctorJobTests {
             }
             let waiting = "a job in the queue deletions has been waiting to run for 1 h"
             let list = "accountctl jobs list --queue deletions --kind "
-            // The worker serves this queue, and knows the kind, though in another.
+            // The worker serves this queue, but takes the kind from another queue.
             let misplaced = try await late("mail.check")
             #expect(misplaced.what == "\(waiting), and workers take the kind mail.check from the queue mail alone")
             #expect(misplaced.todo == "Add them again in the queue mail, and cancel these: \(list)mail.check")
-            // Somebody else's worker.
+            // This worker belongs to another program.
             try await deployment.database.psql(
                 """
                 insert into accountctl.workers (name, version, expires_at, slots, queues, kinds)
@@ -78,7 +78,7 @@ struct DoctorJobTests {
         }
     }
 
-    @Test("jobs of kinds that no worker knows, beside others that are late")
+    @Test("jobs of kinds that no worker knows, apart from other late jobs")
     func unknownKinds() async throws {
         try await DoctorStage.with { deployment in
             func examine(_ kinds: String...) async throws -> [DoctorFinding] {
@@ -103,7 +103,7 @@ struct DoctorJobTests {
         }
     }
 
-    @Test("jobs that wait behind a limit that somebody set, which more workers may not end")
+    @Test("jobs that wait behind a configured limit, with advice to lift the limit")
     func limits() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.database.psql(
@@ -127,18 +127,18 @@ struct DoctorJobTests {
         }
     }
 
-    @Test("a job that no worker could read, for which a deletion stands still")
+    @Test("a job that no worker could read, which stops a deletion")
     func unreadableJobs() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.requestDeletion()
-            // As somebody added it who did not know what it needs.
+            // The job has no arguments, as if it had been added by hand.
             try await deployment.database.psql(
                 "update accountctl.jobs set args = '{}', state = 'available' where kind = 'account.delete'"
             )
             let worked = try await AccountctlProcess.run("worker", "--until-idle", environment: deployment.variables)
             #expect(worked.status == 0, "\(worked.errors)")
-            // One that waits for room under a limit goes on by itself, and so does one that an older release has just left
-            // to a newer.
+            // A job that waits for room under a limit goes on by itself, and so does a job that an older release has
+            // just left to a newer one.
             try await deployment.database.psql(
                 """
                 insert into accountctl.jobs (queue, kind, limit_key, state, parked_for)
@@ -147,7 +147,7 @@ struct DoctorJobTests {
             )
             let what = try await deployment.find("jobs.unreadable", "error")
             #expect(what == "1 job is set aside, since no worker could read its arguments: account.delete")
-            // No newer one is there.
+            // The job has waited for an hour, so no worker of a newer release runs.
             try await deployment.database.psql(
                 "update accountctl.jobs set run_at = now() - interval '1 hour' where parked_for = 'newer'"
             )
@@ -159,7 +159,7 @@ struct DoctorJobTests {
         }
     }
 
-    @Test("that no worker is there, and jobs that wait too long for one")
+    @Test("that no worker runs, and jobs that wait too long for a worker")
     func workers() async throws {
         try await DoctorStage.with(working: false) { deployment in
             #expect(try await deployment.find("workers.alive", "error").contains("none was ever seen"))
@@ -173,7 +173,7 @@ struct DoctorJobTests {
                 try await deployment.find("jobs.age", "warning")
                     == "a job in the queue mail has been waiting to run for 1 h"
             )
-            // A worker that was there an hour ago is another matter than none at all.
+            // A worker that was seen a minute ago is only a warning.
             let worker = try AccountctlProcess(["worker"], environment: deployment.variables)
             #expect(try await worker.waitForErrors(containing: "worker registered"))
             worker.signal(SIGKILL)
@@ -188,7 +188,8 @@ struct DoctorJobTests {
             }
             try await silent(for: "1 minute")
             #expect(try await deployment.find("workers.alive", "warning").contains("the last one was seen"))
-            // Minutes are too long: a code is dead by then. The command line is that of the manifest, to the letter.
+            // Several minutes are an error, because authorization codes expire meanwhile. The command line is exactly
+            // that of the manifest.
             try await silent(for: "4 minutes")
             #expect(try await deployment.find("workers.alive", "error").contains("the last one was seen"))
             let manifest = try String(
@@ -206,7 +207,8 @@ struct DoctorJobTests {
             }
             #expect(try await exit([]) == 1)
             #expect(try await exit(["--expect-worker-within", "6h"]) == 0)
-            // Within what was said all is well, of the worker and of what waits for it; beyond, it is not said again.
+            // Within the expected time, neither the missing worker nor its waiting jobs are findings; after that time
+            // both are, and the option is not suggested again.
             try await deployment.database.psql(
                 """
                 select accountctl.enqueue_job(kind => 'other.kind', queue => 'mail');
@@ -229,7 +231,7 @@ struct DoctorJobTests {
             #expect(gone.severity == "error" && gone.todo?.contains("--expect-worker-within") == false, "\(gone)")
             #expect(late.contains { $0.code == "jobs.age" }, "\(late)")
             #expect(try await exit(["--expect-worker-within", "soon"]) == 2)
-            // Somebody who holds one job by hand does the work of no worker.
+            // A rehearsal that holds a single job does not count as a worker.
             try await deployment.database.psql(
                 """
                 insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
@@ -240,7 +242,7 @@ struct DoctorJobTests {
         }
     }
 
-    @Test("those beyond their usual attempts, which one command that it names lists alone, and another starts again")
+    @Test("jobs beyond their usual attempts, with a command that lists only them and a command that retries them")
     func exhausted() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.database.psql(
@@ -256,7 +258,7 @@ struct DoctorJobTests {
             let words = hint.1.split(separator: " ").map(String.init) + ["--tsv", "unique_key"]
             let listed = try await AccountctlProcess(words, environment: deployment.variables).result()
             #expect(listed.output == "tired\n", "\(listed)")
-            // The other one ends it.
+            // The other command that the finding names ends the situation.
             let way = try #require(todo.firstMatch(of: /accountctl (jobs retry .+)/), "\(todo)")
             let retry = way.1.split(separator: " ").map(String.init) + ["--yes"]
             let retried = try await AccountctlProcess(retry, environment: deployment.variables).result()

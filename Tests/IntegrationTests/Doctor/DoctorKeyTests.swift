@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the program is given, and what the database holds of it.
-@Suite("The doctor finds, of keys and settings:", .timeLimit(.minutes(5)))
+/// The keys and settings of the program, compared with what the database records of the keys.
+@Suite("The doctor reports on keys and settings:", .timeLimit(.minutes(5)))
 struct DoctorKeyTests {
-    @Test("Keys that a worker would refuse to start with")
+    @Test("keys with which a worker would refuse to start")
     func otherKeys() async throws {
         try await DoctorStage.with { deployment in
             let sealing = try String(
@@ -37,7 +37,7 @@ struct DoctorKeyTests {
         }
     }
 
-    @Test("a hash key of another name than the one that was used, before it is used and after")
+    @Test("a hash key with another name than the one in use, before and after its first use")
     func otherHashKey() async throws {
         try await DoctorStage.with { deployment in
             let newer = try deployment.file(
@@ -47,14 +47,14 @@ struct DoctorKeyTests {
             let other = ["ACCOUNTCTL_KEYS_HASH_FILE": newer]
             let unknown = try await deployment.find("keys.hash", "error", other)
             #expect(unknown == #"the hash key "hash-2" was never used here, and "hash" was"#)
-            // A worker that was given it by mistake leaves the error where it is.
+            // A worker that is started with this key by mistake does not clear the error.
             let worker = try await AccountctlProcess(
                 ["worker", "--until-idle"],
                 environment: deployment.variables.merging(other) { $1 }
             ).result()
             #expect(worker.status == 5 && worker.errors.contains("accountctl deletion pause --all"), "\(worker)")
             #expect(try await deployment.find("keys.hash", "error", other) == unknown)
-            // An act makes it known, as in a rotation.
+            // An operator's act records the new key, as in a rotation.
             let paused = try await AccountctlProcess(
                 ["deletion", "pause", "--all"],
                 environment: deployment.variables.merging(other) { $1 }
@@ -70,7 +70,7 @@ struct DoctorKeyTests {
         }
     }
 
-    @Test("sealed values whose key is gone")
+    @Test("sealed values whose key is missing")
     func keys() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.requestDeletion("--grace", "0")
@@ -81,7 +81,7 @@ struct DoctorKeyTests {
         }
     }
 
-    @Test("settings that are wrong, key files that others can read, a web client secret that ends")
+    @Test("wrong settings, key files that others can read, and a web client secret that expires")
     func settings() async throws {
         try await DoctorStage.with { deployment in
             let readable = try deployment.file(
@@ -99,13 +99,13 @@ struct DoctorKeyTests {
                 everything: true
             )
             #expect(open.contains(readable))
-            // The one that hashes seals nothing.
+            // The hash key seals nothing, so its finding gives another reason.
             let hash = try deployment.file("hash", try await AccountctlProcess.run("keys", "new", "hash").output)
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: hash)
             let (_, findings) = try await deployment.examine(["ACCOUNTCTL_KEYS_HASH_FILE": hash], everything: true)
             let readableHash = findings.first { $0.code == "keys.hash_file" }
             #expect(readableHash?.why?.contains("forge receipts") == true, "\(findings)")
-            // As much as the keys: with it every file of the project can be had.
+            // The Storage service key is as sensitive as the other keys: it gives access to every file of the project.
             let storage = try deployment.file("storage.key", "sb_secret_" + String(repeating: "x", count: 31))
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: storage)
             let openSecret = try await deployment.find(
@@ -115,7 +115,7 @@ struct DoctorKeyTests {
                 everything: true
             )
             #expect(openSecret.contains(storage))
-            // It names the database in which accounts are erased, and where secrets go.
+            // The settings file names the database in which accounts are erased, and where secrets are sent.
             let file = try deployment.file("accountctl.conf", "[deletion]\ngrace = 1h\n")
             let path = ["ACCOUNTCTL_CONFIG": file]
             let (_, sound) = try await deployment.examine(path, everything: true)
@@ -130,11 +130,11 @@ struct DoctorKeyTests {
                 everything: true
             )
             #expect(wrong.contains("deletion.grace"))
-            // With which no worker starts, though each setting by itself is right.
+            // Each setting is valid by itself, but no worker starts with them.
             let alone = ["ACCOUNTCTL_LISTEN_PUBLIC": "127.0.0.1:0"]
             let parts = try await deployment.find("settings", "error", alone, everything: true)
             #expect(parts.contains("listen.public"))
-            // What keeps it from the database is told beside the rest, too.
+            // A setting that keeps the doctor from the database is a finding, too, with and without all other checks.
             for everything in [true, false] {
                 let loud = ["ACCOUNTCTL_LOG_LEVEL": "loud"]
                 let unread = try await deployment.find("database.settings", "error", loud, everything: everything)
@@ -161,7 +161,7 @@ struct DoctorKeyTests {
         }
     }
 
-    /// A client secret as Supabase keeps it; nobody checks its signature here.
+    /// A client secret as Supabase keeps it, with an invalid signature, which is not checked here.
     private static func clientSecret(endsIn days: Int) -> String {
         let now = Int(Date.now.timeIntervalSince1970)
         let header = #"{"alg":"ES256","kid":"ABCDE12345"}"#

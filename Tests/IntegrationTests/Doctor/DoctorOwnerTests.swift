@@ -4,10 +4,10 @@ import Testing
 
 @testable import accountctl
 
-/// Whose code runs with our rights.
-@Suite("The doctor finds, of what a deletion runs through:", .timeLimit(.minutes(5)))
+/// The owners of code that runs with our rights.
+@Suite("The doctor reports on what a deletion runs through:", .timeLimit(.minutes(5)))
 struct DoctorOwnerTests {
-    @Test("whose tables and triggers' functions a deletion runs through, less those that are ours anyway")
+    @Test("owners of tables and trigger functions that a deletion runs through, except members of our role")
     func owners() async throws {
         try await DoctorStage.with { deployment in
             let suffix = UUID().uuidString.prefix(8).lowercased()
@@ -45,7 +45,7 @@ struct DoctorOwnerTests {
         }
     }
 
-    @Test("what of the schema belongs to another role, less what its owner may use all the same")
+    @Test("objects of the schema that belong to another role, except those that the schema's owner may use anyway")
     func schemaOwners() async throws {
         try await DoctorStage.with { deployment in
             let suffix = UUID().uuidString.prefix(8).lowercased()

@@ -2,10 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What Apple did not take while the account was there: no deletion waits for it, and no test of our keys tells.
-@Suite("The doctor finds, of credentials that Apple does not take:", .timeLimit(.minutes(5)))
+/// Revocations that Apple did not accept while the account existed: no deletion waits for them, and no test of the keys
+/// shows them.
+@Suite("The doctor reports on credentials that Apple does not revoke:", .timeLimit(.minutes(5)))
 struct DoctorRevocationTests {
-    /// Adds one of this state that was handed over so long ago; what is not waiting ended a day ago.
+    /// Adds a pending revocation of this state and age; a revocation that does not wait was settled a day ago.
     private func add(
         _ state: String,
         since age: String,
@@ -27,7 +28,7 @@ struct DoctorRevocationTests {
         )
     }
 
-    @Test("those that wait for more than a day, and those that were given up; not those whose person is back")
+    @Test("credentials that wait for more than a day or were given up, except those whose person returned")
     func revocations() async throws {
         try await DoctorStage.with { deployment in
             func codes() async throws -> [String] {
@@ -55,7 +56,7 @@ struct DoctorRevocationTests {
         }
     }
 
-    @Test("that Apple tells of none of those it took, as where no endpoint is entered there")
+    @Test("that Apple sends no notification of revoked credentials, as without an endpoint at Apple")
     func notifications() async throws {
         try await DoctorStage.with { deployment in
             func erase(_ count: Int, _ age: String) async throws {
@@ -75,14 +76,14 @@ struct DoctorRevocationTests {
             func told() async throws -> [String] {
                 try await deployment.examine().findings.filter { $0.code == "apple.notifications" }.map(\.what)
             }
-            // Too few, too old, or too new to be told of.
+            // These erasures are too few, too old or too recent for a finding.
             try await erase(2, "2 days")
             try await erase(3, "31 days")
             try await erase(3, "1 hour")
             #expect(try await told() == [])
             try await erase(1, "20 days")
             #expect(try await deployment.find("apple.notifications", "notice").hasPrefix("3 erased accounts were "))
-            // What a device reports shows nothing.
+            // A report from a device is no evidence that Apple's notifications arrive.
             try await deployment.database.psql(
                 """
                 insert into accountctl.credential_events (source, kind, handled_at, outcome)
@@ -100,7 +101,7 @@ struct DoctorRevocationTests {
         }
     }
 
-    @Test("and names a list that has their requests")
+    @Test("with a command that lists their requests")
     func list() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.requestDeletion()

@@ -5,10 +5,10 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// What others answer, and what they answered others.
-@Suite("The doctor finds, of Apple, Storage and mail:", .timeLimit(.minutes(5)))
+/// What services answer the doctor, and what they have answered the program before.
+@Suite("The doctor reports on Apple, Storage and mail:", .timeLimit(.minutes(5)))
 struct DoctorServiceTests {
-    @Test("client ids that Apple rejects, and such whose codes it refuses one and all")
+    @Test("client ids that Apple rejects, and client ids of which it refuses every code")
     func refusals() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.database.psql(
@@ -23,7 +23,7 @@ struct DoctorServiceTests {
                 select md5('person 1')::uuid, 'com.example.app', 'exchanged', now()
                 """
             )
-            // A key that was put right is no error, whatever the books say of the one before it.
+            // A recorded rejection of a key that was replaced since is no error.
             let other = try await deployment.find("apple.rejected", "notice")
             #expect(
                 other.hasPrefix("Apple rejected com.example.app with team TEAM and key KEY, which are not"),
@@ -53,7 +53,7 @@ struct DoctorServiceTests {
         }
     }
 
-    @Test("that single accounts submit what they like is a notice at most, that many submit the same is an error")
+    @Test("wrong codes: a notice if single accounts submit them, an error if many accounts submit the same")
     func anybodysCodes() async throws {
         try await DoctorStage.with { deployment in
             let key = P256.Signing.PrivateKey().pemRepresentation
@@ -96,7 +96,7 @@ struct DoctorServiceTests {
         }
     }
 
-    @Test("mail streams that do not reach the relay, that nobody can tell of, and relay accounts without a stream")
+    @Test("mail streams that do not reach the relay, unknown mail streams, and relay accounts without a stream")
     func mail() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.database.psql(
@@ -140,12 +140,12 @@ struct DoctorServiceTests {
         }
     }
 
-    @Test("relay accounts among so many that to count them all would take longer than a statement may")
+    @Test("relay accounts among so many that counting them all would exceed the statement timeout")
     func manyRelayAccounts() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.database.psql(
                 """
-                -- Sign in with Apple came later.
+                -- Sign in with Apple was added later, so relay accounts come last.
                 insert into auth.users (id, email)
                 select gen_random_uuid(), 'a' || g || '@example.com'
                 from generate_series(1, 10000) as g;
@@ -159,7 +159,7 @@ struct DoctorServiceTests {
         }
     }
 
-    @Test("no bucket missing that is of profiles, where these were left out")
+    @Test("no missing bucket of profiles if the profiles were left out")
     func noProfiles() async throws {
         try await DoctorStage.with(migrating: ["--without-profiles"]) { deployment in
             let files = deployment.folder.appendingPathComponent("files").path
@@ -175,7 +175,7 @@ struct DoctorServiceTests {
                 let gone = try await deployment.find("storage.bucket", "warning", photos, everything: true)
                 #expect(gone.contains("photos"))
             }
-            // Nor is it said that they are there.
+            // `migrate up` says that the profiles were left out.
             let up = try await AccountctlProcess(
                 ["migrate", "up", "--visibility", "own"],
                 environment: deployment.variables
@@ -184,7 +184,7 @@ struct DoctorServiceTests {
         }
     }
 
-    @Test("what is wrong with Apple and Storage: the key, the bucket, a bucket nobody decided about, no answer")
+    @Test("faults of Apple and Storage: a wrong key, a missing bucket, an undecided bucket, no answer")
     func services() async throws {
         try await DoctorStage.with { deployment in
             let files = deployment.folder.appendingPathComponent("files").path
@@ -232,7 +232,7 @@ struct DoctorServiceTests {
                     try await !deployment.examine(kept, everything: true).findings
                         .contains { $0.code == "storage.undecided" }
                 )
-                // No migration makes it a second time.
+                // No migration creates the bucket again, so the finding says how to create it.
                 try await deployment.database.psql(
                     "set session_replication_role = replica; delete from storage.buckets where id = 'avatars'"
                 )

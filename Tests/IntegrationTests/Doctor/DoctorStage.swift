@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A deployment: a database that the program migrated, keys, and whatever else a test sets.
+/// A deployment with a database that the program migrated, keys, and the settings of a test.
 struct DoctorStage: Sendable {
     let database: TestDatabase
     let variables: [String: String]
@@ -12,7 +12,7 @@ struct DoctorStage: Sendable {
         try SecretFile.write(text, to: folder.appendingPathComponent(name))
     }
 
-    /// What it finds, and its exit code; everything but what is sound.
+    /// Runs the doctor, and returns its exit code and all findings that are not ok.
     func examine(
         _ more: [String: String] = [:],
         everything: Bool = false
@@ -25,7 +25,7 @@ struct DoctorStage: Sendable {
         return (result.status, try #require(findings, "\(result.errors)").filter { $0.severity != "ok" })
     }
 
-    /// The finding of a code, which has to be there and to say what it means and what to do.
+    /// Returns what the finding of a code says; expects that it exists and has a reason and advice.
     func find(
         _ code: String,
         _ severity: String,
@@ -42,7 +42,7 @@ struct DoctorStage: Sendable {
         return finding.what
     }
 
-    /// Has the deletion of a new account requested.
+    /// Requests the deletion of a new account.
     func requestDeletion(_ options: String...) async throws {
         let user = UUID().uuidString.lowercased()
         try await database.psql("insert into auth.users (id, email) values ('\(user)', 'a@example.com')")
@@ -53,7 +53,7 @@ struct DoctorStage: Sendable {
         #expect(requested.status == 0, "\(requested.errors)")
     }
 
-    /// Gives `body` a deployment, migrated with these options; `working` with a worker that was there and seems to be still.
+    /// Calls `body` with a deployment that was migrated with these options; with `working`, a worker seems to run.
     static func with(
         working: Bool = true,
         migrating: [String] = [],
@@ -68,7 +68,7 @@ struct DoctorStage: Sendable {
             if working {
                 let worked = try await AccountctlProcess.run("worker", "--until-idle", environment: variables)
                 #expect(worked.status == 0, "\(worked.errors)")
-                // As if it were still there: the test is about other things.
+                // The worker seems to run still, because the test is about other findings.
                 try await database.psql(
                     "update accountctl.workers set stopped_at = null, stop_reason = null, expires_at = now() + interval '1 hour'"
                 )
@@ -80,7 +80,7 @@ struct DoctorStage: Sendable {
     }
 }
 
-/// What the doctor says of one thing, in JSON.
+/// A finding of the doctor, decoded from JSON.
 struct DoctorFinding: Decodable {
     let severity: String
     let code: String

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Every fault is made in a database of its own; the doctor is asked as a monitor would ask it.
-@Suite("The doctor finds", .timeLimit(.minutes(5)))
+/// Every fault has a database of its own, and the doctor runs as a monitor would run it.
+@Suite("The doctor", .timeLimit(.minutes(5)))
 struct DoctorTests {
-    @Test("nothing wrong with a sound database, and says so with exit code 0")
+    @Test("finds nothing wrong with a sound database, and exits with 0")
     func sound() async throws {
         try await DoctorStage.with { deployment in
             let (status, findings) = try await deployment.examine()
@@ -22,7 +22,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("keys that block, each in a line of its own, and says once what they mean")
+    @Test("lists each blocking key on its own line, and explains them once")
     func alike() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.database.psql(
@@ -43,7 +43,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("what its operators live with does not count, and is shown all the same")
+    @Test("does not count findings that --except names, but still shows them")
     func exceptions() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.database.psql(
@@ -70,7 +70,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("what to do in commands that act where the doctor looked, as the worker's log names them")
+    @Test("names commands for the environment that it examined, as the worker's log does")
     func elsewhere() async throws {
         try await DoctorStage.with { deployment in
             let paused = try await AccountctlProcess.run(
@@ -104,7 +104,7 @@ struct DoctorTests {
                 }
                 #expect(!doctor.output.contains("accountctl deletion"), "\(doctor)")
             }
-            // As in a clone.
+            // This simulates a clone.
             try await deployment.database.psql(
                 """
                 update accountctl.settings
@@ -120,7 +120,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("A database that is away or behind, and says what else there is to say")
+    @Test("reports an unreachable or outdated database together with all other findings")
     func databaseAway() async throws {
         try await DoctorStage.with { deployment in
             let away = deployment.variables.merging(["PGHOST": "/nowhere", "ACCOUNTCTL_DELETION_GRACE": "soon"]) { $1 }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import accountctl
 
-@Suite("The doctor finds, of the way to the server:")
+@Suite("The doctor reports on the connection to the server:")
 struct DoctorWayTests {
-    @Test("whom nobody asked for a certificate; the way that somebody chose without TLS is worth knowing")
+    @Test("a warning if the server's certificate is not checked, and a notice if the connection has no TLS")
     func way() {
         #expect(DatabaseDoctor.way(nil).isEmpty && DatabaseDoctor.way(.local).isEmpty)
         #expect(DatabaseDoctor.way(.verified).map(\.severity) == [.ok])
