@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A clone of production, for which only the database was changed.
+/// A clone of the production database, used with the other settings of production unchanged.
 @Suite("A clone", .timeLimit(.minutes(5)))
 struct CloneTests {
-    @Test("Nothing outside is deleted for it before an operator says so")
+    @Test("Nothing outside the clone is deleted on its behalf until an operator resumes deletions")
     func clone() async throws {
         try await ErasureSite.with(accounts: 2) { site in
-            // Production has worked before, and has two requests left when it is cloned.
+            // A worker of production has run before, and two requests are open when the database is cloned.
             for words in [
                 ["deletion", "pause", "--all"], ["worker", "--until-idle"],
                 ["deletion", "resume", "--all", "--confirm=all"],
@@ -18,13 +18,13 @@ struct CloneTests {
             }
             let clone = "clone_" + UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased()
             let cluster = site.database.cluster
-            // What the stand-in for Storage keeps open.
+            // Ends the connections that the stand-in for Storage keeps open.
             try await cluster.psql(
                 "select pg_terminate_backend(pid) from pg_stat_activity where datname = '\(site.database.name)'"
             )
             try await cluster.psql("create database \(clone) template \(site.database.name) owner postgres")
             let variables = site.variables.mapValues { $0.replacingOccurrences(of: site.database.name, with: clone) }
-            // Before any worker has seen it, too, and by a person.
+            // Commands that an operator runs are refused, too, even before any worker has seen the clone.
             let account = try await site.database.psql("select id from auth.users limit 1")
             for words in [["avatars", "sweep"], ["deletion", "rehearse", account, "--confirm=\(account)"]] {
                 let refused = try await AccountctlProcess(words, environment: variables).result()
@@ -43,7 +43,7 @@ struct CloneTests {
             let resume = ["deletion", "resume", "--all", "--confirm=all"]
             let resumed = try await AccountctlProcess(resume, environment: variables).result()
             #expect(resumed.status == 0, "\(resumed.errors)")
-            // The original goes on.
+            // Deletions in the original go on.
             let left = try await AccountctlProcess(["worker", "--until-idle"], environment: site.variables).result()
             #expect(left.status == 0 && !left.errors.contains("the database was"), "\(left.errors)")
             try await site.expectAllErased()

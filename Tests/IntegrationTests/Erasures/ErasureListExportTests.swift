@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What a list of erasures names", .timeLimit(.minutes(5)))
+@Suite("Exporting the list of erasures", .timeLimit(.minutes(5)))
 struct ErasureListExportTests {
-    @Test("It names accounts as the operators' log does, and leaves out what ended long ago")
+    @Test("The list names accounts by the same hash as the operators' log, and leaves out requests that ended long ago")
     func export() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
@@ -33,7 +33,7 @@ struct ErasureListExportTests {
             #expect(file.status == 0 && file.output.isEmpty, "\(file)")
             let written = try String(contentsOfFile: path, encoding: .utf8)
             let requests = list.output.split(separator: "\n").dropFirst().dropLast()
-            // Each seals its own moment.
+            // The first and the last line differ, since each seal covers the time of its own export.
             #expect(requests.count == 2 && written.split(separator: "\n").dropFirst().dropLast() == requests)
             let twice = try await stage.run(["deletion", "export", "--output", path])
             #expect(twice.status == 2 && twice.errors.contains("a name of its own"), "\(twice)")

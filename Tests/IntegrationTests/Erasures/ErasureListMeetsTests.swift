@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What a list of erasures meets when it is read back", .timeLimit(.minutes(5)))
+@Suite("Replaying a list of erasures into a database that has changed since", .timeLimit(.minutes(5)))
 struct ErasureListMeetsTests {
-    @Test("What somebody decided about since stays so, and so does another account of the same id")
+    @Test("A replay leaves requests alone that were decided since, and another account with the same id")
     func decided() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(4)
@@ -32,7 +32,7 @@ struct ErasureListMeetsTests {
             try PrintedFacts.expect(["outcome": "unchanged", "open": 1, "decided": 1, "others": 1], in: again.output)
             #expect(try await database.psql("select count(*) from accountctl.deletion_requests") == "2")
             try await backup.restore(to: database)
-            // What is open is in every list: in one that a newer list follows without it, it is open no more.
+            // Every list has all open requests: a request of an older list that a newer one lacks is no longer open.
             let (older, newer) = (
                 try String(contentsOfFile: path, encoding: .utf8), try await stage.run(["deletion", "export"]).output
             )
@@ -45,7 +45,7 @@ struct ErasureListMeetsTests {
                 )
                 try PrintedFacts.expect(["reopen": reopen], in: dry.output)
             }
-            // Where the list is older than the backup, the database knows more.
+            // If the list is older than the backup, the database has the later state of the request.
             try await database.psql(
                 """
                 insert into accountctl.deletion_requests (
@@ -60,7 +60,7 @@ struct ErasureListMeetsTests {
     }
 
     @Test(
-        "A lost legal hold still stops the request that it stopped; who cancelled and asked again has the later request"
+        "A request whose legal hold was lost is paused, and one made again after a cancellation is reopened"
     )
     func heldAndAskedAgain() async throws {
         try await OperatorStage.with { stage in
@@ -80,7 +80,7 @@ struct ErasureListMeetsTests {
             let list = try await stage.run(["deletion", "export"]).output
             let path = try stage.write(list, to: "list")
             try await backup.restore(to: database)
-            // A list of the restored database would have it that nobody cancelled.
+            // A list exported after the restore lacks the cancellation.
             let restored = try await stage.run(["deletion", "export"]).output
             for text in [list + restored, restored + list] {
                 let late = try await stage.run(["deletion", "replay", "-", "--confirm=3"], input: text)
@@ -103,7 +103,7 @@ struct ErasureListMeetsTests {
         }
     }
 
-    @Test("What cannot be repeated is told: what has begun here, and what was erased and is stopped here")
+    @Test("A replay reports what it cannot repeat: cancelling a deletion that has begun, an erasure that is now paused")
     func told() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
@@ -115,9 +115,9 @@ struct ErasureListMeetsTests {
             _ = try await stage.run(["deletion", "pause", OperatorStage.id(2)])
             let backup = try await TableBackup(of: database)
             _ = try await stage.run(["deletion", "cancel", OperatorStage.id(1)])
-            // As if it had been let go on, and carried out.
+            // As if the paused deletion had been resumed and carried out after the backup.
             let list = try await stage.run(["deletion", "export"]).output.split(separator: "\n").map { line -> String in
-                // As in a list of old, which has no seal.
+                // Lists of older releases have no seal.
                 if line.hasPrefix(#"{"end""#) { return #"{"end":2}"# }
                 guard line.contains(#""state":"grace""#) else { return String(line) }
                 return String(line).replacing(#""state":"grace""#, with: #""state":"verified""#)
@@ -152,7 +152,7 @@ struct ErasureListMeetsTests {
         }
     }
 
-    @Test("A list that was changed since it was written is refused, and one without its seal unless it is taken so")
+    @Test("A list changed since its export is refused; one without a seal is accepted only with --unsealed")
     func changed() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
@@ -168,7 +168,7 @@ struct ErasureListMeetsTests {
                 try await stage.run(["deletion", "replay", "-", "--dry-run", "--json"] + words, input: text)
             }
             let lines = list.split(separator: "\n").map(String.init)
-            // They kept their accounts.
+            // Both people cancelled and kept their accounts.
             let forged = lines.map { $0.replacing(#""state":"cancelled""#, with: #""state":"verified""#) }
             let shorter = [lines[0], lines[1], lines[3]]
             for text in [forged, shorter] {
@@ -177,7 +177,7 @@ struct ErasureListMeetsTests {
                 #expect(refused.output.isEmpty)
             }
             let unsealed = (forged.dropLast() + [#"{"end":2}"#]).joined(separator: "\n")
-            // Its seal would be another key's, and its lines are of this one.
+            // The header names another hash key, so the seal cannot be checked; the lines are hashed with this key.
             let ofAnother = forged.enumerated().map { number, line in
                 number == 0 ? line.replacing(#""hash_key":"hash""#, with: #""hash_key":"hash-0""#) : line
             }.joined(separator: "\n")
@@ -189,7 +189,7 @@ struct ErasureListMeetsTests {
                 #expect(taken.status == 0 && taken.errors.contains("has no seal"), "\(taken)")
                 try PrintedFacts.expect(["erase": 2], in: taken.output)
             }
-            // Some programs end lines in another way.
+            // Some programs end lines with CR and LF.
             for text in [list, list.replacing("\n", with: "\r\n"), list + list] {
                 let whole = try await replay(text)
                 #expect(whole.status == 0 && !whole.errors.contains("seal"), "\(whole)")
@@ -198,7 +198,7 @@ struct ErasureListMeetsTests {
         }
     }
 
-    @Test("A worker beside it is asked about, unless everything is paused")
+    @Test("A replay beside a live worker needs confirmation, unless all deletions are paused")
     func besideWorker() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -228,7 +228,7 @@ struct ErasureListMeetsTests {
         }
     }
 
-    @Test("A hold that is there hides no pause that is lost: it ends sooner")
+    @Test("A lost pause is restored even under a legal hold, since the hold may end first")
     func pausedUnderHold() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)

@@ -11,7 +11,7 @@ struct ErasureListTests {
         """
 
     @Test(
-        "After a restore what was erased, asked for, cancelled and paused since is so again, and nobody else is touched"
+        "A replay after a restore repeats the erasures, requests, cancellations and pauses since, and touches no one else"
     )
     func replay() async throws {
         try await ErasureSite.with(accounts: 0) { site in
@@ -39,7 +39,7 @@ struct ErasureListTests {
             let times = """
                 select date_trunc('second', t.requested), date_trunc('second', t.due), date_trunc('second', t.deadline)
                 from accountctl.deletion_requests as r
-                -- The list has milliseconds, rounded.
+                -- The list rounds times to milliseconds.
                 cross join lateral (
                     select r.requested_at + '0.5 ms', r.run_after + '0.5 ms', r.legal_deadline + '0.5 ms'
                 ) as t (requested, due, deadline)
@@ -54,7 +54,7 @@ struct ErasureListTests {
             try list.write(toFile: path, atomically: true, encoding: .utf8)
             let command = ["deletion", "replay", path]
 
-            // As it stands there is nothing to repeat.
+            // Before the restore there is nothing to repeat.
             try PrintedFacts.expect(
                 ["outcome": "unchanged"],
                 in: try await AccountctlProcess.must(command + ["--json"], site.variables)
@@ -116,7 +116,7 @@ struct ErasureListTests {
                 )
                 try await AccountctlProcess.must(["worker", "--until-idle"], site.variables)
             }
-            // Who looked, and let it go on, is not asked again.
+            // A pause that an operator has ended since the replay is not repeated.
             try await AccountctlProcess.must(["deletion", "resume", paused], site.variables)
             try PrintedFacts.expect(
                 ["outcome": "unchanged", "open": 2],
@@ -189,7 +189,7 @@ struct ErasureListTests {
             let cut = try await replay(head, [:], ["--unsealed", "--dry-run", "--json"])
             #expect(cut.errors.contains("the list was cut off"), "\(cut.errors)")
             try PrintedFacts.expect(["reopen": 1, "listed": 1], in: cut.output)
-            // As a list of old, which has no seal.
+            // Lists of older releases have no seal.
             let mixed = (lines.dropLast() + [#"{"end":2}"#]).enumerated().map { number, line in
                 number == 1 ? line.replacing(#""hash_key":"hash""#, with: #""hash_key":"hash-0""#) : line
             }.joined(separator: "\n")
@@ -200,7 +200,7 @@ struct ErasureListTests {
             )
             let rest = try await replay(mixed, [:], ["--skip-other-keys", "--unsealed", "--dry-run", "--json"])
             try PrintedFacts.expect(["reopen": 1, "listed": 1], in: rest.output)
-            // Of several lists the newest line of a request counts, in whatever order they come.
+            // Of several lists the newest line of each request counts, in whatever order the lists come.
             let twice = try await replay(list + list)
             #expect(twice.status == 0 && !twice.errors.contains("cut off"), "\(twice.errors)")
         }

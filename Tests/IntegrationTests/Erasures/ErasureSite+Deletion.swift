@@ -12,7 +12,7 @@ extension ErasureSite {
         try await database.psql("select id from accountctl.deletion_requests")
     }
 
-    /// Has the open request, or a new one of another account, report two columns as residue.
+    /// Makes the open request, or a new request of the account `user`, report residue in two columns.
     func leaveResidue(of user: String? = nil) async throws {
         let situation = """
             '{"code": "residue", "findings": [
@@ -38,7 +38,7 @@ extension ErasureSite {
         )
     }
 
-    /// Everything that a command could change, as one number.
+    /// A hash over all rows that a command could change.
     func everything() async throws -> String {
         try await database.psql(
             """

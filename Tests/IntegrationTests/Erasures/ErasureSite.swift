@@ -9,7 +9,7 @@ struct ErasureSite: Sendable {
     let sandbox: Sandbox
     let variables: [String: String]
     let accounts: Int
-    /// What is known of those who stay, before anything ran.
+    /// A hash over the rows of the accounts that stay, from before the test ran.
     private let bystanders: String
 
     static func with(
@@ -36,9 +36,9 @@ struct ErasureSite: Sendable {
         }
     }
 
-    /// Has a worker work while `body` runs, which may end it; one that `body` leaves behind is killed.
+    /// Runs a worker while `body` runs, which may end it; the worker is killed if `body` throws.
     func withWorker(_ settings: [String: String] = [:], _ body: (AccountctlProcess) async throws -> Void) async throws {
-        // Few at once: a fault is to come while some are not begun.
+        // Two at once, so that a fault comes while some deletions have not begun.
         let few = ["ACCOUNTCTL_WORKER_CONCURRENCY": "2"]
         let environment = variables.merging(few) { $1 }.merging(settings) { $1 }
         let worker = try AccountctlProcess(["worker"], environment: environment)
@@ -53,7 +53,7 @@ struct ErasureSite: Sendable {
         }
     }
 
-    /// Has workers stop in the middle of an account, when some accounts are erased, until the gate is opened.
+    /// Makes workers block in the middle of a deletion, after some accounts were erased, until the gate is opened.
     func holdInTheMiddle() -> FaultGate {
         let gate = FaultGate()
         sandbox.faults.set(.hold(at: gate).times(.max, after: 5), for: .storageDeleteMany)
@@ -66,10 +66,9 @@ struct ErasureSite: Sendable {
         return Int(try await database.psql(text)) ?? -1
     }
 
-    /// Waits until at most so many requests are open, while a worker runs; what waits for its next try has it at once,
-    /// and a server that is away is asked again.
+    /// Waits until at most `limit` requests are open, while a worker runs, and makes its retries due at once.
     ///
-    /// Looks again and again: it waits for another process, through a server that at times can tell nobody anything.
+    /// Polls, since the worker is another process, and ignores failed queries, since the server may be down at times.
     func wait(untilOpenAtMost limit: Int) async throws {
         let nudge = """
             update accountctl.jobs
@@ -87,8 +86,7 @@ struct ErasureSite: Sendable {
         }
     }
 
-    /// Waits, while no worker runs, until a job is due, or what a dead worker held comes free: the moment is in the
-    /// database.
+    /// Waits, while no worker runs, until a job is due or the lease of a dead worker expires, by the database's times.
     func waitForTheNextTry() async throws {
         try await database.psql(
             """
@@ -102,7 +100,7 @@ struct ErasureSite: Sendable {
         )
     }
 
-    /// Everybody who asked is erased once, with a receipt, and nobody else lost anything.
+    /// Expects that each account to be erased was erased once, with a receipt, and that no other account lost anything.
     func expectAllErased(_ comment: Comment? = nil) async throws {
         let outcome = "select state, count(*) from accountctl.deletion_requests group by state"
         #expect(try await database.psql(outcome) == "verified|\(accounts)", comment)
@@ -129,13 +127,13 @@ struct ErasureSite: Sendable {
         variables["ACCOUNTCTL_DELETION_UPLOAD_LIFE"] = "0s"
         variables["ACCOUNTCTL_DELETION_HOURLY_CEILING"] = "1000"
         variables["ACCOUNTCTL_WORKER_LEASE"] = "5s"
-        // Well below the lease: who begins a call has to hold the account for as long as that may take.
+        // Well below the lease: a worker that begins a call has to hold the account for as long as the call may take.
         variables["ACCOUNTCTL_STORAGE_TIMEOUT"] = "2s"
         variables["ACCOUNTCTL_APPLE_TIMEOUT"] = "1s"
         return variables
     }
 
-    /// Accounts with a profile and an object each, most of them to be erased.
+    /// Accounts with a profile and an object each: `accounts` of them to be erased, and five that stay.
     private static func fixture(_ accounts: Int) -> String {
         """
         insert into auth.users (instance_id, id, aud, role, email, created_at)

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Another hash key of the same name", .timeLimit(.minutes(5)))
+@Suite("Another hash key", .timeLimit(.minutes(5)))
 struct HashKeyTests {
-    @Test("of another name is told wherever an account would be said never to have been")
+    @Test("with another name is reported wherever an account would otherwise be said never to have existed")
     func otherName() async throws {
         try await OtherKeySite.with(keyNamed: "hash-2") { other in
             let (site, account, living) = (other.site, other.account, other.living)
@@ -24,9 +24,9 @@ struct HashKeyTests {
             }
             let row = try await other.run(["user", "find", account, "--tsv", "state"])
             #expect(row.output == "unknown\n", "\(row)")
-            // Whoever is found by its row needs no hash.
+            // An account that still has its row is found without a hash.
             #expect(try await other.run(["user", "find", living]).status == 0)
-            // No act that means something else makes it known, and a worker refuses it before one and after.
+            // Acts that are not meant to make the key known are refused, and so is a worker before and after them.
             let rows =
                 "select (select count(*) from accountctl.hash_key_canaries), (select count(*) from accountctl.operator_log)"
             let before = try await site.database.psql(rows)
@@ -40,7 +40,7 @@ struct HashKeyTests {
                 #expect(early.errors.contains("accountctl deletion pause --all"), "\(words): \(early)")
                 #expect(try await site.database.psql(rows) == before, "\(words)")
             }
-            // Once it was made known it is the newer one of two, with which a worker begins.
+            // Once made known, the key is the newer of two, and a worker starts with it.
             for words in [
                 ["deletion", "pause", "--all"], ["deletion", "resume", "--all", "--confirm=all", "--no-input"],
                 ["user", "sign-out", living],
@@ -62,7 +62,7 @@ struct HashKeyTests {
         }
     }
 
-    @Test("is noticed by whatever hashes, with canaries and, in a database older than these, by its receipts")
+    @Test("with the same name is noticed by every command that hashes, by canaries or, in older databases, by receipts")
     func noticed() async throws {
         try await OtherKeySite.with(keyNamed: "hash") { other in
             let (site, account, living) = (other.site, other.account, other.living)
@@ -87,7 +87,7 @@ struct HashKeyTests {
                 let receipt = try await other.run(["deletion", "receipt", number])
                 #expect(receipt.status == 7 && receipt.output.contains("unchecked"), "\(receipt.output)")
                 #expect(receipt.errors.contains("is not the hash key that was used here"))
-                // Who asks for what no hash is needed for is answered.
+                // A search that needs no hash is answered.
                 #expect(try await other.run(["user", "find", "stays3@example.com"]).status == 0)
                 #expect(try await site.database.psql("select count(*) from accountctl.deletion_requests") == "1")
             }
@@ -97,7 +97,7 @@ struct HashKeyTests {
         }
     }
 
-    @Test("of another name is refused before an act, told of once by the one that makes it known, and then by none")
+    @Test("with another name is refused before an act, reported once by the act that makes it known, and not again")
     func newHashKey() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -113,7 +113,7 @@ struct HashKeyTests {
                 (["user", "suspend", id, "--reason", "spam", "--dry-run"], 6, 1),
                 (["deletion", "request", id], 6, 1), (["deletion", "request", "--file", ids, "--dry-run"], 6, 1),
                 (["deletion", "pause", "--all", "--dry-run"], 0, 1), (["user", "find", id], 0, 0),
-                // A list that was hashed with the wrong key names nobody to whoever restores with the right one.
+                // A list hashed with the wrong key would match no account in a restore with the right one.
                 (["deletion", "export"], 6, 1),
                 (["user", "suspend", id, "--reason", "spam", "--yes"], 6, 1), (["deletion", "pause", "--all"], 0, 1),
                 (["user", "suspend", id, "--reason", "spam", "--yes"], 0, 0), (["user", "restore", id], 0, 0),
@@ -131,8 +131,8 @@ struct HashKeyTests {
         }
     }
 
-    /// Whoever stops erasures at night has the database, and an old file of the key or none.
-    @Test("is no reason that deletions go on: all are paused first, and what is wrong with the key is told afterwards")
+    /// An operator who stops erasures at night has the database, but perhaps only an old key file or none.
+    @Test("does not keep deletions from being paused: they are paused first, and the key is reported afterwards")
     func pauseAll() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -177,7 +177,7 @@ struct HashKeyTests {
                 }
                 #expect(try await stage.database.psql(lines) == "\(number + 1)|0", "\(file ?? "no file")")
                 #expect(try await stage.database.psql(canaries) == known, "\(file ?? "no file")")
-                // Everything else still wants the right one.
+                // Other acts still need the right key.
                 let resume = ["deletion", "resume", "--all", "--confirm=all"]
                 #expect(try await AccountctlProcess(resume, environment: environment).result().status != 0)
                 #expect(try await stage.run(resume).status == 0)

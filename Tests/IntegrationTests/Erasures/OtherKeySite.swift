@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A site of which one account is erased, and a file with another hash key than the one it was hashed with.
+/// A site with one erased account, and a file with another hash key than the one the account was hashed with.
 struct OtherKeySite: Sendable {
     let site: ErasureSite
-    /// The account that is erased.
+    /// The id of the erased account.
     let account: String
-    /// One that stays.
+    /// The id of an account that stays.
     let living: String
     private let keyPath: String
 

@@ -2,10 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The numbers of receipts after a restore, which takes their sequence back.
+/// The numbers of receipts after a restore, which sets their sequence back.
 @Suite("Numbers of receipts", .timeLimit(.minutes(5)))
 struct ReceiptNumberTests {
-    @Test("After a replay no receipt gets a number that the list names, also where nothing is left to repeat")
+    @Test("After a replay no receipt gets a number that the list names, even if nothing is left to repeat")
     func afterARestore() async throws {
         try await ErasureSite.with(accounts: 0) { site in
             let database = site.database
@@ -31,7 +31,7 @@ struct ReceiptNumberTests {
             try await setLast(100)
 
             let replay = ["deletion", "replay", path]
-            // What the dry run tells is what is then done.
+            // The dry run reports what the replay then does.
             let skips: [String: Any] = ["skip_from": 101, "skip_to": 140]
             try PrintedFacts.expect(
                 skips.merging(["outcome": "would_be_done"]) { $1 },
@@ -46,7 +46,7 @@ struct ReceiptNumberTests {
             try PrintedFacts.expect(skips.merging(["outcome": "done", "erase": 1]) { $1 }, in: done.output)
             _ = try await must(["worker", "--until-idle"])
             #expect(try await database.psql(number) == "141")
-            // Never down; and done again, where nothing is left to repeat.
+            // The sequence is never set back, and is moved again even if nothing is left to repeat.
             try await setLast(200)
             let both: [[String]] = [["--dry-run"], []]
             for words in both {
@@ -64,14 +64,14 @@ struct ReceiptNumberTests {
             for (words, outcome, after) in cases {
                 let output = try await must(replay + words + ["--json"]).output
                 try PrintedFacts.expect(skips.merging(["outcome": outcome]) { $1 }, in: output)
-                // The list is this database's own.
+                // The list is this database's own, so no confirmation is asked for.
                 #expect(output.contains(#""confirm": null"#), "\(output)")
                 #expect(try await database.psql(last) == after)
             }
         }
     }
 
-    @Test("A list that another database wrote moves the numbers of receipts once somebody says so")
+    @Test("A list that another database wrote moves the numbers of receipts only after confirmation")
     func ofAnotherDatabase() async throws {
         try await OperatorStage.with { stage in
             let database = stage.database
@@ -83,7 +83,7 @@ struct ReceiptNumberTests {
                 """
             )
             let last = "select last_value, is_called from accountctl.deletion_receipts_number_seq"
-            // Of people who signed up and were erased after the dump: nothing is to be repeated for them.
+            // Its account signed up and was erased after the dump, so there is nothing to repeat.
             let lines = try await stage.run(["deletion", "export"]).output.split(separator: "\n").map(String.init)
             let erased = """
                 {"request": "00000000-0000-4000-8000-000000000099", "state": "verified",
@@ -113,7 +113,7 @@ struct ReceiptNumberTests {
             #expect(done.status == 0, "\(done.errors)")
             try PrintedFacts.expect(skips.merging(["outcome": "done", "erase": 0]) { $1 }, in: done.output)
             #expect(try await database.psql(last) == "140|t")
-            // Nothing is left that anybody had to be asked about.
+            // Nothing is left to confirm.
             let again = try await replay(other, [])
             #expect(again.status == 0, "\(again.errors)")
             try PrintedFacts.expect(["outcome": "unchanged"], in: again.output)
