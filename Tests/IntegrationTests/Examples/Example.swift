@@ -5,25 +5,25 @@ import TestSupport
 
 /// A command line that the help or the documentation shows.
 struct Example: Hashable, CustomStringConvertible {
-    /// As it stands there, in one line and without the remark that the help has behind it.
+    /// The command line, in one line and without the remark that follows it in the help.
     let line: String
-    /// Where it stands.
+    /// The help or the document that shows it.
     let source: String
 
     var description: String { "\(line) (\(source))" }
 
-    /// Every example there is, each line once.
+    /// All examples, each line once.
     static func all() throws -> [Example] {
         var seen: Set<String> = []
         return try (ofHelp() + ofDocuments()).filter { seen.insert($0.line).inserted }
     }
 
-    /// The examples of every command's help.
+    /// The examples in the help of all commands.
     private static func ofHelp() throws -> [Example] {
         try CommandDescription.root().all.flatMap { command in
             let help = HelpText(abstract: "", discussion: command.discussion ?? "")
             return joined(help.examples).map { line in
-                // A remark stands behind several blanks.
+                // A remark follows two or more blanks.
                 let end = line.range(of: "  ")?.lowerBound ?? line.endIndex
                 return Example(line: String(line[..<end]), source: "help of " + command.path.joined(separator: " "))
             }
@@ -47,7 +47,7 @@ struct Example: Hashable, CustomStringConvertible {
         return (joined(lines) + inline).map { Example(line: $0, source: document.path) }
     }
 
-    /// Puts a command line that goes on after a backslash into one.
+    /// Joins the lines of a command that continues after a backslash.
     private static func joined(_ lines: [String]) -> [String] {
         lines.reduce(into: []) { joined, line in
             if let last = joined.last, last.hasSuffix("\\") {

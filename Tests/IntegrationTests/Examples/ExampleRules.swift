@@ -1,4 +1,4 @@
-/// What is known of examples besides that they work: each list names examples that exist, or the test fails.
+/// Rules for examples that do not simply run as shown: a test fails if a rule names an example that does not exist.
 enum ExampleRules {
     /// Examples that are not run, by their start, with the reason.
     static let notRun: [(start: String, reason: String)] = [
@@ -14,7 +14,7 @@ enum ExampleRules {
         (".build/release/Benchmarks", "measures for minutes; BenchmarkListTests runs the list"),
     ]
 
-    /// What an example with a placeholder, or one that only names a command, stands for.
+    /// The command that is run for an example that has a placeholder or only names a command.
     static let stands: [String: String] = [
         "accountctl deletion show ID": "accountctl deletion show 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F",
         "accountctl deletion watch ID": "accountctl deletion watch 8D3C2A1E-5B7F-4C9D-8E21-0A9B8C7D6E5F",
@@ -24,17 +24,17 @@ enum ExampleRules {
         "accountctl user show": "accountctl user show anna@example.com",
     ]
 
-    /// Parts of examples that name something of the reader's, and what the stage has there.
+    /// Parts of examples that depend on the reader's environment, and what replaces each on the stage.
     static let replaced: [(part: String, real: String)] = [
         ("/etc/accountctl/", "etc/"), ("/etc/bash_completion.d/", "etc/"), ("\"${fpath[1]}/_accountctl\"", "etc/zsh"),
         ("~/.config/fish/completions/", "etc/"), ("/usr/local/share/man/man1", "etc"),
         // Twelve accounts instead of a large number of them.
         ("--confirm=1200", "--confirm=12"),
-        // What is asked, answered.
+        // The answer to the question that the command asks.
         ("deletion resume --all", "deletion resume --all --confirm=all"),
     ]
 
-    /// Exit codes other than 0 that are right on the stage, by the example, with the reason.
+    /// Exit codes other than 0 that are expected on the stage, by the example, with the reason.
     static let endsWith: [String: (status: Int32, reason: String)] = [
         "accountctl migrate up --without-profiles": (6, "profiles are installed"),
         "accountctl apple vault forget-key 2025-01 --dry-run": (3, "no key is lost"),
@@ -49,8 +49,9 @@ enum ExampleRules {
         ),
     ]
 
-    /// Commands that go on until they are told to stop, with what they say when they have begun; nil for their first
-    /// line of output.
+    /// Commands that run until they are stopped, with the text on standard error that shows that they have begun.
+    ///
+    /// Nil stands for the first line of output.
     static let goesOn: [(start: String, begun: String?)] = [
         ("accountctl worker", "worker registered"),
         ("accountctl serve", "admin listener started"), ("accountctl jobs watch", nil),
@@ -67,9 +68,9 @@ enum ExampleRules {
         "accountctl apple events replay", "accountctl apple transfer import", "accountctl manual --into",
     ]
 
-    /// Examples that list nothing where everything is as it should be.
+    /// Examples that list nothing if everything is as it should be.
     static let nothingIsGood = ["accountctl config check", "accountctl migrate verify"]
 
-    /// A team transfer is a way: each step needs the one before.
+    /// The steps of a team transfer in their order: each needs the one before.
     static let transfer = ["status", "plan", "generate", "export", "import", "exchange", "apply"]
 }

@@ -1,6 +1,6 @@
-/// What lies in the database of an ``ExampleStage``.
+/// The rows in the database of an ``ExampleStage``.
 extension ExampleStage {
-    /// The examples' numbers are 42: of a receipt, an event, a credential, a line of the log.
+    /// Makes 42, as the examples have it, the next number of a receipt, an event, a credential and a line of the log.
     static let numbers = """
         alter table accountctl.operator_log alter column id restart with 42;
         alter table accountctl.apple_credentials alter column id restart with 42;
@@ -8,7 +8,7 @@ extension ExampleStage {
         alter table accountctl.deletion_receipts alter column number restart with 42;
         """
 
-    /// The accounts that examples name, twelve that nobody used for years, with an avatar each that was left behind.
+    /// The accounts that examples name, and twelve that were not used for years, each with an old avatar.
     static let people = """
         insert into auth.users (instance_id, id, aud, role, email, phone, created_at, last_sign_in_at)
         select '00000000-0000-0000-0000-000000000000'::uuid, id::uuid, 'authenticated', 'authenticated', email, phone,
@@ -53,7 +53,7 @@ extension ExampleStage {
         from accountctl.mail_streams
         """
 
-    /// What nobody is to work on, after the last worker.
+    /// Jobs and an event that no worker may take, inserted after the last run of a worker.
     static let jobs = """
         insert into accountctl.credential_events (source, kind, client_id, user_id)
         values ('device', 'revoked', 'com.example.app', '\(anna)');
@@ -63,13 +63,13 @@ extension ExampleStage {
             (43, 'mail.check', 'mail', now() + interval '1 day', 'scheduled');
         insert into accountctl.jobs (id, kind, queue, state, parked_for)
         values (44, 'mail.check', 'mail', 'parked', 'limit');
-        -- Behind those: however many examples add some, none comes to bear their numbers.
+        -- Later jobs start at 1000, so that no job that an example adds takes one of the ids above.
         alter table accountctl.jobs alter column id restart with 1000;
         insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
         values ('here:1', '1', 4, '{mail}', '{mail.check}', now() + interval '1 hour');
         """
 
-    /// Two deletions that need somebody.
+    /// Two deletions that need an operator.
     static let standing = """
         insert into accountctl.deletion_requests (
             user_id, origin, state, situation, run_after, legal_deadline, locked_out_at
@@ -82,7 +82,7 @@ extension ExampleStage {
              now() + interval '20 days', now())
         """
 
-    /// Ends the two jobs badly.
+    /// Moves the jobs 42 and 43 to the history as discarded.
     static let discarded = """
         with gone as (
             delete from accountctl.jobs
@@ -96,7 +96,7 @@ extension ExampleStage {
         from gone
         """
 
-    /// Remembers every row, and makes the functions that bring them back and that make a number of them.
+    /// Copies every row, and creates the functions that restore the copies and that hash all rows.
     static let keeping = """
         create schema example_stage;
         create view example_stage.tables as
@@ -114,7 +114,7 @@ extension ExampleStage {
         where n.nspname in ('auth', 'public', 'storage', 'accountctl')
           and c.relkind in ('r', 'p')
           and not c.relispartition;
-        -- Bytes: a deletion searches every table for what is left, and these copies are not of its making.
+        -- As bytes, so that a deletion, which searches every table for residue, does not find these copies.
         create table example_stage.kept (name text primary key, bytes bytea);
         do $$
         declare t record;
@@ -130,7 +130,7 @@ extension ExampleStage {
         create function example_stage.restore() returns void language plpgsql set session_replication_role = replica as $$
         declare t record;
         begin
-            -- The log refuses it from a replica, too.
+            -- The log's trigger refuses a truncate even with session_replication_role = replica.
             alter table accountctl.operator_log disable trigger operator_log_refuse_change;
             execute (select 'truncate ' || string_agg(name, ', ') from example_stage.tables);
             alter table accountctl.operator_log enable always trigger operator_log_refuse_change;
@@ -157,7 +157,7 @@ extension ExampleStage {
         end $$;
         """
 
-    /// The mail of the examples' sender.
+    /// The DNS zone of the examples' mail sender.
     static let zone = """
         example.com MX 10 in.example.com
         example.com TXT v=spf1 include:_spf.esp.example -all

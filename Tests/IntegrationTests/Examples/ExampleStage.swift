@@ -2,8 +2,10 @@ import Foundation
 import Sandbox
 import TestSupport
 
-/// A world in which every example means something: the accounts, requests and jobs that they name exist, and what they
-/// name of the reader's (a file, a resolver) lies in a folder of its own.
+/// An environment in which every example can run.
+///
+/// The accounts, requests and jobs that examples name exist, and so do stand-ins for what they name of the reader's: a
+/// resolver, and files in a folder of the stage's own.
 struct ExampleStage: Sendable {
     static let anna = "8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f"
     static let hidden = "6a4b2f0e-0000-4000-8000-000000000000"
@@ -11,12 +13,12 @@ struct ExampleStage: Sendable {
 
     let database: TestDatabase
     let sandbox: Sandbox
-    /// Where the examples are run: `ids.txt`, `requests.txt` and `jobs.ndjson` lie there.
+    /// The folder in which the examples are run, which holds `ids.txt`, `requests.txt` and `jobs.ndjson`.
     let folder: URL
     private let variables: [String: String]
     private let resolver: String
 
-    /// Gives `body` a stage that was set up as the documentation says, by the program itself.
+    /// Runs `body` with a stage that the program itself has set up, as the documentation says.
     static func with(_ body: @Sendable (ExampleStage) async throws -> Void) async throws {
         try await TestDatabase.withPlatform { database in
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("examples-\(UUID().uuidString)")
@@ -59,18 +61,18 @@ struct ExampleStage: Sendable {
         )
     }
 
-    /// The line with what it names of the reader's replaced.
+    /// The line with the parts replaced that depend on the reader's environment.
     func real(_ line: String) -> String {
         let own = ExampleRules.replaced + [(part: "127.0.0.1:5353", real: resolver)]
         return own.reduce(ExampleRules.stands[line] ?? line) { $0.replacingOccurrences(of: $1.part, with: $1.real) }
     }
 
-    /// Everything is as it was when the stage was set up.
+    /// Restores all rows as they were when the stage was set up.
     func reset() async throws {
         try await database.psql("select example_stage.restore()")
     }
 
-    /// All rows as one number.
+    /// A hash over all rows.
     func fingerprint() async throws -> String {
         try await database.psql("select example_stage.fingerprint()")
     }
@@ -79,7 +81,7 @@ struct ExampleStage: Sendable {
 
     private func setUp() async throws {
         try script("accountctl", "exec \(AccountctlProcess.path) \"$@\"")
-        // What a Mac and a manual reader have.
+        // Stand-ins for the clipboard of macOS and for the reader of manual pages.
         try script("pbpaste", "cat secret.txt")
         try script("man", "cat")
         try await writeSettings()
@@ -87,7 +89,7 @@ struct ExampleStage: Sendable {
         try await database.psql(Self.numbers)
         let names = try signUp()
         try await database.psql(Self.people + names)
-        // The first act is the log's line 42, about anna.
+        // The first act becomes line 42 of the log, about anna.
         try await must("accountctl deletion request anna@example.com --confirm=\(Self.anna)")
         try await must("accountctl user hold blocked@example.com --reason \"court order\"")
         try await must(
@@ -95,7 +97,7 @@ struct ExampleStage: Sendable {
                 + "--selector s1=s1.esp.example --registered example.com --registered send.example.com"
         )
         for _ in 0..<2 {
-            // A verdict is what two checks agree on. The first also has the worker exchange the code of the sign-in.
+            // A verdict needs two checks that agree. The first worker also exchanges the sign-in's authorization code.
             try await database.psql(Self.mailCheck)
             try await must("accountctl worker --until-idle")
         }
@@ -110,7 +112,7 @@ struct ExampleStage: Sendable {
         try await database.psql(Self.keeping)
     }
 
-    /// People who signed in with Apple, for the database.
+    /// Signs two people in with Apple, and returns the statements that record them in the database.
     private func signUp() throws -> String {
         let anna = try sandbox.apple.signIn(
             clientID: "com.example.app",
@@ -174,18 +176,18 @@ struct ExampleStage: Sendable {
         )
     }
 
-    /// Runs a line that has to work.
+    /// Runs a line, and throws unless it exits with 0.
     private func must(_ line: String) async throws {
         let result = try await start(line).result()
         guard result.status == 0 else { throw TestSupportError("\(line): \(result.errors)") }
     }
 
-    /// What a file of the folder holds.
+    /// The text of a file in the folder.
     func text(_ name: String) throws -> String {
         try String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)
     }
 
-    /// Writes a file that its owner alone can read.
+    /// Writes a file that only its owner can read.
     func write(_ name: String, _ text: String) throws {
         try SecretFile.write(text, to: folder.appendingPathComponent(name))
     }

@@ -4,11 +4,11 @@ import Testing
 
 @testable import accountctl
 
-/// What the commands of the examples print for programs.
+/// Checks of what the commands of the examples print for programs.
 extension ExampleTests {
-    /// For each command with fields an example that asks for nothing but the command, and those fields.
+    /// One example without output options for each command with output fields, and those fields.
     ///
-    /// Left out are those that go on, which write a document a line, and the steps of a transfer.
+    /// Commands that run until they are stopped, which write one document per line, and transfer steps are left out.
     static func documents(among examples: [Example]) throws -> [Example: [String]] {
         let marks = ["--json", "--csv", "--tsv", "--format", "--output", " | ", " > ", " < ", " && ", "$("]
         let plain = examples.filter { example in
@@ -29,7 +29,7 @@ extension ExampleTests {
         return documents
     }
 
-    /// With `--json` there is one document of the command's fields on standard output, and nothing else.
+    /// Expects that `--json` writes one document of the command's fields to standard output, and nothing else.
     func expectDocument(_ example: Example, of fields: [String], on stage: ExampleStage) async throws {
         let result = try await answered(example.line + " --json", on: stage)
         let expected = ExampleRules.endsWith[example.line]?.status ?? 0
@@ -40,7 +40,7 @@ extension ExampleTests {
         }
         #expect(result.output.hasSuffix("\n"), "\(example) --json")
         for object in value as? [[String: Any]] ?? [value as? [String: Any] ?? [:]] {
-            // The count is what `user list --count` has in place of the others.
+            // `user list --count` has the field `count` in place of the others.
             let names = Set(object.keys)
             #expect(names.union(["count"]) == Set(fields).union(["count"]), "\(example) --json: \(names.sorted())")
         }

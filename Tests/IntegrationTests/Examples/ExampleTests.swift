@@ -7,7 +7,7 @@ import Testing
 
 @testable import accountctl
 
-/// What the help and the documentation show is what works.
+/// Every command line that the help and the documentation show works.
 @Suite("Every example", .timeLimit(.minutes(5)))
 struct ExampleTests {
     private static let parts = 3
@@ -48,7 +48,7 @@ struct ExampleTests {
                 } else if example.line.contains("transfer import") {
                     try await stage.database.psql("delete from accountctl.apple_transfers")
                 } else if example.line.contains("transfer exchange") {
-                    // The recipient's side, with the recipient's key.
+                    // The exchange is the recipient's step, with the recipient's key.
                     stage.sandbox.apple.acceptTransfer(of: "com.example.app")
                     let key = stage.sandbox.apple.makeKey(teamID: ExampleStage.team)
                     try stage.write("keys/recipient.p8", key.privateKey)
@@ -64,7 +64,7 @@ struct ExampleTests {
         }
     }
 
-    @Test("that has a rule of its own is one, and a kind of job that is named exists")
+    @Test("that a rule names exists, and so does every kind of job that an example names")
     func rules() throws {
         let lines = try Example.all().map(\.line)
         let starts =
@@ -86,11 +86,11 @@ struct ExampleTests {
 
     // MARK: - One example
 
-    /// Prepares what an example takes for granted, beyond the stage.
+    /// Prepares what an example needs beyond the stage.
     private static func prepare(_ example: Example, _ stage: ExampleStage) async throws {
         let line = stage.real(example.line)
         if line.hasPrefix("accountctl jobs"), line.contains("--unique-key"), !line.contains("jobs enqueue") {
-            // As its schedule adds it.
+            // Adds the job as its schedule does.
             let job = try #require(try AccountLifecycle.periodic().map(\.job).first { $0.kind == "mail.schedule" })
             let key = try #require(job.uniqueKey)
             try await stage.database.psql(
@@ -101,7 +101,7 @@ struct ExampleTests {
         } else if line.hasPrefix("accountctl keys new"), line.contains("--append") {
             try stage.write("etc/sealing.keys", try await AccountctlProcess.run("keys", "new", "2026-11").output)
         } else if line.hasPrefix("accountctl keys new") {
-            // Another example may have made it.
+            // Another example may have created the file.
             try? FileManager.default.removeItem(at: stage.folder.appendingPathComponent("etc/sealing.keys"))
         } else if line.hasPrefix("accountctl jobs list --state") {
             try await stage.database.psql(
@@ -114,7 +114,7 @@ struct ExampleTests {
         } else if line.hasPrefix("accountctl relay stream add") {
             try await stage.database.psql("delete from accountctl.mail_streams")
         } else if line.hasPrefix("accountctl deletion receipt") {
-            // Erased for real, as the number 42.
+            // Erases anna for real, with the receipt number 42.
             try await stage.database.psql(
                 """
                 delete from accountctl.deletion_requests;
@@ -127,7 +127,7 @@ struct ExampleTests {
         } else if line.hasPrefix("accountctl deletion request") || line.hasPrefix("accountctl deletion plan") {
             try await stage.database.psql("delete from accountctl.deletion_requests")
         } else if line.hasPrefix("accountctl deletion replay") {
-            // As in a backup from before anna's request, with the workers' brakes on.
+            // The state of a backup from before anna's request, with all deletions paused.
             let list = try await stage.start("accountctl deletion export > erasures.ndjson").result()
             #expect(list.status == 0, "\(list.errors)")
             try await stage.database.psql(
@@ -137,7 +137,7 @@ struct ExampleTests {
                 """
             )
         } else if line.contains("ids.txt.results.ndjson"), (try? stage.text("ids.txt.results.ndjson")) == nil {
-            // As the run over the list leaves it, which may be another part's example.
+            // The results of a run over the list, since the example of that run may be in another part.
             try stage.write("ids.txt.results.ndjson", #"{"outcome":"requested","request":"\#(UUID())"}"# + "\n")
         } else if line.hasPrefix("accountctl deletion list --paused") {
             try await stage.database.psql("update accountctl.deletion_requests set paused_at = now()")
@@ -174,13 +174,13 @@ struct ExampleTests {
         expectFields(example, output)
     }
 
-    /// Runs a line; where it asks, once more as somebody at a terminal would answer.
+    /// Runs a line; if it asks for confirmation, runs it once more with the answer.
     func answered(
         _ line: String,
         on stage: ExampleStage,
         _ environment: [String: String] = [:]
     ) async throws -> AccountctlProcess.Result {
-        // What somebody pastes.
+        // The text that somebody would paste.
         let input = line.split(separator: " ").contains("-") ? try stage.text("secret.txt") : nil
         let result = try await stage.start(line, environment: environment, input: input).result()
         guard result.status == 2,
@@ -190,7 +190,7 @@ struct ExampleTests {
         return try await stage.start(answer, environment: environment, input: input).result()
     }
 
-    /// The fields that were selected are there, and no others.
+    /// Expects that each object has the selected fields, and no others.
     private func expectFields(_ example: Example, _ output: String) {
         guard let fields = example.line.firstMatch(of: #/--json ([a-z_]+(?:,[a-z_]+)*)(?: |$)/#) else { return }
         let names = fields.1.split(separator: ",").map(String.init).sorted()
@@ -217,7 +217,7 @@ struct ExampleTests {
             #expect(try await process.waitForErrors(containing: begun), "\(example): \(process.errorsSoFar)")
         } else {
             while process.isRunning, !process.outputSoFar.contains("\n") {
-                // A watch of jobs shows what comes.
+                // A watch of jobs prints nothing until a job is added.
                 try await stage.database.psql("select accountctl.enqueue_job('apple.read_inbox', queue => 'apple')")
                 try await Task.sleep(for: .milliseconds(50))
             }
@@ -228,7 +228,7 @@ struct ExampleTests {
         if begun == nil { #expect(!result.output.isEmpty, "\(example)") }
     }
 
-    // MARK: - Which
+    // MARK: - Selection
 
     /// The examples that are run.
     private static func run() throws -> [Example] {
@@ -237,7 +237,7 @@ struct ExampleTests {
         }
     }
 
-    /// Which step of a transfer it is.
+    /// The index of the transfer step that an example shows; nil if it shows none.
     private static func step(_ example: Example) -> Int? {
         ExampleRules.transfer.firstIndex { example.line.contains("apple transfer \($0) ") }
     }
