@@ -3,11 +3,11 @@ import TestSupport
 import Testing
 
 @Suite struct BenchmarkClusterTests {
-    @Test("A measurement that is cut off leaves no server behind", .timeLimit(.minutes(5)))
+    @Test("A measurement that is killed leaves no server behind", .timeLimit(.minutes(5)))
     func cutOff() async throws {
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("cut-\(UUID().uuidString.prefix(8).lowercased())")
-        // The server's own user has to get through.
+        // The server's own user has to be able to enter the folder.
         try FileManager.default.createDirectory(
             at: folder,
             withIntermediateDirectories: true,
@@ -25,14 +25,14 @@ import Testing
             ],
             program: URL(fileURLWithPath: AccountctlProcess.path).deletingLastPathComponent().path + "/Benchmarks"
         )
-        // The last that a cluster gets when it starts.
+        // The last file that a cluster gets when it starts.
         while measurement.isRunning, try !clusters().contains(where: { Self.isThere($0, "tcp.passfile") }) {
             try await Task.sleep(for: .milliseconds(20))
         }
         #expect(try clusters().count == 1, "\(measurement.errorsSoFar)")
         measurement.signal(SIGKILL)
         _ = try await measurement.result()
-        // The folder goes once the server has stopped.
+        // The folder is removed once the server has stopped.
         try await eventually("the folder goes", within: .seconds(60)) { try clusters().isEmpty }
     }
 

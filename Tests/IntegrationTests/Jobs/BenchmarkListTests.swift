@@ -14,7 +14,7 @@ import Testing
         for name in names { #expect(Benchmark.all.contains { $0.isNamed(by: name) }, "\(name)") }
     }
 
-    /// A figure that two have under one name would be another's in a list of results.
+    /// Two benchmarks with one name could not be told apart in a list of results.
     @Test func noTwoHaveOneName() {
         let names = Benchmark.all.map(\.name)
         #expect(Set(names).count == names.count)

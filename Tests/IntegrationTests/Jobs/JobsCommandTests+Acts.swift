@@ -1,14 +1,14 @@
 import TestSupport
 import Testing
 
-/// What each act on jobs and queues does, and tells.
+/// Tests of what each act on jobs and queues does and reports.
 extension JobsCommandTests {
-    @Test("A cancel ends what waits, tells what runs to stop, and asks before either")
+    @Test("A cancel ends a waiting job, tells a running one to stop, and asks before either")
     func cancel() async throws {
         try await TestDatabase.with(.migrated) { database in
             let ids = try await fill(database)
             func id(_ name: String) -> String { "\(ids[name] ?? 0)" }
-            // Without a terminal nothing asks: what needs a yes is refused without --yes.
+            // Without a terminal there is nobody to ask, so an act that needs consent is refused without --yes.
             #expect(try await jobs(database, ["cancel", id("available")]).status == 2)
             #expect(try await state(database, ids["available"]) == "available")
 
@@ -25,7 +25,7 @@ extension JobsCommandTests {
                 #expect(cancel.output.contains(part), "\(cancel)")
             }
             #expect(try await state(database, ids["available"]) == "cancelled")
-            // What was said with an earlier one stays where a later one says nothing.
+            // A second cancel without a reason keeps the reason of the first.
             for reason in [["--reason", "asked for twice"], []] {
                 #expect(try await jobs(database, ["cancel", id("running"), "--yes"] + reason).status == 0)
             }
@@ -35,7 +35,7 @@ extension JobsCommandTests {
         }
     }
 
-    @Test("What was discarded is kept with its reason and progress, and may be retried with them")
+    @Test("A discarded job is kept with its reason and progress, and a retry keeps the progress")
     func discardAndRetry() async throws {
         try await TestDatabase.with(.migrated) { database in
             let ids = try await fill(database)
@@ -44,7 +44,7 @@ extension JobsCommandTests {
             #expect(try await jobs(database, ["discard", id("parked"), "--reason", "not wanted", "--yes"]).status == 0)
             let discarded = try await jobs(database, ["show", id("parked"), "--json"])
             #expect(discarded.output.contains("not wanted"))
-            // Members, as of other commands, and not a text.
+            // JSON members, as in other commands, and not a text.
             let said = discarded.output.filter { !$0.isWhitespace }
             #expect(said.contains(#""arguments":{"n":1}"#) && said.contains(#""progress":{"done":3}"#), "\(discarded)")
             #expect(said.contains(#""output":null"#), "\(discarded)")
@@ -65,7 +65,7 @@ extension JobsCommandTests {
         }
     }
 
-    @Test("A job is named by its unique key, unless none has it, or several that ended had it")
+    @Test("A job can be named by its unique key, unless no job has it or several ended jobs had it")
     func uniqueKeys() async throws {
         try await TestDatabase.with(.migrated) { database in
             func add() async throws -> String {
@@ -94,7 +94,7 @@ extension JobsCommandTests {
 
             try await expect(["discard", "--reason", "x", "--yes"], 0, "discarded")
             let second = try await add()
-            // The unfinished one is meant, whatever ended before.
+            // The key means the unfinished job, even if an ended job had it before.
             try await expect(["retry", "--dry-run", "--json"], 0, #""id":\#(second),"#)
             try await expect(["discard", "--reason", "x", "--yes"], 0, "discarded")
             for words in [["retry"], ["show"]] {
@@ -115,7 +115,7 @@ extension JobsCommandTests {
         }
     }
 
-    @Test("A job is added as it was described, once for a unique key, and for an instant that leaves no doubt")
+    @Test("A job is added as described, once for a unique key, and only for an unambiguous time")
     func enqueue() async throws {
         try await TestDatabase.with(.migrated) { database in
             let added = try await jobs(
@@ -149,7 +149,7 @@ extension JobsCommandTests {
     func pauseAndResume() async throws {
         try await TestDatabase.with(.migrated) { database in
             _ = try await fill(database)
-            // Another reason replaces the one that stands; none, or the same, leaves it.
+            // Another reason replaces the present one; the same reason or none leaves it.
             let reasons = [
                 (["--reason", "incident 6"], "done"), (["--reason", "incident 7"], "done"),
                 (["--reason", "incident 7"], "unchanged"), ([], "unchanged"),
@@ -158,7 +158,7 @@ extension JobsCommandTests {
                 let paused = try await jobs(database, ["pause", "mail", "--yes", "--json"] + reason)
                 #expect(paused.status == 0 && paused.output.contains(#""\#(outcome)""#), "\(paused)")
             }
-            // What a pause does not stop, or lets be lost, is told where it is.
+            // A warning says what a pause of the queue does not stop, or what may be lost by it.
             let cautions: [String: String?] = [
                 "deletions": "accountctl deletion pause --all",
                 "apple": "cannot be revoked at Apple until they sign in with Apple again", "mail": nil,

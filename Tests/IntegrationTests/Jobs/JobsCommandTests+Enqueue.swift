@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 extension JobsCommandTests {
-    @Test("A job goes to its kind's own queue, and what was probably mistyped is told")
+    @Test("A job goes to its kind's own queue, and a probable typo is pointed out")
     func ownQueue() async throws {
         try await TestDatabase.with(.migrated) { database in
             func jobs(_ words: String...) async throws -> AccountctlProcess.Result {
@@ -33,7 +33,7 @@ extension JobsCommandTests {
             let misplaced = try await jobs("enqueue", "mail.schedule", "--queue", "deletions", "--dry-run")
             let alone = "workers take mail.schedule only from the queue mail"
             #expect(misplaced.status == 0 && misplaced.errors.contains(alone), "\(misplaced)")
-            // Workers of one's own may take it; what is known is said, and once.
+            // An app's own workers may take the job, so there is a single warning.
             let theirs = try await jobs("enqueue", "app.own", "--queue", "app")
             #expect(theirs.errors.split(separator: "\n").count(where: { $0.contains("warning") }) == 1, "\(theirs)")
             let limited = try await jobs("limit", "app", "--count", "5")
@@ -44,7 +44,7 @@ extension JobsCommandTests {
         }
     }
 
-    @Test("A job of a kind of ours is added with arguments that its workers can read, or not at all")
+    @Test("A job of a built-in kind is added only with arguments that its workers can read")
     func readableArguments() async throws {
         try await TestDatabase.with(.migrated) { database in
             let request = UUID().uuidString
@@ -79,13 +79,13 @@ extension JobsCommandTests {
             #expect(try await jobs(database, ["discard"] + ids + ["--reason", "of no use", "--yes"]).status == 0)
             #expect(try await found("list") == "")
             #expect(try await found("list", "--state", "discarded") == "\(ids[0])\n")
-            // Of several that were discarded one is run again.
+            // Two jobs were discarded; only the one with the key is run again.
             #expect(try await found("retry", "--state", "discarded", "--yes") == "\(ids[0])\n")
             #expect(try await database.psql("select id from accountctl.jobs") == ids[0])
         }
     }
 
-    @Test("A list of jobs is added as a whole, each as it would be alone")
+    @Test("A list of jobs is added as a whole, each job as if it were added alone")
     func enqueuesLists() async throws {
         try await TestDatabase.with(.migrated) { database in
             let list = #"""
@@ -144,7 +144,7 @@ extension JobsCommandTests {
         }
     }
 
-    @Test("A bad line of a list is told with its number and field, and nothing is added")
+    @Test("A bad line of a list is reported with its number and field, and nothing is added")
     func refusesBadLines() async throws {
         let cases = [
             ("no json", "is no JSON object"), ("[]", "is no JSON object"), (#"{"kind":"k""#, "is no JSON object"),

@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What is shown of jobs, workers and schedules.
+/// Tests of what is shown of jobs, workers and schedules.
 extension JobsCommandTests {
-    @Test("What is looked at: list, show, stats, workers, with their exit codes and JSON")
+    @Test("The commands list, show, stats and workers have their exit codes and JSON")
     func looks() async throws {
         try await TestDatabase.with(.migrated) { database in
-            // Somebody who works on one job by hand takes no other.
+            // A holder, who works on one job by hand, takes no other.
             try await database.psql(
                 """
                 insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
@@ -54,7 +54,7 @@ extension JobsCommandTests {
             let stats = try await jobs(database, ["stats", "--json"])
             #expect(stats.status == 7)
             #expect(stats.output.contains("\"parked\": 1") && stats.output.contains("\"unreadable\": 1"))
-            // One that waits for room goes on by itself.
+            // A job that is parked for a limit goes on by itself once there is room.
             try await database.psql("update accountctl.jobs set parked_for = 'limit' where parked_for = 'undecodable'")
             #expect(try await jobs(database, ["stats"]).status == 0)
             try await database.psql("update accountctl.jobs set exhausted_at = now() where id = \(ids["parked"] ?? 0)")
@@ -76,7 +76,7 @@ extension JobsCommandTests {
         }
     }
 
-    @Test("Whoever works on one job by hand is told apart from the workers, and is none")
+    @Test("Whoever works on one job by hand is listed as a holder, and does not count as a worker")
     func holders() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(
@@ -100,7 +100,7 @@ extension JobsCommandTests {
             #expect(workers.output.contains("{\"name\":\"here:1\",\"role\":\"worker\",\"status\":\"alive\"}"))
             let table = try await jobs(database, ["workers"]).output
             #expect(table.contains("ROLE") && table.contains("holder"), "\(table)")
-            // What tells that a worker lives has room before all else.
+            // A narrow table keeps the column that shows whether a worker is alive.
             let narrow = try await TerminalSession.run(
                 ["jobs", "workers"],
                 environment: database.variables,
@@ -110,7 +110,7 @@ extension JobsCommandTests {
         }
     }
 
-    @Test("Schedules tell their last and next instants, those of other releases too")
+    @Test("Schedules show their last and next times, even schedules of other releases")
     func schedules() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(

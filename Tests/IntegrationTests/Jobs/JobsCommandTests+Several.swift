@@ -2,9 +2,9 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Acts on several jobs at once, and their rehearsal.
+/// Tests of acts on several jobs at once, and of their dry runs.
 extension JobsCommandTests {
-    @Test("A dry run tells what would happen, of ids that do not exist too, and changes nothing")
+    @Test("A dry run reports what would happen, even for ids that do not exist, and changes nothing")
     func dryRuns() async throws {
         try await TestDatabase.with(.migrated) { database in
             let ids = try await fill(database)
@@ -37,7 +37,7 @@ extension JobsCommandTests {
             }
             let many = try await jobs(database, ["retry", "--state", "parked", "--dry-run", "--json"])
             #expect(many.output.contains("would run again"))
-            // No number: the one it had was given back.
+            // No id is printed, since the job that had one was not kept.
             let enqueued = try await jobs(database, ["enqueue", "k", "--dry-run", "--csv"])
             #expect(enqueued.output == "id,is_new\n,true\n" && enqueued.errors.contains("would be added"))
             let after = try await database.psql(
@@ -49,7 +49,7 @@ extension JobsCommandTests {
         }
     }
 
-    @Test("What had ended so already is unchanged, and leaves no line in the log; what ended otherwise is refused")
+    @Test("A job that has already ended this way is unchanged, and not logged; one that ended otherwise is refused")
     func endedAlready() async throws {
         try await TestDatabase.with(.migrated) { database in
             let ids = try await fill(database)
@@ -75,7 +75,7 @@ extension JobsCommandTests {
         }
     }
 
-    @Test("An option that is repeated names all that it was given")
+    @Test("A repeated option selects all of its values")
     func repeatedOptions() async throws {
         try await TestDatabase.with(.migrated) { database in
             let ids = try await fill(database)
@@ -104,19 +104,19 @@ extension JobsCommandTests {
         }
     }
 
-    @Test("What is in the way of one job keeps neither the others from being acted on nor the results from being told")
+    @Test("A locked job does not keep others from being cancelled, and a lost connection keeps the results so far")
     func oneOfSeveral() async throws {
         for isCutOff in [false, true] {
             try await TestDatabase.with(.migrated) { database in
                 let ids = try await fill(database)
                 let several = ["available", "running", "scheduled"].map { ids[$0] ?? 0 }
                 var variables = database.variables
-                // One that is to be cut off waits until then, however long that takes.
+                // A command that is to be cut off waits for the lock until then, however long that takes.
                 variables["ACCOUNTCTL_DATABASE_STATEMENT_TIMEOUT"] = isCutOff ? "60s" : "3s"
                 let environment = variables
                 try await database.withConnection { handler in
                     try await handler.transaction { handler in
-                        // As the fence of a handler's transaction does.
+                        // Locks the job as the fence of a handler's transaction does.
                         _ = try handler.one(
                             "select id from accountctl.jobs where id = \(several[1]) for share",
                             as: Int64.self
@@ -149,7 +149,7 @@ extension JobsCommandTests {
         }
     }
 
-    @Test("A prune drops no more days than were confirmed, whatever came while the question waited")
+    @Test("A prune drops no more days than were confirmed, even if days were added while the question waited")
     func pruneAsConfirmed() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql("select accountctl.prepare_job_history('2020-01-01', 1)")
@@ -165,10 +165,10 @@ extension JobsCommandTests {
         }
     }
 
-    @Test("A prune that finds a day in use names those that it has dropped before")
+    @Test("A prune that finds a day in use names the days that it has already dropped")
     func pruneInUse() async throws {
         try await TestDatabase.with(.migrated) { database in
-            // More than go at once.
+            // More days than are dropped at once.
             try await database.psql("select accountctl.prepare_job_history('2020-01-01', 33)")
             try await database.withConnection { reader in
                 try await reader.transaction { reader in

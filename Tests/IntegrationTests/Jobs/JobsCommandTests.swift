@@ -8,7 +8,7 @@ struct JobsCommandTests {
         try await AccountctlProcess(["jobs"] + words, environment: database.variables).result()
     }
 
-    /// One unfinished job per state, and ended ones: their ids by name.
+    /// Adds one unfinished job per state and some ended ones, and returns their ids by name.
     func fill(_ database: TestDatabase) async throws -> [String: Int] {
         let text = try await database.psql(
             """
@@ -55,7 +55,7 @@ struct JobsCommandTests {
         )
     }
 
-    @Test("Bad input is refused with 2, named, and changes nothing")
+    @Test("Bad input is named, refused with exit code 2, and changes nothing")
     func badInput() async throws {
         try await TestDatabase.with(.migrated) { database in
             let id = try await fill(database)["available"] ?? 0
@@ -137,7 +137,7 @@ struct JobsCommandTests {
                 #expect(result.output.isEmpty, "\(words.joined(separator: " ").prefix(80))")
                 #expect(result.errors.contains(hint), "\(words.joined(separator: " ").prefix(80)): \(result.errors)")
             }
-            // Before anything is asked of the database, which would warn of a kind that is not ours.
+            // Refused before the database is queried, which would add a warning about an unknown kind.
             let tooLong = try await jobs(database, ["enqueue", "k", "--in", "9000d"])
             #expect(tooLong.errors.hasPrefix("error:"), "\(tooLong.errors)")
             let after = try await database.psql(

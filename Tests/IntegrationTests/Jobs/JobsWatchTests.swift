@@ -7,7 +7,7 @@ import Testing
 
 @Suite("jobs watch", .timeLimit(.minutes(5)))
 struct JobsWatchTests {
-    @Test("watch goes on by itself after its sessions were ended and the server was away")
+    @Test("watch goes on by itself after its sessions were terminated and the server was restarted")
     func watch() async throws {
         try await TestCluster.with { cluster in
             try await TestDatabase.with(.migrated, in: cluster) { database in
@@ -22,7 +22,7 @@ struct JobsWatchTests {
                 func add(_ kind: String) async throws {
                     try await database.psql("select accountctl.enqueue_job('\(kind)', queue => 'mail')")
                 }
-                // Its listener stands, so that what comes from now on is heard.
+                // Once it listens, it notices every change from now on.
                 try await database.waitUntilSomebodyListens()
                 try await add("first")
                 try await seen("first")
@@ -38,7 +38,7 @@ struct JobsWatchTests {
                 try await cluster.restart(mode: "immediate")
                 try await add("third")
                 try await seen("third")
-                // Not SIGINT: whoever runs the tests in the background has it ignored, and so would the program.
+                // Not SIGINT: tests that run in the background have it ignored, and the program would inherit that.
                 watch.signal(SIGTERM)
                 let result = try await watch.result()
                 #expect(result.status == -SIGTERM)
@@ -48,7 +48,7 @@ struct JobsWatchTests {
         }
     }
 
-    @Test("A job is shown as it comes to run, is to be tried again, is to wait, and ends, however long it ran")
+    @Test("A job is shown when it starts, is to be retried, is snoozed and ends, however long it ran")
     func follows() async throws {
         struct Refused: Error {}
         enum Word { case fail, wait, complete }
@@ -96,7 +96,7 @@ struct JobsWatchTests {
                     }
                     let id = try await database.psql("select accountctl.enqueue_job('test.slow', queue => 'mail')")
                     try await seen("running")
-                    // As if it had run for longer than is looked back.
+                    // Makes it look as if the job had run for longer than the watch looks back.
                     func runLong() async throws {
                         try await database.psql(
                             """
@@ -116,7 +116,7 @@ struct JobsWatchTests {
                     try await runLong()
                     say.yield(.fail)
                     try await seen("scheduled")
-                    // With its attempts anew: this one has the number of the first.
+                    // A retry resets the attempts: the next one has the number of the first.
                     try await act("retry", id)
                     try await seen("running", times: 2)
                     try await runLong()
@@ -130,9 +130,9 @@ struct JobsWatchTests {
                     try await seen("completed")
                     watch.signal(SIGTERM)
                     let lines = try await watch.result().output.split(separator: "\n")
-                    // Whether it is met before it is taken is a matter of moments.
+                    // Whether the watch sees a job before a worker claims it depends on timing.
                     let told = lines.filter { !$0.contains("available") }
-                    // What waits without having failed has its attempt back.
+                    // A job that is snoozed gets its attempt back.
                     let attempts = told.map { $0.contains("\"attempt\":1") }
                     #expect(attempts == [true, true, true, false, false, true, true], "\(lines)")
                 }
@@ -140,7 +140,7 @@ struct JobsWatchTests {
         }
     }
 
-    @Test("That a job is told to stop is shown with the reason, and that one is run again, too")
+    @Test("A job that is told to stop is shown with the reason, and one that is run again is shown, too")
     func told() async throws {
         try await TestDatabase.with(.migrated) { database in
             let ids = try await database.psql(
@@ -176,7 +176,7 @@ struct JobsWatchTests {
         }
     }
 
-    @Test("As JSON each line is an object, and it ends when its reader has gone, though nothing happens")
+    @Test("With --json each line is an object, and watch ends when its reader has gone, even if nothing happens")
     func readerGoes() async throws {
         try await TestDatabase.with(.migrated) { database in
             let pipe = Pipe.closedOnExec()
@@ -195,7 +195,7 @@ struct JobsWatchTests {
         }
     }
 
-    @Test("It ends when its reader has gone while the database is away, too")
+    @Test("watch ends when its reader has gone, even while the database is away")
     func readerGoesMeanwhile() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await TCPProxy.with(to: database.cluster.port) { proxy in
@@ -212,13 +212,13 @@ struct JobsWatchTests {
                 proxy.behaviour = .cut
                 #expect(try await watch.waitForErrors(containing: "the listening connection failed"))
                 try pipe.fileHandleForReading.close()
-                // Sooner than a connection is given up.
+                // Sooner than the attempt to connect is given up.
                 #expect(try await watch.result(within: .seconds(15)).status == 141)
             }
         }
     }
 
-    @Test("That the database is away is told at once, not when the wait for a connection is over")
+    @Test("A lost database is reported at once, not when the wait for a connection is over")
     func databaseGoes() async throws {
         try await TestCluster.with { cluster in
             try await TestDatabase.with(.migrated, in: cluster) { database in
@@ -238,7 +238,7 @@ struct JobsWatchTests {
         }
     }
 
-    @Test("However much changes at once, nothing is left out, and a filter counts before the limit")
+    @Test("However much changes at once, nothing is left out, and the filter applies before the limit")
     func manyChanges() async throws {
         try await TestDatabase.with(.migrated) { database in
             let watch = try AccountctlProcess(

@@ -3,11 +3,13 @@ import Testing
 
 @testable import accountctl
 
-@Suite("From when on a watch reads what changed", .timeLimit(.minutes(5)))
+@Suite("The time from which a watch reads changes", .timeLimit(.minutes(5)))
 struct LookBackTests {
     private let start = Date(timeIntervalSince1970: 1_800_000_000)
 
-    /// A look in which the last change was so many seconds after the start, by a clock that shows so many.
+    /// Makes a look at the time `now` that finds the last change at `last`, and returns the time from which it read.
+    ///
+    /// All times are in seconds after the start.
     private func look(_ lookBack: inout LookBack, now: TimeInterval, last: TimeInterval?) -> TimeInterval {
         let now = start.addingTimeInterval(now)
         lookBack.begin(now: now)
@@ -16,7 +18,7 @@ struct LookBackTests {
         return since.timeIntervalSince(start)
     }
 
-    @Test("It follows what changes, and looks back a little for what commits late")
+    @Test("It follows the last change, and looks back a little for transactions that commit late")
     func follows() {
         var lookBack = LookBack(from: start)
         let looks: [(TimeInterval, TimeInterval?)] = [(1, 1), (30, 29.5), (31, nil), (32, 32)]
@@ -25,7 +27,7 @@ struct LookBackTests {
         #expect(lookBack.since.timeIntervalSince(start) == 22)
     }
 
-    @Test("Where nothing changes of what is watched for days, minutes of all else are read, and not days")
+    @Test("If nothing that is watched changes for days, minutes of other changes are read, not days")
     func quiet() {
         var lookBack = LookBack(from: start)
         var since = 0.0
@@ -33,7 +35,7 @@ struct LookBackTests {
         #expect(since == 2879 * 60 - 600)
     }
 
-    @Test("By a clock that is behind, as another server's may be, it never reads from a time on that is still to come")
+    @Test("By a clock that is behind, as another server's may be, it never starts to read at a time in the future")
     func behind() {
         var lookBack = LookBack(from: start)
         let looks: [(TimeInterval, TimeInterval?)] = [(100, 100), (40, 100), (41, 100), (60, 100), (111, 111)]

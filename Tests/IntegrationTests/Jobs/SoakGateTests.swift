@@ -2,7 +2,7 @@ import Testing
 
 @testable import Benchmarks
 
-@Suite("What a soak must hold") struct SoakGateTests {
+@Suite("The gates of a soak") struct SoakGateTests {
     private static func sample(
         hot: Int = 100_000,
         index: Int = 100_000,
@@ -24,7 +24,7 @@ import Testing
         )
     }
 
-    /// The gates that do not hold when the second half of a soak is like this.
+    /// The gates that fail if every sample in the second half of a soak is `late`.
     private func failures(_ late: SoakSample) -> [String] {
         let samples = Array(repeating: Self.sample(), count: 8) + Array(repeating: late, count: 8)
         return SoakGate.all(samples, rate: 100).filter { !$0.holds }.map(\.name)
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(
-        "Each fails alone, by what it is for",
+        "Each gate fails alone, by the figure that it checks",
         arguments: [
             (sample(hot: 151_000), "hot table, bytes"), (sample(index: 151_000), "its indexes, bytes"),
             (sample(memory: 37), "private memory, kB"), (sample(wal: 1900), "WAL per job, bytes"),
@@ -50,7 +50,7 @@ import Testing
         #expect(failures(late) == [name])
     }
 
-    @Test("What is warming up is no growth, and one bad sample is none")
+    @Test("Warming up does not count as growth, nor does a single bad sample")
     func warming() {
         var samples = Array(repeating: Self.sample(hot: 10_000), count: 4) + Array(repeating: Self.sample(), count: 12)
         samples[15] = Self.sample(hot: 1_000_000, commits: 9)
