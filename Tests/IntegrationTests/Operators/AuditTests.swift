@@ -2,11 +2,11 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The operators' log, by the program", .timeLimit(.minutes(5)))
+@Suite("The operators' log, as the program shows it", .timeLimit(.minutes(5)))
 struct AuditTests {
     private static let anna = OperatorStage.id(1)
 
-    @Test("An act tells who, what, on whom, when and why; a line names its account to whoever knows it")
+    @Test("A line says who did what, to whom, when and why, and confirms its account to whoever knows it")
     func lines() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
@@ -31,7 +31,7 @@ struct AuditTests {
             #expect(!shown.output.contains("example.com") && !shown.output.contains(Self.anna))
             #expect(try await stage.run(["audit", "show", "1", "--user", OperatorStage.id(2)]).status == 5)
             #expect(try await stage.run(["audit", "show", "99"]).status == 3)
-            // Facts are members of the line, not a text of their own.
+            // Facts are JSON members of the line, not a text.
             #expect(try await stage.run(["jobs", "pause", "mail", "--yes"]).status == 0)
             let facts = try await stage.run(["audit", "list", "--action", "jobs.pause", "--json", "facts"])
             #expect(facts.output == "[\n{\"facts\":{\"queue\":\"mail\"}}\n]\n", "\(facts)")
@@ -42,7 +42,7 @@ struct AuditTests {
             #expect(soon.output == both.output, "\(soon)")
             let before = try await stage.run(["audit", "list", "--until", "1h", "--tsv", "action"])
             #expect(before.status == 0 && before.output.isEmpty, "\(before)")
-            // An act without any has none, wherever it is read.
+            // An act without facts has an empty object, in the list as well as alone.
             try await stage.database.psql("update accountctl.deletion_brakes set paused_at = now(), paused_by = 'olga'")
             #expect(try await stage.run(["deletion", "resume", "--all", "--confirm=all"]).status == 0)
             let last = try await stage.database.psql("select max(id) from accountctl.operator_log")
@@ -58,13 +58,13 @@ struct AuditTests {
         }
     }
 
-    @Test("An account that is gone is meant by its id, also where another one has that as its id at a provider")
+    @Test("The id of a deleted account means that account, even if another one has it as its id at a provider")
     func sameIDAtProvider() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
             let database = stage.database
             #expect(try await stage.run(["user", "sign-out", Self.anna, "--reason", "lost phone"]).status == 0)
-            // Somebody else at first sight: the person signed up again.
+            // The person signed up again, and looks like somebody else at first sight.
             try await database.psql(
                 """
                 delete from auth.users where id = '\(Self.anna)';
@@ -93,7 +93,7 @@ struct AuditTests {
         }
     }
 
-    @Test("Where it is in doubt whether an act was done, the log is named, which tells")
+    @Test("If it is in doubt whether an act was done, the message names the log, which shows it")
     func inDoubt() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -124,7 +124,7 @@ struct AuditTests {
     }
 
     @Test(
-        "What is masked is shown on request, and the look is on record before it is shown",
+        "Masked data is shown on request, and the request is logged before the data is shown",
         arguments: [
             (["user", "find", "u1@example.com"], "user.reveal"), (["user", "show", "u1@example.com"], "user.reveal"),
             (["user", "list"], "user.reveal_list"), (["relay", "addresses", "--list"], "relay.reveal_list"),
@@ -148,7 +148,7 @@ struct AuditTests {
             #expect(shown.output.contains("u1@example.com"), "\(shown.output) \(shown.errors)")
             let log = "select action, reason, ticket from accountctl.operator_log"
             #expect(try await stage.database.psql(log) == "\(action)|asked|T-1")
-            // What cannot be recorded is not shown.
+            // Nothing is shown if the request cannot be logged.
             try await stage.database.psql(
                 "revoke execute on all functions in schema accountctl from public, postgres, accountctl_operator"
             )

@@ -5,13 +5,13 @@ import Testing
 
 @testable import accountctl
 
-@Suite("Whatever an operator does leaves a line, and says what came of it", .timeLimit(.minutes(5)))
+@Suite("Every act of an operator leaves a line in the log, and reports its outcome", .timeLimit(.minutes(5)))
 struct OperatorActTests {
     private func all(_ command: any ParsableCommand.Type) -> [any ParsableCommand.Type] {
         [command] + command.configuration.subcommands.flatMap { all($0) }
     }
 
-    @Test("Every command that changes something says who did it, why and for which ticket")
+    @Test("Every command that changes something takes the operator, the reason and the ticket")
     func tree() {
         var writers = 0
         for command in all(Accountctl.self) {
@@ -20,13 +20,13 @@ struct OperatorActTests {
                 continue
             }
             writers += 1
-            // Acts have theirs with all others.
+            // ActOptions hold the same options together with others.
             #expect(parts.contains { $0.contains("ActingOptions") || $0.contains("ActOptions") }, "\(command)")
         }
         #expect(writers > 25)
     }
 
-    @Test("Acts on jobs, streams and columns are logged with who, why and what, and not when they are only rehearsed")
+    @Test("Acts on jobs, streams and columns are logged with who, why and what; a dry run is not logged")
     func logged() async throws {
         try await OperatorStage.with { stage in
             let database = stage.database
@@ -88,7 +88,7 @@ struct OperatorActTests {
         }
     }
 
-    @Test("A hash key that cannot be read is no reason to make another one")
+    @Test("A hash key that cannot be read is reported without advice to make another one")
     func unreadableKey() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -104,7 +104,7 @@ struct OperatorActTests {
         }
     }
 
-    @Test("A column that is accepted for that reason already is unchanged; another reason is another matter")
+    @Test("Accepting a column again for the same reason changes nothing; for another reason it is a new act")
     func acceptedTwice() async throws {
         try await OperatorStage.with { stage in
             let column = "public.profiles.full_name"
@@ -124,7 +124,7 @@ struct OperatorActTests {
         }
     }
 
-    @Test("An act says what came of it, in the same words everywhere")
+    @Test("Every act reports its outcome in the same words")
     func outcomes() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(3)
@@ -144,7 +144,7 @@ struct OperatorActTests {
             let jobs = try await stage.database.psql(
                 "select accountctl.enqueue_job('test.kind', queue => 'mail') from generate_series(1, 2)"
             ).split(separator: "\n").map(String.init)
-            // Each act, what a dry run says, it itself, and it once more.
+            // Each act with the outcomes of a dry run, of the act itself, and of the act once more.
             let acts: [(words: [String], outcomes: [String])] = [
                 (["user", "sign-out", other], ["would_be_done", "done", "unchanged"]),
                 (["user", "suspend", other, "--reason", "spam", "--yes"], ["would_be_done", "done", "done"]),
@@ -156,7 +156,7 @@ struct OperatorActTests {
                 (["deletion", "pause", "--all"], ["would_be_done", "done", "unchanged"]),
                 (["deletion", "pause", "--all", "--reason", "x"], ["would_be_done", "done", "unchanged"]),
                 (["deletion", "resume", "--all", "--confirm=all"], ["would_be_done", "done", "unchanged"]),
-                // Where nothing is paused, nothing is asked.
+                // If nothing is paused, no confirmation is asked for.
                 (["deletion", "resume", "--all"], ["unchanged", "unchanged", "unchanged"]),
                 (["deletion", "retry", id], ["would_be_done", "done", "unchanged"]),
                 (
@@ -189,7 +189,7 @@ struct OperatorActTests {
                 }
                 #expect(told == outcomes, "\(words)")
             }
-            // What is not done leaves no line.
+            // An act that changes nothing leaves no line in the log.
             for action in ["deletion.pause", "deletion.resume_all"] {
                 let log = "select count(*) from accountctl.operator_log where action = '\(action)'"
                 #expect(try await stage.database.psql(log) == "1", "\(action)")
@@ -197,7 +197,7 @@ struct OperatorActTests {
         }
     }
 
-    @Test("Without a name the log has that of the account on the machine, and a list that is cut says so")
+    @Test("Without a name the log has that of the machine's user, and a list that is cut off says so")
     func names() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)

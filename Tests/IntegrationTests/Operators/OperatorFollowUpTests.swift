@@ -5,14 +5,14 @@ import Testing
 
 @testable import accountctl
 
-@Suite("What an act says comes next", .timeLimit(.minutes(5)))
+@Suite("The next commands that an act names", .timeLimit(.minutes(5)))
 struct OperatorFollowUpTests {
-    @Test("What is said to undo an act or to go on can be typed as it stands")
+    @Test("A command that is named to undo an act or to go on can be typed as printed")
     func typed() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
             let (one, other) = (OperatorStage.id(1), OperatorStage.id(2))
-            // Each act, and what the commands that it tells of leave.
+            // Each act, and a condition that holds after the command that it names has run.
             let acts: [(words: [String], after: String)] = [
                 (["user", "suspend", one, "--reason", "spam", "--yes"], "select banned_until is null from auth.users"),
                 (["user", "restore", one, "--yes"], "select banned_until is not null from auth.users"),
@@ -52,7 +52,7 @@ struct OperatorFollowUpTests {
         }
     }
 
-    @Test("Commands that are named act where the one acted that names them")
+    @Test("A command that a message names acts on the environment of the command that printed the message")
     func elsewhere() throws {
         var global = GlobalOptions()
         func completed(_ text: String, isProduction: Bool = false) -> String {
@@ -68,18 +68,18 @@ struct OperatorFollowUpTests {
                 == "go on with: accountctl --environment staging --config 'my settings.toml' deletion resume --all; "
                 + "this is accountctl 0.1.0"
         )
-        // To a shell the accent makes no other character of the quote.
+        // To a shell, a quote with a combining accent is still a quote.
         global.config = "it'\u{301}s.toml"
         #expect(completed(text).utf8.contains("--config 'it'\\''\u{301}s.toml' ".utf8))
         global.databaseURL = "postgres://postgres:secret@db.example.com/postgres"
         #expect(!completed(text).contains("secret"))
-        // Nobody wrote the options into the reason of a pause.
+        // A command in the reason of a pause is left as somebody wrote it.
         let paused = StandingBrakes.words(ofQueue: "apple", "see accountctl jobs list")
         let start = "the queue apple is paused: see accountctl jobs list; go on with: accountctl "
         #expect(completed(paused).hasPrefix(start + "--environment staging "))
         global.setDefaults()
         #expect(completed(paused) == start + "jobs resume apple")
-        // What can be undone does not take the option.
+        // A command that can be undone does not take the option.
         let both = "accountctl deletion resume --all, accountctl deletion pause A"
         #expect(
             completed(both, isProduction: true)
@@ -87,7 +87,7 @@ struct OperatorFollowUpTests {
         )
     }
 
-    @Test("What ends a state is a command that can be typed as it stands, with the options that chose the environment")
+    @Test("The command that ends a state can be typed as printed, with the options that chose the environment")
     func endings() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -103,7 +103,7 @@ struct OperatorFollowUpTests {
                 let shown = try await stage.run(["deletion"] + command + place + ["--json", "ended_by"])
                 #expect(shown.output.contains("\"\(typed)\""), "\(shown)")
             }
-            // A table has the id beside it.
+            // A table shortens the command, since its row has the id.
             let table = try await stage.run(["deletion", "list"] + place)
             #expect(table.output.contains("deletion resume") && !table.output.contains("accountctl"), "\(table)")
             let inProduction = try await AccountctlProcess(
@@ -116,7 +116,7 @@ struct OperatorFollowUpTests {
         }
     }
 
-    @Test("What stands in the way of an act is told with what to do")
+    @Test("A refusal says what prevents the act, and what to do")
     func refusals() throws {
         let id = try #require(UUID(uuidString: OperatorStage.id(1)))
         let words = DeletionRefusal.underWay(step: .deleteRows, request: id).words
@@ -126,7 +126,7 @@ struct OperatorFollowUpTests {
         #expect(DeletionRefusal.busy.words.contains("try again"))
     }
 
-    @Test("What was done is followed by the command that undoes it or goes on, and what was not done is not")
+    @Test("An act names the command that undoes it or goes on, but only if something was done")
     func next() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -157,7 +157,7 @@ struct OperatorFollowUpTests {
         }
     }
 
-    @Test("What undoes an act names what the act replaced: the hold of several, the end of a suspension")
+    @Test("A command that undoes an act names the one hold of several, or the end of the suspension before")
     func undoNames() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -179,12 +179,12 @@ struct OperatorFollowUpTests {
             try await undo(try await stage.run(["user", "restore", id]))
             let ban = "select banned_until = '\(end)' from auth.users"
             #expect(try await stage.database.psql(ban) == "t")
-            // What took the place of another suspension, a later or a sooner end, gives it back.
+            // Undoing a suspension that replaced another one, by a later or a sooner end, restores that one.
             for more in [["--for", "36000d"], ["--for", "1d", "--shorten"]] {
                 try await undo(try await stage.run(suspend + more))
                 #expect(try await stage.database.psql(ban) == "t", "\(more)")
             }
-            // A ban without an end that Supabase could write is told by none.
+            // For a ban without an end that Supabase could write, the command names none.
             try await stage.database.psql("update auth.users set banned_until = 'infinity'")
             #expect(try await !stage.run(["user", "restore", id]).errors.contains("--until"))
             for (more, said) in [

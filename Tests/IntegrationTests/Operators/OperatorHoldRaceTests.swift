@@ -2,10 +2,10 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("A hold at the moment at which a worker comes to what nobody can undo", .timeLimit(.minutes(5)))
+@Suite("A legal hold that is placed while a worker comes to a step that cannot be undone", .timeLimit(.minutes(5)))
 struct OperatorHoldRaceTests {
     @Test(
-        "It waits for the worker that is about to ask Apple, and then says whether it is late",
+        "It waits for the worker that is about to ask Apple, and then says whether it came too late",
         arguments: [true, false]
     )
     func atTheFence(_ asks: Bool) async throws {
@@ -31,7 +31,7 @@ struct OperatorHoldRaceTests {
             )
             let holding = try await stage.database.withConnection(asAdministrator: true) { worker in
                 try await worker.transaction { worker in
-                    // As the fence of a worker's transaction does.
+                    // Locks the job as the fence of a worker's transaction does.
                     try worker.execute("select from accountctl.jobs for share")
                     let holding = Task { try await stage.run(["user", "hold", id, "--reason", "court", "--yes"]) }
                     try await worker.waitUntilSomebodyIsBlocked()

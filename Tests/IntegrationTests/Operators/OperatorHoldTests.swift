@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What holds a deletion, and what its release lets go on", .timeLimit(.minutes(5)))
+@Suite("What holds a deletion, and what a release lets go on", .timeLimit(.minutes(5)))
 struct OperatorHoldTests {
-    @Test("A legal hold is told wherever the account is, and one that comes late says what was done before it")
+    @Test("A legal hold is shown wherever the account is, and a late one says what was done before it")
     func holds() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(3)
@@ -18,7 +18,7 @@ struct OperatorHoldTests {
                     values ('\(late)', 'app', 'running', now(), now() + interval '1 month', now())
                     returning id
                 )
-                -- The step at Apple has committed itself.
+                -- The facts of the step at Apple show that it can no longer be undone.
                 insert into accountctl.deletion_steps (request_id, step, runs, started_at, facts)
                 select id, step, 1, now() + n * interval '1 second', case step when 'revoke_apple' then '{}'::jsonb end
                 from request, unnest(array['lock_out', 'revoke_apple', 'delete_avatars']) with ordinality as s (step, n);
@@ -43,7 +43,7 @@ struct OperatorHoldTests {
         }
     }
 
-    @Test("A hold for one reason is placed once and shown wherever its deletion is; a release of nothing is no act")
+    @Test("A hold for one reason is placed once and shown with its deletion; releasing nothing is not logged")
     func oneHold() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -78,7 +78,7 @@ struct OperatorHoldTests {
         }
     }
 
-    @Test("Of several legal holds none is released without a word which")
+    @Test("Of several legal holds none is released unless the operator says which")
     func severalHolds() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -102,7 +102,7 @@ struct OperatorHoldTests {
                 #expect(one.status == 0 && one.output.contains(#""\#(outcome)""#), "\(one)")
             }
             #expect(try await stage.database.psql(left) == "court order, third")
-            // Where a release would let its deletion go on, that is said before anything is asked.
+            // Even if a release would let a deletion go on, the refusal comes before any confirmation.
             #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
             for more in [[], ["--dry-run"], ["--confirm=\(id)"]] {
                 let several = try await stage.run(["user", "release", id, "--json", "outcome"] + more)
@@ -117,7 +117,7 @@ struct OperatorHoldTests {
         }
     }
 
-    @Test("Who releases an account is told what else its deletion waits for")
+    @Test("A release says what else the deletion of the account still waits for")
     func releaseUnderOtherBrakes() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -129,7 +129,7 @@ struct OperatorHoldTests {
             #expect(try await stage.run(["deletion", "pause", id, "--reason", "x"]).status == 0)
             let request = try await stage.database.psql("select id from accountctl.deletion_requests")
             let first = try await stage.database.psql("select min(id) from accountctl.holds")
-            // The other hold still keeps the deletion from its account: nothing to be confirmed comes of it.
+            // The other hold still stops the deletion, so the release needs no confirmation.
             let rehearsed = try await stage.run(["user", "release", id, "--hold", first, "--dry-run"])
             #expect(rehearsed.status == 0 && !rehearsed.errors.contains("would ask"), "\(rehearsed)")
             let one = try await stage.run(["user", "release", id, "--hold", first])
@@ -146,7 +146,7 @@ struct OperatorHoldTests {
         }
     }
 
-    @Test("A release that lets a deletion go on asks for the id; another does not ask")
+    @Test("A release that lets a deletion go on asks for the id; any other release does not ask")
     func release() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
@@ -166,7 +166,7 @@ struct OperatorHoldTests {
             #expect(try await stage.database.psql(held) == "1")
             let rehearsed = try await stage.run(["user", "release", id, "--dry-run"])
             #expect(rehearsed.status == 0 && rehearsed.errors.contains("Would be done"), "\(rehearsed)")
-            // Both say what follows.
+            // Both say what the release leads to.
             for told in [asked, rehearsed] { #expect(told.errors.contains("erases it for good"), "\(told)") }
             let done = try await stage.run(["user", "release", id, "--confirm=\(id)"])
             #expect(done.status == 0 && done.errors.contains("Done: released"), "\(done)")
@@ -177,7 +177,7 @@ struct OperatorHoldTests {
         }
     }
 
-    @Test("What is let go on says what holds it all the same, and by which command that ends")
+    @Test("An act that lets a deletion go on says what still holds it, and which command ends that")
     func heldAllTheSame() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -192,7 +192,7 @@ struct OperatorHoldTests {
             for words in [["deletion", "pause", id], ["deletion", "resume", id], ["deletion", "retry", id]] {
                 #expect(try await !run(words).errors.contains("nothing else holds it"), "\(words)")
             }
-            // One that had a fault, at Apple: without, it would only wait for the end of grace.
+            // The request had a fault and waits for Apple: otherwise it would only wait for the end of grace.
             try await stage.database.psql(
                 "update accountctl.deletion_requests set failures = 1, state = 'waiting_for_apple'"
             )

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A login for each operator", .timeLimit(.minutes(5)))
 struct OperatorLoginTests {
-    @Test("The documentation's two statements make one that may do everything, and the log says which it was")
+    @Test("The two statements of the documentation make a login that may do everything, and the log names it")
     func personal() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -12,7 +12,7 @@ struct OperatorLoginTests {
                 try Document.wholeText().components(separatedBy: "```sql\n").first { $0.hasPrefix("create role kim") }
             )
             let statements = try #require(block.components(separatedBy: "```").first)
-            // Roles are the cluster's, which other tests share.
+            // Roles belong to the cluster, which other tests share.
             let login = "kim_\(UUID().uuidString.prefix(8).lowercased())"
             let own = statements.replacingOccurrences(of: "kim", with: login)
             if try await stage.database.psql("select current_setting('server_version_num')::int < 160000") == "t" {
@@ -39,7 +39,7 @@ struct OperatorLoginTests {
         }
     }
 
-    @Test("A login without the rights is told so, whatever it asks for, and nothing is done")
+    @Test("A login without the rights is refused with that reason by every command, and nothing is done")
     func powerless() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
