@@ -1,7 +1,7 @@
 import Testing
 
 extension AccountctlProcess {
-    /// Runs a command that has to work, and returns what it prints.
+    /// Runs a command that has to succeed, and returns its output.
     @discardableResult
     static func must(_ words: [String], _ variables: [String: String]) async throws -> String {
         let result = try await AccountctlProcess(words, environment: variables).result()

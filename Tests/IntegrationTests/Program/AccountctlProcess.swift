@@ -3,7 +3,7 @@ import TestSupport
 
 /// The program as a user starts it.
 struct AccountctlProcess {
-    /// How it ended and what it wrote.
+    /// The exit status of a run, and what it wrote.
     struct Result {
         let status: Int32
         let output: String
@@ -22,13 +22,13 @@ struct AccountctlProcess {
     private let process = Process()
     private let out: CapturedOutput
     private let errors: CapturedOutput
-    /// Ends with the process.
+    /// A stream that finishes when the process ends.
     private let life: AsyncStream<Void>
 
-    /// Starts it without a terminal and without the settings of whoever runs the tests.
+    /// Starts the program without a terminal and without the settings of whoever runs the tests.
     ///
-    /// It can be another program, such as a shell that is to start this one, and be started in a folder of its own. Its
-    /// input is a text, or what comes through a pipe.
+    /// `program` may name another program, such as a shell that starts this one. The input is the text `input`, or
+    /// comes through the pipe `typed`.
     init(
         _ arguments: [String],
         environment: [String: String] = [:],
@@ -38,7 +38,7 @@ struct AccountctlProcess {
         program: String = Self.path,
         directory: URL? = nil
     ) throws {
-        // Its home, which goes with it.
+        // The home of the process, removed when the process ends.
         let folder = try TemporaryFolder("process").url
         let inputFile = folder.appendingPathComponent("in")
         try Data((input ?? "").utf8).write(to: inputFile)
@@ -62,7 +62,7 @@ struct AccountctlProcess {
         try process.run()
     }
 
-    /// Runs it to its end.
+    /// Runs the program to its end.
     static func run(
         _ arguments: String...,
         environment: [String: String] = [:],
@@ -71,39 +71,39 @@ struct AccountctlProcess {
         try await AccountctlProcess(arguments, environment: environment, input: input).result()
     }
 
-    /// Its number.
+    /// The process id.
     var id: Int32 { process.processIdentifier }
 
-    /// What it has written to standard error so far.
+    /// What the process has written to standard error so far.
     var errorsSoFar: String { errors.text }
 
-    /// What it has written to standard output so far.
+    /// What the process has written to standard output so far.
     var outputSoFar: String { out.text }
 
-    /// Whether it has not ended.
+    /// Whether the process is still running.
     var isRunning: Bool { process.isRunning }
 
-    /// Sends a signal to it.
+    /// Sends a signal to the process.
     func signal(_ number: Int32) {
         kill(process.processIdentifier, number)
     }
 
-    /// Waits until its standard error holds a text; false when it ended without.
+    /// Waits until standard error contains a text; false if it ended without.
     func waitForErrors(containing text: String) async throws -> Bool {
         try await errors.wait { $0.contains(text) }
     }
 
-    /// Waits until its standard output holds a text; false when it ended without.
+    /// Waits until standard output contains a text; false if it ended without.
     func waitForOutput(containing text: String) async throws -> Bool {
         try await waitForOutput { $0.contains(text) }
     }
 
-    /// Waits until its standard output is enough; false when it ended without.
+    /// Waits until `isEnough` accepts the standard output; false if it ended without.
     func waitForOutput(until isEnough: (String) -> Bool) async throws -> Bool {
         try await out.wait(until: isEnough)
     }
 
-    /// Waits for its end; what runs longer than `limit` is killed.
+    /// Waits for the end of the process, which is killed if it runs longer than `limit`.
     func result(within limit: Duration? = nil) async throws -> Result {
         let (id, streams) = (id, [out, errors])
         let killer = limit.map { limit in
@@ -115,7 +115,7 @@ struct AccountctlProcess {
         defer { killer?.cancel() }
         for await _ in life {}
         try Task.checkCancellation()
-        // What it started itself may still hold its streams, and is not waited for.
+        // Processes that it started may still hold its streams, and are not waited for.
         let patience = Task {
             try await Task.sleep(for: .seconds(5))
             for stream in streams { stream.end() }

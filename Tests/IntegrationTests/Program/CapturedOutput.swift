@@ -7,7 +7,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// What a process writes to one of its streams, told as it comes.
+/// The output of a process to one of its streams, readable as it comes.
 final class CapturedOutput: Sendable {
     private struct State {
         var bytes: [UInt8] = []
@@ -18,24 +18,24 @@ final class CapturedOutput: Sendable {
     private let state = Mutex(State())
     private let reading: Int32
 
-    /// The end for the process to write to; to be closed here once the process has it.
+    /// The end to which the process writes; the test closes it once the process has it.
     let writing: FileHandle
 
     /// Makes a pipe and reads it on a thread of its own.
     init() throws {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw CocoaError(.fileReadUnknown) }
-        // Held by no other process that is started at the same time: it would keep this one's end from being seen.
+        // A process that is started at the same time must not inherit the ends: the stream would not end with this one.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         reading = ends[0]
         writing = FileHandle(fileDescriptor: ends[1], closeOnDealloc: true)
         Thread.detachNewThread { self.read() }
     }
 
-    /// What has come so far.
+    /// The output so far.
     var text: String { state.withLock { String(decoding: $0.bytes, as: UTF8.self) } }
 
-    /// Waits until the text so far is enough; false when the stream ended before.
+    /// Waits until `isEnough` accepts the text so far; false if the stream ended before.
     ///
     /// - Throws: `CancellationError`.
     func wait(until isEnough: (String) -> Bool) async throws -> Bool {
@@ -49,7 +49,7 @@ final class CapturedOutput: Sendable {
         return isEnough(text)
     }
 
-    /// Takes the stream for ended, whoever may still hold it.
+    /// Treats the stream as ended, even if a process still holds it.
     func end() {
         let watchers = state.withLock { state in
             state.hasEnded = true
@@ -75,7 +75,7 @@ final class CapturedOutput: Sendable {
     }
 }
 
-// Foundation's types have members of this name.
+// Within the class, `read` means the method.
 private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutablePointer<UInt8>, _ count: Int) -> Int {
     read(descriptor, buffer, count)
 }

@@ -6,7 +6,7 @@ import Testing
 struct ExportedArchive {
     let folder: URL
 
-    /// What the archive says of itself.
+    /// The manifest of an archive, which lists its tables and files.
     struct Manifest: Decodable {
         struct Entry: Decodable {
             let table: String?
@@ -21,7 +21,7 @@ struct ExportedArchive {
         let files: [Entry]
     }
 
-    /// Unpacks it into the folder of a stage.
+    /// Unpacks the archive at `path` into the folder of a stage.
     init(_ path: String, unpackedIn stage: OperatorStage) throws {
         folder = URL(fileURLWithPath: stage.path("unpacked"))
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -47,7 +47,7 @@ struct ExportedArchive {
         return try decoder.decode(Manifest.self, from: data)
     }
 
-    /// Holds the entries against the bytes.
+    /// Compares the entries of the manifest with the bytes of the archive.
     func checkSums() throws -> [Manifest.Entry] {
         let manifest = try self.manifest()
         let entries = (manifest.tables + manifest.files).filter { $0.file != nil }

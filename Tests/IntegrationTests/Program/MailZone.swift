@@ -2,7 +2,7 @@ import Foundation
 
 /// The DNS of an imaginary sender, as text for ``ZoneServer``.
 enum MailZone {
-    /// Everything as it should be: `news@shop.test`, sent by esp.test with the envelope domain send.shop.test.
+    /// A zone without faults: `news@shop.test`, sent by esp.test with the envelope domain send.shop.test.
     static let sound = """
         shop.test MX 10 in.shop.test
         shop.test TXT v=spf1 -all
@@ -16,7 +16,7 @@ enum MailZone {
         s1.esp.test TXT v=DKIM1; k=rsa; p=\(rsaKey)
         """
 
-    /// The options that tell the program of it, registered with Apple.
+    /// The options that declare this sender, registered with Apple, to the program.
     static let options = [
         "--envelope", "send.shop.test", "--include", "_spf.esp.test", "--selector", "s1=s1.esp.test", "--registered",
         "shop.test", "--registered", "send.shop.test",
@@ -27,8 +27,7 @@ enum MailZone {
         changes.reduce(sound) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
     }
 
-    /// A key record's value with 2048 bits: the form of a key, made up on each run, of which nobody has the private
-    /// half.
+    /// The value of a key record with 2048 bits: random on each run and only in the form of a key, with no private key.
     static let rsaKey: String = {
         var modulus = (0..<256).map { _ in UInt8.random(in: 0...255) }
         modulus[0] |= 0x80

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What `user find` tells of one account, or of a term that leads to none.
+/// What `user find` prints for one account, or for a term that leads to none.
 struct FoundRow: Decodable {
     let id: String?
     let state: String
@@ -11,14 +11,14 @@ struct FoundRow: Decodable {
     let receipt: Int?
     let number: Int?
 
-    /// Those of an output with a JSON object on each line.
+    /// The rows of an output with one JSON object per line.
     static func all(in result: AccountctlProcess.Result) throws -> [FoundRow] {
         try result.output.split(separator: "\n").map { try JSONDecoder().decode(FoundRow.self, from: Data($0.utf8)) }
     }
 }
 
 extension OperatorStage {
-    /// Looks for accounts by these words.
+    /// Runs `user find` with these words.
     func find(_ words: [String], input: String? = nil) async throws -> (
         rows: [FoundRow], result: AccountctlProcess.Result
     ) {

@@ -7,8 +7,9 @@ import Foundation
 #endif
 
 extension Pipe {
-    /// A pipe that only the process has that is given an end of it: another one, started at the same time, would keep
-    /// the end from being seen.
+    /// A pipe whose ends only the process gets that is given one.
+    ///
+    /// Another process that is started at the same time would inherit them, and keep the stream from ending.
     static func closedOnExec() -> Pipe {
         let pipe = Pipe()
         for end in [pipe.fileHandleForReading, pipe.fileHandleForWriting] {

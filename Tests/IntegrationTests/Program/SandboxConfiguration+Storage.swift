@@ -2,7 +2,7 @@ import Sandbox
 import TestSupport
 
 extension SandboxConfiguration {
-    /// With a Storage over a database, whose files lie in a folder.
+    /// A configuration with a Storage over a database, with its files in a folder.
     init(storageOf database: TestDatabase, files: String) {
         self.init()
         storage = .init(

@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 
-/// Files that their owner alone can read.
+/// Files that only their owner can read.
 enum SecretFile {
-    /// Writes one, and returns its path.
+    /// Writes a file that only its owner can read, and returns its path.
     @discardableResult
     static func write(_ text: String, to url: URL) throws -> String {
         let isWritten = FileManager.default.createFile(

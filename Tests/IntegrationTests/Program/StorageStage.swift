@@ -6,7 +6,7 @@ import TestSupport
     import FoundationNetworking
 #endif
 
-/// An operator's stage with a pretended Storage that keeps real bytes.
+/// An operator's stage with a stand-in for Storage that keeps real bytes.
 struct StorageStage: Sendable {
     let stage: OperatorStage
     let sandbox: Sandbox
@@ -35,7 +35,7 @@ struct StorageStage: Sendable {
         }
     }
 
-    /// Uploads the bytes `bytes of KEY`, as a person or, where nil, by the service key.
+    /// Uploads the bytes `bytes of KEY`, as a person or, if `person` is nil, by the service key.
     func upload(_ key: String, by person: String?) async throws {
         let keys = sandbox.storage.keys
         let token = try person.map { try keys.accessToken(userID: $0) } ?? keys.serviceRoleKey
@@ -69,7 +69,7 @@ struct StorageStage: Sendable {
         try file.close()
     }
 
-    /// The keys that have a row still.
+    /// The keys of the objects that still have a row.
     func keys() async throws -> [String] {
         try await stage.database.psql("select name from storage.objects order by name collate \"C\"")
             .split(separator: "\n").map(String.init)

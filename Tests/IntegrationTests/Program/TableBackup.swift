@@ -1,7 +1,8 @@
 import TestSupport
 
-/// The rows of accounts and of their deletions as they were at a moment, kept outside of the database: a deletion
-/// searches every table there for what is left.
+/// The rows of accounts and of their deletions as they were at a moment.
+///
+/// They are kept outside the database, since a deletion searches every table in it for residue.
 struct TableBackup {
     private static let tables = [
         "auth.users", "public.profiles", "accountctl.deletion_requests", "accountctl.deletion_steps",
@@ -18,7 +19,7 @@ struct TableBackup {
         self.rows = rows
     }
 
-    /// Brings the rows back in the place of those that are there now, as a restore in place does.
+    /// Replaces the present rows with the ones of the backup, as a restore in place does.
     func restore(to database: TestDatabase) async throws {
         let restored = rows.map { table, json in
             """
@@ -41,7 +42,7 @@ struct TableBackup {
             end $do$;
             """
         }
-        // The log refuses it from a replica, too.
+        // The log's trigger refuses changes even with session_replication_role = replica.
         try await database.psql(
             """
             set session_replication_role = replica;

@@ -8,7 +8,7 @@ enum TerminalSession {
         let screen: String
     }
 
-    /// Runs the program with a person's typing.
+    /// Runs the program at a terminal, with what a person types.
     static func run(
         _ arguments: [String],
         environment: [String: String] = [:],
@@ -25,7 +25,7 @@ enum TerminalSession {
         return Result(status: result.status, screen: shown(result.output))
     }
 
-    /// Runs the program while `body` reads the screen and types; what still runs afterwards is ended.
+    /// Runs the program while `body` reads the screen and types, and waits for its end; ends it if `body` throws.
     static func live(
         _ arguments: [String],
         environment: [String: String] = [:],
@@ -56,25 +56,25 @@ enum TerminalSession {
         /// All that was shown so far.
         var screen: String { TerminalSession.shown(process.outputSoFar) }
 
-        /// Types.
+        /// Types a text.
         func type(_ text: String) throws {
             try keyboard.write(contentsOf: Data(text.utf8))
         }
 
-        /// Waits until a text is shown; false when the program ended without.
+        /// Waits until a text is shown; false if the program ended without.
         func waits(for text: String) async throws -> Bool {
             try await process.waitForOutput { TerminalSession.shown($0).contains(text) }
         }
     }
 
-    /// A terminal ends lines with two characters.
+    /// The text with plain line ends, since a terminal ends lines with CR LF.
     private static func shown(_ text: String) -> String {
         text.replacingOccurrences(of: "\r\n", with: "\n")
     }
 
     private static func words(_ arguments: [String], rows: Int, columns: Int) -> [String] {
         let words = ([AccountctlProcess.path] + arguments).map { "'\($0)'" }.joined(separator: " ")
-        // Whoever runs the tests in the background has signals of the terminal ignored; a person's shell does not.
+        // Tests that run in the background have the terminal's signals ignored; in a person's shell they are not.
         let started = "/usr/bin/env --default-signal=INT,HUP \(words)"
         return ["-qec", "stty rows \(rows) cols \(columns) -echo; exec \(started)", "/dev/null"]
     }

@@ -5,7 +5,7 @@ import TestSupport
 struct TestKeys {
     private let folder: URL
 
-    /// The variables by which the program finds them.
+    /// The variables by which the program finds the keys.
     var variables: [String: String] {
         [
             "ACCOUNTCTL_KEYS_SEALING_FILE": folder.appendingPathComponent("sealing").path,
@@ -13,13 +13,13 @@ struct TestKeys {
         ]
     }
 
-    /// Makes both; whoever made them removes them.
+    /// Makes both keys in a folder of their own; the caller has to remove them.
     static func make() async throws -> TestKeys {
         let folder = try TemporaryFolder("keys").url
         return try await make(in: folder)
     }
 
-    /// Makes both in a folder of somebody else, which goes with it.
+    /// Makes both keys in a folder of the caller's, and they are removed with it.
     static func make(in folder: URL) async throws -> TestKeys {
         for name in ["sealing", "hash"] {
             let line = try await AccountctlProcess.run("keys", "new", name).output

@@ -4,7 +4,7 @@ import TestSupport
 
 /// A name server on loopback that answers from a zone written as text, for the program under test.
 ///
-/// It shares no line with the program's own reader of DNS messages: a mistake made in both would show in neither.
+/// It shares no code with the program's own reader of DNS messages: tests would not notice a mistake in shared code.
 ///
 /// A line is `name TYPE data`: types A, AAAA, MX, CNAME and TXT (its data is one text, cut into strings of 255 bytes);
 /// the data `SERVFAIL` and `SILENT` stand for what a name server does instead of answering. UDP only.
@@ -27,7 +27,7 @@ final class ZoneServer: Sendable {
     private let zone: Mutex<[String: [Record]]>
     private let isStopped = Atomic(false)
 
-    /// Gives `body` a server, and ends it afterwards.
+    /// Runs `body` with a server, and stops the server afterwards.
     static func withServer(_ zone: String, _ body: (ZoneServer) async throws -> Void) async throws {
         let server = try ZoneServer(zone)
         Thread { server.run() }.start()
@@ -40,7 +40,7 @@ final class ZoneServer: Sendable {
         (descriptor, port) = try Socket.bind(.datagrams)
     }
 
-    /// Publishes another zone instead.
+    /// Replaces the zone.
     func publish(_ text: String) throws {
         let records = try Self.read(text)
         zone.withLock { $0 = records }
@@ -78,7 +78,7 @@ final class ZoneServer: Sendable {
         var answers: [[UInt8]] = []
         var code: UInt8 = 0
         let zone = zone.withLock { $0 }
-        // A recursive server follows aliases; nobody needs more than a few.
+        // A recursive server follows aliases; a few are enough.
         for _ in 0..<8 {
             guard let records = zone[name] else {
                 code = 3
