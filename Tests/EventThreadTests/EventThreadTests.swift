@@ -14,7 +14,7 @@ import Testing
     @Test func runsOnTheThreadThatCallsIt() async throws {
         let thread = try EventThread()
         let probe = Probe(thread: thread)
-        // Of this thread there is no end: whoever calls run() has nothing else to do.
+        // This thread never ends: a thread that calls run() does nothing else from then on.
         let name = Mutex<String?>(nil)
         try startDetachedThread {
             name.withLock { $0 = Self.threadName() }
@@ -23,7 +23,7 @@ import Testing
         #expect(await probe.isOnThread())
         await withTaskExecutorPreference(thread) {
             #expect(await onThread(thread))
-            // It keeps the name it had.
+            // run() does not rename the thread that calls it.
             #expect(Self.threadName() == name.withLock(\.self))
         }
     }
@@ -40,7 +40,7 @@ import Testing
                 for _ in 0..<10 { group.addTask { thread.isCurrent } }
                 for await isOnThread in group { #expect(isOnThread) }
             }
-            // A task of its own leaves the thread.
+            // An unstructured task does not inherit the executor preference.
             let elsewhere = await Task { thread.isCurrent }.value
             #expect(!elsewhere)
         }
@@ -98,7 +98,7 @@ import Testing
         #expect(await waiting.value == .woken)
     }
 
-    /// Waits that come often have no limit of their own.
+    /// Frequent waits share one alarm instead of a timeout of their own: the deadline must end a wait all the same.
     @Test func aWaitEndsByItsDeadlineAlsoAfterManyOthers() async throws {
         let probe = Probe(thread: try EventThread(name: "probe"))
         let (ready, silent) = (Pipe(), Pipe())
@@ -109,7 +109,7 @@ import Testing
         }
         let deadline = ContinuousClock.now.advanced(by: .milliseconds(700))
         let unanswered = [Interest(silent.fileHandleForReading.fileDescriptor, .read)]
-        // Woken by the alarm meanwhile.
+        // The shared alarm may wake the thread before the deadline.
         while await probe.wait(unanswered, until: deadline) == .woken {}
         let late = deadline.duration(to: .now)
         #expect(late >= .zero && late < .seconds(20))
@@ -122,7 +122,8 @@ import Testing
         let (events, continuation) = AsyncStream.makeStream(of: [Interest].self)
         thread.watch(
             IdleWatch([Interest(descriptor, .read)]) { [weak thread] ready in
-                // Level-triggered: whoever does not read is called again, so the watch ends here.
+                // Level-triggered: as long as the data is not read, the handler is called again, so the watch ends
+                // here.
                 thread?.watch(nil)
                 continuation.yield(ready)
             }
@@ -148,7 +149,7 @@ import Testing
     }
 }
 
-/// Claims to be on the actor's thread from another one.
+/// Asserts the actor's isolation from another thread.
 private func trespass(_ probe: Probe) {
     probe.assumeIsolated { _ in }
 }

@@ -5,7 +5,7 @@ import Testing
 @Suite struct WaitAlarmTests {
     private let start = ContinuousClock.now
 
-    /// An alarm that has learnt that its thread waits often.
+    /// An alarm that has seen enough waits to count its thread as one that waits often.
     private func busy() -> WaitAlarm {
         var alarm = WaitAlarm()
         for _ in 0..<32 { #expect(alarm.limit(until: start + .seconds(1), now: start) == .own) }
@@ -31,7 +31,7 @@ import Testing
         #expect(alarm.limit(until: start + .seconds(1), now: start + .milliseconds(1)) == .alarm(at: ring))
         #expect(alarm.limit(until: start + .seconds(2), now: start + .milliseconds(2)) == .none)
         #expect(alarm.limit(until: ring, now: start + .milliseconds(3)) == .none)
-        // It has rung, and the next is to be set, once waits were counted anew.
+        // The alarm has rung. The next one is set only after waits have been counted anew.
         #expect(alarm.limit(until: start + .seconds(2), now: ring) == .own)
     }
 

@@ -2,7 +2,7 @@ import Foundation
 import JobQueue
 import Postgres
 
-/// Handlers that leave a row in `public.effects` for what they did.
+/// Handlers that record what they did as rows of `public.effects`.
 enum TestHandlers {
     struct Arguments: Codable, Sendable {
         var milliseconds = 0
@@ -10,14 +10,14 @@ enum TestHandlers {
 
     static func registry() throws -> JobRegistry {
         var registry = JobRegistry()
-        // Begins, takes its time, ends: an effect at each.
+        // Begins, sleeps and ends, with an effect at the beginning and one at the end.
         try registry.register(kind("test.steps", crashLimit: 1000)) { arguments, context in
             try await effect(context, "begin")
             try await Task.sleep(for: .milliseconds(arguments.milliseconds))
             try await effect(context, "end")
             return .completed()
         }
-        // Its effect and its end are one transaction.
+        // Writes its effect and its end in one transaction.
         try registry.register(kind("test.exact", crashLimit: 1000)) { arguments, context in
             try await Task.sleep(for: .milliseconds(arguments.milliseconds))
             try await context.pool.withTransaction { connection in
@@ -32,7 +32,7 @@ enum TestHandlers {
             try await effect(context, "trap")
             fatalError("as asked")
         }
-        // Keeps its thread whatever it is told, then writes behind the fence.
+        // Blocks its thread and ignores cancellation, then writes behind the fence.
         try registry.register(kind("test.deaf")) { arguments, context in
             try await effect(context, "begin")
             let end = Date(timeIntervalSinceNow: Double(arguments.milliseconds) / 1000)
@@ -45,7 +45,7 @@ enum TestHandlers {
             }
             return .completed()
         }
-        // Fails once, waits until an instant it names, then ends.
+        // Fails once, snoozes until an instant, then ends.
         try registry.register(kind("test.later")) { arguments, context in
             try await effect(context, "run")
             let runs = try await context.pool.withConnection { connection in
@@ -60,7 +60,8 @@ enum TestHandlers {
         return registry
     }
 
-    /// Those that kill no process outlive any number of kills: one may be met by each of a test's.
+    /// A kind whose `crashLimit` may be raised: a job that kills no process itself may still be hit by each kill of a
+    /// test.
     private static func kind(_ name: String, crashLimit: Int = 3) -> JobKind<Arguments> {
         JobKind(name, retry: .exponential(attempts: 3, base: .milliseconds(50)), crashLimit: crashLimit)
     }

@@ -12,7 +12,7 @@ import Testing
         )
     }
 
-    /// libpq reads the first ones without complaint, with half of the password in the host, the port or the database.
+    /// libpq accepts the first of these, and takes half of the password for the host, the port or the database.
     @Test(arguments: [
         "postgresql://postgres:hush/pst@db.example.com/postgres",
         "postgresql://postgres:hush@pst@db.example.com/postgres",
@@ -64,7 +64,7 @@ import Testing
         #expect(error.message == "a connection URI begins with postgresql:// or postgres://")
     }
 
-    /// As Prisma has them, and so Supabase's page for it.
+    /// Prisma has such parameters, and Supabase's page about Prisma shows them.
     @Test func aParameterOfAnotherProgramIsNamed() throws {
         let text = "postgresql://postgres:hush@db:6543/postgres?pgbouncer=true&connection_limit=1"
         let error = try #require(throws: ConninfoError.self) { try Conninfo(text) }

@@ -5,8 +5,8 @@ import Testing
 @testable import LibPQ
 
 struct LoaderTests {
-    /// Debug builds are linked with libpq, the release build of the program is not: a function that is missing would be
-    /// found there.
+    /// Debug builds are linked with libpq, but the release build of the program is not: without this test only the
+    /// release build would reveal a missing function.
     @Test("Every function of libpq that Swift calls is passed on, and no other")
     func everyFunction() throws {
         var called: Set<String> = []
@@ -15,7 +15,7 @@ struct LoaderTests {
             let text = try String(contentsOfFile: folder + "/" + name, encoding: .utf8)
             called.formUnion(text.matches(of: /\bPQ[a-z]\w+/).map { String($0.0) })
         }
-        // A type.
+        // Not a function but a type.
         called.remove("PQconninfoOption")
         let loader = try String(contentsOfFile: Repository.path("Sources/CLibpqLoader/CLibpqLoader.c"), encoding: .utf8)
         let listed = loader.matches(of: #/F\([^,]+, (PQ\w+),/#).map { String($0.1) }

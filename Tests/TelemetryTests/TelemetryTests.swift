@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Log lines")
 struct LogLineTests {
-    @Test("What is spelled out in a table is spelled out in log lines and in JSON, and nothing else is")
+    @Test("Log lines and JSON escape exactly the characters that tables escape")
     func oneListOfHarmfulCharacters() throws {
         let blocks: [ClosedRange<UInt32>] = [
             0x7F...0x3000, 0xE000...0xE00F, 0xFE00...0xFFFF, 0x13430...0x1345F, 0x1BCA0...0x1BCAF, 0x1D170...0x1D17F,
@@ -16,13 +16,13 @@ struct LogLineTests {
         ]
         var differing: [String] = []
         for scalar in (blocks.joined() + Array(0..<0x20)).compactMap(Unicode.Scalar.init) {
-            // By itself, and behind what it may belong to.
+            // By itself, and after a letter with which it may combine.
             for text in [String(scalar), "ä\(scalar)"] {
                 let isShown = SafeText.line(text).unicodeScalars.contains(scalar)
                 var written = [logged(.text) { $0.info("\(text)") }, logged(.json) { $0.info("\(text)") }]
                 var json = ""
                 JSONText.quote(text, to: &json)
-                // It is the same text all the same.
+                // JSON decodes to the same text.
                 let decoded = try JSONDecoder().decode(String.self, from: Data(json.utf8))
                 #expect(decoded.unicodeScalars.elementsEqual(text.unicodeScalars))
                 written = written.map { String($0.dropLast()) } + [json]
@@ -60,13 +60,13 @@ struct LogLineTests {
         )
     }
 
-    @Test("Whoever writes a log line cannot begin a second one or move the terminal")
+    @Test("The text of a log message can neither begin a second line nor control the terminal")
     func hostile() {
         let text = logged(.text) { $0.info("a\nb\u{1B}[2J", metadata: ["k": "x\ny"]) }
         #expect(text == "23:15:04.120 info a\\u{a}b\\u{1b}[2J k=x\\u{a}y\n")
     }
 
-    @Test("What names a person or a secret is masked, nested and at any level")
+    @Test("Personal data and secrets are masked, nested values included, at every level")
     func masked() {
         let text = logged(.json) { logger in
             logger.error(
@@ -105,7 +105,7 @@ struct MetricsTests {
         )
     }
 
-    @Test("A series goes when a handle of it is destroyed, not when one is dropped")
+    @Test("A series is removed when a handle of it is destroyed, not when a handle is dropped")
     func destroyed() {
         let registry = MetricsRegistry()
         for stream in ["a", "b"] {
@@ -131,7 +131,7 @@ struct MetricsTests {
         #expect(lines.contains("run_seconds_sum 40000.002"))
     }
 
-    @Test("Labels that grow without end do not take the memory of the process")
+    @Test("Labels without bound do not exhaust the memory of the process")
     func bounded() {
         let registry = MetricsRegistry(maximumSeries: 3)
         for index in 0..<10 {
@@ -165,7 +165,7 @@ struct HealthTests {
         #expect(report.json == #"{"ready":false,"parts":{"database":"cannot be reached","worker":"ready"}}"# + "\n")
     }
 
-    @Test("Not ready from the moment it is told to stop")
+    @Test("A process is not ready from the moment it begins to stop")
     func stopping() async {
         let health = Health()
         health.stop()
@@ -173,7 +173,7 @@ struct HealthTests {
     }
 
     @Test(
-        "A part that hangs is told as not ready in time, is asked once for all probes, and tells the truth when it answers",
+        "A part that hangs is reported not ready in time, is asked once for all probes, and counts again once it answers",
         .timeLimit(.minutes(1))
     )
     func hanging() async throws {
@@ -192,7 +192,7 @@ struct HealthTests {
         }
         #expect(asked.withLock(\.self) == 1)
         release.finish()
-        // The answer that was waited for may come to a report that is being made, or to none.
+        // The late answer may reach a report that is being made, or none.
         while await !health.report().isReady { try Task.checkCancellation() }
     }
 }

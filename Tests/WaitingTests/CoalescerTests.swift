@@ -5,7 +5,7 @@ import Testing
 @testable import Waiting
 
 @Suite(.timeLimit(.minutes(5))) struct CoalescerTests {
-    /// Work that waits until it is let go, and remembers what it was given.
+    /// Work that waits until the test releases it, and records the values that it was given.
     private final class Gate: Sendable {
         private let state = Mutex<(open: Bool, waiting: [CheckedContinuation<Void, Never>], batches: [[Int]])>(
             (false, [], [])
@@ -78,7 +78,8 @@ import Testing
             try await coalescer.untilWaiting(4)
             gate.open(forGood: false)
             try await eventually("the second work has begun") { gate.batches.count >= 2 }
-            // In the middle of the work for all four: it leaves at once, and they are answered by this very work.
+            // Cancelled in the middle of the work for all four: the first caller returns at once, and the same work
+            // answers the others.
             first.cancel()
             await #expect(throws: CancellationError.self) { try await first.value }
             gate.open()
@@ -94,7 +95,7 @@ import Testing
         let coalescer = Coalescer<Int, Int>(limit: 100) { items in
             guard items != [7] else { return items }
             begun.continuation.yield()
-            // Ended by being cancelled alone.
+            // Only cancellation ends this sleep.
             try? await Task.sleep(for: .seconds(3600))
             ends.withLock { $0 += 1 }
             throw CancellationError()
@@ -144,7 +145,7 @@ import Testing
 }
 
 extension Coalescer {
-    /// Returns when so many callers wait.
+    /// Returns when this many callers wait.
     fileprivate func untilWaiting(_ count: Int) async throws {
         try await eventually("\(count) callers wait") { waitingCount >= count }
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import Waiting
 
 @Suite(.timeLimit(.minutes(5))) struct PermitsTests {
-    /// How many permits are held, and the most that ever were.
+    /// Counts the permits that are held, and the most that ever were at once.
     private final class Meter: Sendable {
         private let held = Mutex((now: 0, most: 0))
 
@@ -46,14 +46,14 @@ import Testing
         #expect(count == 1)
     }
 
-    /// Who wants more than is free keeps nobody waiting who wants less.
+    /// A caller that wants more than is free takes what there is, and so does not block callers that want less.
     @Test func aWishBeyondWhatIsFreeGetsThat() async throws {
         let permits = Permits(total: 2)
         let count = try await permits.with { _ in try await permits.with(upTo: 2) { $0 } }
         #expect(count == 1)
     }
 
-    /// Who leaves the line takes nothing along.
+    /// A cancelled waiter leaves the line without keeping a permit.
     @Test func aCancelledWaiterIsForgotten() async throws {
         let permits = Permits(total: 2)
         try await permits.with(upTo: 2) { _ in
@@ -83,7 +83,9 @@ import Testing
         #expect(meter.most == 0)
     }
 
-    /// On one actor, which the waiter needs to go on: it has its permit, and is cancelled before it knows.
+    /// A waiter that is cancelled after it was granted a permit, but before it has resumed, gives the permit back.
+    ///
+    /// The test and the waiter share one actor, so that the waiter cannot resume in between.
     @MainActor @Test func whoIsCancelledAsItIsGrantedGivesBack() async throws {
         let permits = Permits(total: 1)
         var waiting: Task<Void, any Error>?

@@ -5,7 +5,7 @@ import Testing
 @testable import Waiting
 
 @Suite(.timeLimit(.minutes(5))) struct WaitingRoomTests {
-    /// Those inside in the order in which they came, and those who left.
+    /// Those inside, in order of arrival, and those who left.
     private struct Guests {
         var inside: [Int] = []
         var left: [Int] = []
@@ -67,7 +67,7 @@ import Testing
         #expect(room.withState { $0.inside.isEmpty && $0.left.count == 1 })
     }
 
-    /// The handler of the cancellation runs before anybody waits, and never again.
+    /// The cancellation handler runs before the task waits, and never again.
     @Test func whoWasCancelledBeforeDoesNotWait() async {
         let room = Room(Guests())
         let task = Task {
@@ -88,7 +88,8 @@ import Testing
         #expect(await task.value == .served)
     }
 
-    /// Whoever is served at the moment of its cancellation hears one of the two, and the state agrees with it.
+    /// A task that is served and cancelled at the same moment gets exactly one of the two replies, and the state agrees
+    /// with that reply.
     @Test func whatATaskHearsIsWhatTheStateBelieves() async {
         let room = Room(Guests())
         let heard = await withTaskGroup(of: Reply.self) { group in
