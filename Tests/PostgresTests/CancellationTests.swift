@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct CancellationTests {
-    /// A cancel request that is still on its way when the next statement begins kills an innocent one.
+    /// A cancel request that is still in flight when the next statement begins must not kill that statement.
     ///
     /// The moment of each cancel is spread over the life of its statement, and the next statement follows at once.
     @Test func aLateCancelNeverHitsTheNextStatement() async throws {
@@ -28,13 +28,14 @@ import Testing
                     }
                     #expect(innocent == race)
                 }
-                // The races were real: some were lost and some won.
+                // The races were real: some of the cancels stopped their statement.
                 #expect(cancelled > 0)
             }
         }
     }
 
-    /// Such a task has no handler that wakes the connection's thread.
+    /// A task that runs a statement within the lease of another task has no cancellation handler that wakes the
+    /// connection's thread.
     @Test func aTaskCancelledWhileItsLeaseGoesOnIsNoticed() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withConnection { connection in
@@ -51,21 +52,22 @@ import Testing
         }
     }
 
-    /// The server has nothing to stop then, and whoever is cancelled has nothing run.
+    /// While a statement is being prepared the server has nothing to cancel: the client itself must not run the
+    /// statement afterwards.
     @Test func whoIsCancelledWhileAStatementIsPreparedDoesNotRunIt() async throws {
         try await TestDatabase.with(.empty) { database in
             try await TCPProxy.with(to: database.cluster.port) { proxy in
                 try await database.withConnection(through: proxy, cancelGrace: .seconds(30)) { connection in
                     try connection.execute("create sequence runs")
                     let run: Statement = "select nextval('runs')"
-                    // The third time it is prepared.
+                    // The third run prepares the statement.
                     for _ in 0..<2 { try connection.execute(run) }
                     proxy.behaviour = .mutedAt("accountctl_1")
                     let task = Task.detached { try await connection.execute(run) }
                     let canceller = Task.detached {
                         try await eventually("it is being prepared") { proxy.behaviour == .muted }
                         task.cancel()
-                        // The cancel request comes by a connection of its own.
+                        // The cancel request comes over a connection of its own.
                         try await eventually("the request comes") { proxy.connections >= 2 }
                         proxy.behaviour = .forward
                     }
@@ -146,7 +148,7 @@ import Testing
         }
     }
 
-    /// The wake-up is over by the time that anybody waits for the server.
+    /// The task is cancelled, and the thread woken, before anything waits for the server.
     @Test(.timeLimit(.minutes(5))) func whoIsCancelledAlreadyDoesNotWaitForADeafServer() async throws {
         try await DeafServer.with { port in
             var configuration = ConnectionConfiguration(conninfo: "host=127.0.0.1 port=\(port) user=nobody dbname=none")

@@ -5,7 +5,8 @@ import Testing
 @testable import Postgres
 
 @Suite(.timeLimit(.minutes(5))) struct CodingTests {
-    /// Each value goes to the server and back, in binary, and in text since a column beside it is read as text.
+    /// Sends each value to the server and back, once in binary and once in the text format that a text column beside it
+    /// forces.
     private func roundTrip<Value: PostgresEncodable & PostgresDecodable & Equatable>(
         _ values: [Value],
         type: String,
@@ -51,7 +52,8 @@ import Testing
         }
     }
 
-    /// Beside a text they come in text format; behind a transaction pooler the database's own setting stays.
+    /// Beside a text column bytes come in text format, and behind a transaction pooler the database's own
+    /// `bytea_output` applies.
     @Test func bytesAreReadWhateverFormTheDatabaseHasForThem() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.psql("alter database \(database.name) set bytea_output = 'escape'")

@@ -37,7 +37,8 @@ import Testing
             (["host": "db", "sslmode": "require"], true, .unverified), (["host": "db"], true, .unverified),
             (["host": "db", "sslmode": "verify-full"], true, .verified),
             (["host": "db", "sslmode": "verify-ca"], true, .verified),
-            // A certificate that is at hand is looked at whatever the mode; one that is not, with these modes alone.
+            // A root certificate that exists is checked in every mode; without one, only the two modes above verify the
+            // server.
             (["host": "db", "sslmode": "require", "sslrootcert": "/dev/null"], true, .verified),
             (["host": "db", "sslmode": "require", "sslrootcert": "/nonexistent"], true, .unverified),
             (["host": "db", "sslmode": "disable"], false, .plaintext),

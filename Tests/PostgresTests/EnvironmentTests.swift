@@ -5,7 +5,8 @@ import Testing
 
 @testable import Postgres
 
-/// Each in a process of its own: changing the environment is unsafe while other threads read it.
+/// The environment of libpq: each test runs in a process of its own, since it is unsafe to change the environment while
+/// other threads read it.
 @Suite(.timeLimit(.minutes(5))) struct EnvironmentTests {
     @Test func theVariablesOfLibpqCount() async {
         await #expect(processExitsWith: .success) {
@@ -15,7 +16,7 @@ import Testing
             setenv("PGUSER", "supabase_admin", 1)
             setenv("PGDATABASE", "template1", 1)
             #expect(try await names(ConnectionConfiguration()) == ["template1", "supabase_admin"])
-            // What is given comes first; a bare name is a database's.
+            // Given parameters take precedence over the environment; a bare name is that of a database.
             #expect(try await names(ConnectionConfiguration(conninfo: "postgres")) == ["postgres", "supabase_admin"])
             #expect(try await names(ConnectionConfiguration(conninfo: "user=postgres")) == ["template1", "postgres"])
         }

@@ -5,8 +5,7 @@ import Testing
 @testable import Postgres
 
 @Suite(.timeLimit(.minutes(5))) struct HostListTests {
-    /// It takes the connection and says nothing, as a machine does that hangs; libpq would wait there until the time is
-    /// over.
+    /// A hung machine accepts the connection and says nothing; libpq would wait for it until the timeout is over.
     @Test func aSilentFirstHostLeavesTimeForTheNext() async throws {
         try await TestDatabase.with(.empty) { database in
             try await DeafServer.with { deaf in
@@ -25,7 +24,8 @@ import Testing
         }
     }
 
-    /// As where a name has an IPv6 address that leads nowhere: libpq would wait there until the time is over.
+    /// A host name may have an IPv6 address that leads nowhere; libpq would wait for that address until the timeout is
+    /// over.
     @Test func aSilentFirstAddressLeavesTimeForTheNext() async throws {
         try await TestDatabase.with(.empty) { database in
             try await DeafServer.with { deaf in
@@ -48,7 +48,8 @@ import Testing
         }
     }
 
-    /// Nobody is asked for addresses where the first answers, and a silent host of one address has all of the time.
+    /// A host name is resolved only if the first attempt gets no answer, and a silent host with a single address gets
+    /// all of the time.
     @Test func addressesAreAskedForWhenOneIsSilent() async throws {
         let asked = Mutex<[String]>([])
         let resolve: @Sendable (String) -> [String] = { host in
@@ -75,7 +76,7 @@ import Testing
         #expect(HostAddresses.of("no-such-host.invalid") == [])
     }
 
-    /// A `connect_timeout` is one for each host; without it all of them share ours.
+    /// A `connect_timeout` applies to each host; without it all hosts share our own limit.
     @Test func aSilentHostIsNamedAfterItsTime() async throws {
         try await DeafServer.with { deaf in
             for (keyword, shortest) in [("", Duration.milliseconds(90)), ("connect_timeout=1", .milliseconds(950))] {
@@ -95,7 +96,7 @@ import Testing
         }
     }
 
-    /// As with libpq: a server that is there and says no is believed.
+    /// A refusal by a server that answers is final, as with libpq.
     @Test func aRefusalIsNotTakenToTheNextHost() async throws {
         try await TestDatabase.with(.empty) { database in
             try await TCPProxy.with(to: database.cluster.port) { proxy in

@@ -32,7 +32,7 @@ import Testing
                     case .notification, .unavailable: Issue.record("unexpected \(event)")
                     }
                 }
-                // As the server told.
+                // The state that the server sent.
                 #expect(loss?.sqlState == .adminShutdown)
                 try await database.psql("notify jobs, 'two'")
                 event = await events.next()
@@ -46,7 +46,8 @@ import Testing
         return notification
     }
 
-    /// As PgBouncer does while its server refuses logins: it greets from memory and throws out at the first statement.
+    /// PgBouncer does this while its server refuses logins: it accepts the client from cached parameters, and closes
+    /// the connection at the first statement.
     @Test func whoIsLetInAndThrownOutWaitsLongerEachTime() async throws {
         try await RefusingServer.with("08P01", "server login failed", letsIn: true) { server in
             let configuration = ConnectionConfiguration(
@@ -60,13 +61,13 @@ import Testing
             listening.cancel()
             await listening.value
             let times = losses.times
-            // Half of each wait is random: of 100 ms, 200, 400 and 800.
+            // Half of each wait (of 100, 200, 400 and 800 ms) is random.
             #expect(times[4] - times[0] >= .milliseconds(750), "\(times[4] - times[0])")
             #expect(times[4] - times[3] >= .milliseconds(400), "\(times[4] - times[3])")
         }
     }
 
-    /// When a listener lost its connection.
+    /// Records when a listener lost its connection.
     private final class Losses: Sendable {
         private let all = Mutex<[ContinuousClock.Instant]>([])
         var times: [ContinuousClock.Instant] { all.withLock(\.self) }

@@ -13,7 +13,7 @@ import Testing
         try await TestDatabase.with(.empty) { database in
             try await database.withConnection { connection in
                 try await terminate(connection.backendPID, database)
-                // Without a statement: the thread watches the socket while it has nothing to do.
+                // No statement is needed: the thread watches the socket while it is idle.
                 try await eventually("its end is noticed") { !connection.isUsable }
                 let error = try #require(throws: PostgresError.self) { try connection.execute("select 1") }
                 #expect(error.code == .connectionLost && error.isTransient)

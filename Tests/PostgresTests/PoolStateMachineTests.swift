@@ -41,7 +41,7 @@ import Testing
         for number in 1...4 {
             let step = machine.request(request(number), until: at(number), now: start)
             #expect(step.answer == .wait)
-            // Each is made for a request, and until that one gives up.
+            // Each connection is made for one request, and the attempt ends at that request's deadline.
             #expect(step.actions.connect == (number <= 2 ? [member(number): at(number)] : [:]))
         }
         let step1 = machine.connected(member(1), now: start, jitter: 0)
@@ -52,7 +52,8 @@ import Testing
         #expect(step3.grants == [request(3): .new(member(2))])
     }
 
-    /// Many wait: the one whose time is nearly over is no measure for how long the server may take.
+    /// When several requests wait, the latest deadline limits the attempt: one that is nearly over says nothing about
+    /// how long the server may take.
     @Test func anAttemptHasTheTimeOfWhoeverWaitsLongest() {
         var machine = machineInUse(maximum: 1)
         _ = machine.request(request(2), until: at(5), now: start)
@@ -67,7 +68,7 @@ import Testing
         #expect(step1.actions.connect == [member(2): end])
         let step2 = machine.release(member(1), isUsable: true, now: start)
         #expect(step2 == Machine.Actions(grants: [request(2): .lease(member(1))]))
-        // The one being made is for whoever comes next: no other is begun.
+        // The connection being made serves the next request: no other one is begun.
         let step3 = machine.request(request(3), until: end, now: start)
         #expect(step3.answer == .wait && step3.actions == Machine.Actions())
         let step4 = machine.connected(member(2), now: start, jitter: 0)
@@ -96,7 +97,7 @@ import Testing
         #expect(step6)
         let step7 = machine.release(member(1), isUsable: true, now: start)
         #expect(step7.grants == [request(3): .lease(member(1))])
-        // Too late: it has been granted something.
+        // Too late: the request has already been granted a connection.
         let step8 = machine.giveUp(request(3))
         #expect(!step8)
         let step9 = machine.release(member(1), isUsable: true, now: start)
@@ -114,13 +115,13 @@ import Testing
         var machine = machineInUse(maximum: 1, jitter: 1)
         let step10 = machine.release(member(1), isUsable: true, now: at(10))
         #expect(step10 == Machine.Actions())
-        // Full jitter takes a tenth off the age.
+        // Full jitter takes a tenth off the maximum age.
         let (answer, actions) = machine.request(request(2), until: end, now: at(901))
         #expect(answer == .wait)
         #expect(actions == Machine.Actions(connect: [member(2): end], close: [member(1)]))
     }
 
-    /// What one request at a time never gets down to grows old, too.
+    /// A single request at a time always takes the same connection: those that it never reaches grow old too.
     @Test func oldConnectionsBelowTheOnesInUseAreClosed() {
         var machine = machineWithThreeIdle()
         for second in [10, 500] {
@@ -152,7 +153,7 @@ import Testing
         let lost = machine.lost(member(2))
         #expect(lost == Machine.Actions(close: [member(2)]))
         #expect(machine.counts.idle == 2)
-        // A leased one is its lease's; one that is gone is nobody's.
+        // The loss of a leased connection is left to its lease, and that of a connection already closed is ignored.
         let step = machine.request(request(4), until: end, now: start)
         #expect(step.answer == .granted(.lease(member(3))))
         for number in 2...3 {
@@ -203,7 +204,7 @@ import Testing
         #expect(step14.tickAt == at(4))
         let step15 = machine.tick(now: at(4))
         #expect(step15.connect == [member(3): end])
-        // Back again: one is made for each who waits.
+        // Connecting works again: a connection is made for each waiting request.
         _ = machine.request(request(3), until: end, now: at(4))
         let step16 = machine.connected(member(3), now: at(4), jitter: 0)
         #expect(step16.grants == [request(1): .new(member(3))])

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// After a restart of the server a pool does not keep what it will never use again.
+    /// After a restart of the server a pool keeps no connection that it cannot use any more.
     @Test func idleConnectionsThatTheServerEndedAreClosed() async throws {
         try await TestDatabase.with(.empty) { database in
             let configuration = PoolConfiguration(connection: database.configuration)
@@ -51,7 +51,7 @@ import Testing
             configuration.maximumConnections = 1
             configuration.acquireDeadline = .seconds(1)
             try await Pool.withPool(configuration, logger: .silent) { pool in
-                // The connection itself may take longer to make.
+                // Making the connection may itself take longer than the deadline.
                 while (try? await pool.withConnection { _ in }) == nil { try Task.checkCancellation() }
                 try await pool.withConnection { _ in
                     let error = try await PostgresError.expected { try await pool.withConnection { _ in } }
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// Supavisor tells that it is full, or has no database, by the state of an internal error.
+    /// Supavisor reports that it is full, or has no such database, with the SQLSTATE of an internal error.
     @Test(arguments: [
         ("(EMAXCONNSESSION) max clients reached in session mode - max clients are limited to pool_size: 15", true),
         ("(EMAXCLIENTCONN) max client connections reached, limit: 200", true),
@@ -114,7 +114,8 @@ import Testing
         }
     }
 
-    /// While it is asked who it is, and where it is known while the settings are made.
+    /// The server falls silent while the pooler is being detected or, where no detection is needed, while the settings
+    /// are made.
     @Test(arguments: [ConnectionConfiguration.Pooler.detect, .none])
     func aServerThatFallsSilentAfterTheLoginIsNotWaitedFor(pooler: ConnectionConfiguration.Pooler) async throws {
         try await TestDatabase.with(.empty) { database in
@@ -130,21 +131,21 @@ import Testing
     private func expectNothing(from configuration: PoolConfiguration) async throws {
         var configuration = configuration
         configuration.acquireDeadline = .seconds(1)
-        // Whatever asks the server to stop would wait for it.
+        // A cancel request to the server would wait for this long.
         configuration.connection.cancelGrace = .seconds(3600)
         let started = ContinuousClock.now
         try await Pool.withPool(configuration, logger: .silent) { pool in
             let error = try await PostgresError.expected { try await pool.withConnection { _ in } }
-            // The attempt ends a little before the request, which may hear of it too late.
+            // The attempt ends a little before the request does, which may learn of that too late.
             #expect((error.code == .connectionFailed || error.code == .poolExhausted) && error.isTransient, "\(error)")
-            // By itself, before the pool's end cuts it off.
+            // The attempt ends by itself, before the end of the pool would cut it off.
             try await eventually("the attempt ends") { pool.counts.inUse == 0 }
         }
-        // Less than any limit of the connection's own.
+        // Shorter than any limit of the connection itself.
         #expect(started.duration(to: .now) < .seconds(25))
     }
 
-    /// Whoever tries again by itself is not kept waiting for a server that is away.
+    /// A caller that retries by itself does not wait for a server that is down.
     @Test(.timeLimit(.minutes(5))) func aPoolThatDoesNotRetryTellsOfTheFirstFailure() async throws {
         try await ClosedPort.with { port in
             var configuration = PoolConfiguration(
@@ -159,7 +160,8 @@ import Testing
         }
     }
 
-    /// Who begins is told at once that there is no server; who has begun waits for it to come back.
+    /// Before the first connection a missing server is an error at once; after it, requests wait for the server to come
+    /// back.
     @Test(.timeLimit(.minutes(5))) func aPoolMayRetryOnceItWasConnected() async throws {
         try await TestDatabase.with(.empty) { database in
             try await TCPProxy.with(to: database.cluster.port) { proxy in
@@ -186,7 +188,8 @@ import Testing
         }
     }
 
-    /// A server that takes no further connection keeps nobody from one that is there.
+    /// A request that waits for a new connection takes one that comes free, even if the server accepts no further
+    /// connection.
     @Test(.timeLimit(.minutes(5))) func whoWaitsForANewConnectionTakesOneThatComesFree() async throws {
         try await TestDatabase.with(.empty) { database in
             try await TCPProxy.with(to: database.cluster.port) { proxy in
@@ -236,7 +239,7 @@ import Testing
                 }
                 #expect((1...3).contains(pids.count))
                 #expect(pool.counts.waiting == 0)
-                // One that nobody waits for any more may still be being made.
+                // A connection that no request waits for any more may still be being made.
                 try await eventually("none is being made") { pool.counts.inUse == 0 }
             }
         }

@@ -13,7 +13,8 @@ import Testing
                 pool.maximumConnections = 8
                 try await Pool.withPool(pool, logger: .silent) { pool in
                     #expect(try await pool.withConnection { $0.route } == .transactionPooler)
-                    // More clients than server connections, the same statement often enough to be prepared elsewhere.
+                    // More clients than server connections, and the same statement often enough that it would be
+                    // prepared on another server process.
                     try await withThrowingTaskGroup(of: Void.self) { group in
                         for task in 0..<8 {
                             group.addTask {
@@ -27,7 +28,7 @@ import Testing
                         }
                         try await group.waitForAll()
                     }
-                    // No setting of ours sticks to a server process that others use.
+                    // None of our settings stays on a server process that other clients use.
                     let limit = try await pool.withConnection { try $0.one("show statement_timeout", as: String.self) }
                     #expect(limit == "0")
                 }
@@ -44,8 +45,8 @@ import Testing
         }
     }
 
-    /// A database may allow its own statements less; in a transaction, since a session's limits would stick to somebody
-    /// else.
+    /// The limit is raised within a transaction even if the database's own is lower, since a limit of the session would
+    /// stay on a server process that other clients use.
     @Test func aCallThatMayTakeLongIsAllowedAsLongByTheServer() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.psql("alter database \(database.name) set statement_timeout = '300ms'")
@@ -65,7 +66,7 @@ import Testing
                         try connection.execute(slow, deadline: long)
                     }
                     #expect(answers == [1, 1, 1, 1])
-                    // Nothing of it is left, be it committed or not.
+                    // The raised limit does not outlast its transaction, committed or rolled back.
                     let stopped = Result {
                         try connection.stream(slow, as: Int.self, deadline: long) { _ in throw Stopped() }
                     }
@@ -85,8 +86,8 @@ import Testing
 
     private struct Stopped: Error {}
 
-    /// Patterns of our statements would be other ones and times could not be read; a session sets it right, and behind
-    /// a transaction pooler there is none.
+    /// With these settings patterns in our statements would have another meaning, or times could not be read: a session
+    /// overrides them, but behind a transaction pooler there is no session.
     @Test(arguments: [("standard_conforming_strings", "off"), ("datestyle", "german")])
     func aDatabaseOfAnotherFormIsReadInASessionAndRefusedWhereThereIsNone(name: String, value: String) async throws {
         try await TestDatabase.with(.empty) { database in
@@ -96,7 +97,7 @@ import Testing
                 try connection.one(question, as: (String, Date).self)
             }
             #expect(pattern == "\\m" && time == Date(timeIntervalSince1970: 0))
-            // Nobody knows what such a pooler is before it was asked.
+            // Detection must ask the pooler before its kind is known.
             try await PgBouncer.with(.session, to: database.cluster) { bouncer in
                 let configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
                 let (route, row) = try await Connection.with(configuration, logger: .silent) { connection in
@@ -116,7 +117,8 @@ import Testing
         }
     }
 
-    /// As copies of databases are read in: no key cascades there, and a delete would leave behind what goes with it.
+    /// Databases are restored with this setting: foreign keys do not cascade under it, so that a delete would leave
+    /// dependent rows behind.
     @Test func aSessionWithoutTriggersIsRefused() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.psql("alter database \(database.name) set session_replication_role = replica")
@@ -133,7 +135,8 @@ import Testing
         }
     }
 
-    /// There is no session to be refused, and whoever had the server process before may have left the setting.
+    /// Behind a transaction pooler no session can be refused, and an earlier client may have left the setting on the
+    /// server process.
     @Test(arguments: [("origin", false), ("replica", true)])
     func aTransactionWithoutTriggersIsRefusedWhereItAsks(role: String, isRefused: Bool) async throws {
         try await TestDatabase.with(.empty) { database in
@@ -168,13 +171,13 @@ import Testing
         }
     }
 
-    /// Clients that come at once take each other's server processes, and none may conclude from that; one that waits
-    /// for a process for too long may conclude nothing at all.
+    /// Clients that connect at once take each other's server processes, from which none may conclude that the pooler
+    /// keeps sessions; a client that waits too long for a process may conclude nothing.
     @Test func aBusyTransactionPoolerIsNotTakenForOneOfSessions() async throws {
         try await TestDatabase.with(.empty) { database in
             try await PgBouncer.with(.transaction, poolSize: 20, to: database.cluster) { bouncer in
                 var configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
-                // The pooler starts one process at a time, and an answer that comes late is one, too.
+                // The pooler starts one process at a time, and a late answer must count as well.
                 configuration.cancelGrace = .seconds(60)
                 try await withThrowingTaskGroup(of: Route.self) { [configuration] group in
                     for _ in 0..<8 {
@@ -186,14 +189,14 @@ import Testing
         }
     }
 
-    /// Supavisor may be set up to refuse what stays in a session, and that is what the question would leave there.
+    /// Supavisor may be configured to refuse session state, which detecting the kind of pooler would leave behind.
     @Test func theSharedPoolerIsNotAskedWhetherItIsAServer() async throws {
         try await TestDatabase.with(.empty) { database in
             let place = database.conninfo(port: database.cluster.port)
             let conninfo = place + " host=aws-0-eu-west-1.pooler.supabase.com hostaddr=127.0.0.1"
             let configuration = ConnectionConfiguration(conninfo: conninfo)
             let route = try await Connection.with(configuration, logger: .silent) { $0.route }
-            // A server, as the answer would have told.
+            // Detection would have found that this is a server.
             #expect(route == .sessionPooler)
         }
     }
@@ -222,7 +225,7 @@ import Testing
         }
     }
 
-    /// Takes a connection of a pooler, and with it one of its places, until `body` calls the closure that it gets.
+    /// Holds one of the pooler's connections until `body` calls the closure that it is given, or ends.
     private func occupying<Result: Sendable>(
         _ bouncer: PgBouncer,
         _ database: TestDatabase,
@@ -247,7 +250,8 @@ import Testing
         }
     }
 
-    /// Finding out takes a second connection, which may not be had: then nothing is known, and it is asked again.
+    /// Detection takes a second connection; when none is to be had the kind of pooler stays unknown, and detection runs
+    /// again.
     @Test func aFullSessionPoolerIsNotTakenForOneOfTransactionsByAListener() async throws {
         try await TestDatabase.with(.empty) { database in
             try await PgBouncer.with(.session, poolSize: 2, to: database.cluster) { bouncer in
@@ -284,7 +288,7 @@ import Testing
                         var route = try await self.route(pool)
                         #expect(route == .unknownPooler)
                         leave()
-                        // Its place is free when the pooler has heard of its end.
+                        // The connection comes free once the pooler has noticed that its client is gone.
                         while route == .unknownPooler { route = try await self.route(pool) }
                         #expect(route == .sessionPooler)
                     }
@@ -293,7 +297,7 @@ import Testing
         }
     }
 
-    /// What a new connection finds; it is not used again, since a transaction is left open.
+    /// The route of a new connection, which is not reused since a transaction is left open in it.
     private func route(_ pool: Pool) async throws -> Route {
         try await pool.withConnection { connection in
             try connection.script(unsafeSQL: "begin")

@@ -2,10 +2,12 @@ import Testing
 
 @testable import Postgres
 
-/// What passes by itself is tried again; everything else is an answer, at which a deletion stops and waits for somebody.
+/// Errors that pass by themselves are retried; every other error is final: a deletion stops there and waits for
+/// somebody.
 @Suite struct SQLStateTests {
     @Test(arguments: [
-        // Serialization, deadlock, lock, shutdown, crash, start, silence, and a standby that a fail-over left us with.
+        // Serialization failure, deadlock, lock timeout, shutdown, crash, start-up, idle timeouts, and a standby after
+        // a failover.
         "40001", "40P01", "55P03", "57P01", "57P02", "57P03", "57P05", "25P03", "25006",
         // Classes: the connection, the server's resources.
         "08000", "08006", "53000", "53100", "53200", "53300",

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// One server for all of it: TLS, passwords given, by URI and by file.
+/// TLS, and passwords given as parameters, in URIs and in files, all against one server.
 @Suite(.timeLimit(.minutes(5))) struct SecureConnectionTests {
     @Test func passwordsAndCertificatesAreChecked() async throws {
         try await TestCertificate.with { certificate in
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// What the demo and the tests leave open on a machine that others use, too.
+    /// On a machine that others use too, the private cluster of the demo and the tests lets nobody else in.
     @Test func aPrivateClusterTakesNobodyElse() async throws {
         let cluster = try TestCluster.shared()
         let attributes = try FileManager.default.attributesOfItem(atPath: cluster.socket)
@@ -52,14 +52,14 @@ import Testing
         let wrong = try await PostgresError.expected { try await user(verified, password: "a guess") }
         #expect(wrong.code == .connectionFailed && wrong.sqlState == .invalidPassword && !wrong.isTransient)
         #expect(!wrong.debugDescription.contains("a guess"))
-        // The server takes her over TLS only.
+        // The server accepts anna over TLS only.
         let plain = try await PostgresError.expected {
             try await user("\(base) sslmode=disable", password: "her secret")
         }
         #expect(plain.sqlState == .invalidAuthorization)
     }
 
-    /// A pool that was there before a password changed goes on with the new one.
+    /// A pool that was made before a password changed goes on with the new one.
     private func changedPassword(_ conninfo: String, _ cluster: TestCluster) async throws {
         let password = Mutex("her secret")
         var configuration = ConnectionConfiguration(conninfo: conninfo)

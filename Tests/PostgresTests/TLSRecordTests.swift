@@ -4,8 +4,8 @@ import Testing
 
 /// A peer that sends TLS records of up to 16 kB, as poolers and servers since 17 do.
 ///
-/// libpq takes as much of a record as its buffer has room for. The rest lies in the TLS library, and no socket tells of
-/// it.
+/// libpq reads as much of a record as its buffer has room for. The rest stays in the TLS library, where no readiness of
+/// the socket shows it.
 @Suite(.timeLimit(.minutes(5))) struct TLSRecordTests {
     @Test func resultsOfLargeRecordsAreReadToTheirEnd() async throws {
         try await withPooler { bouncer, configuration, database in
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// The result lies ready as a whole before the pooler sees any of it.
+    /// The whole result is ready before the pooler sees any of it.
     private func read(
         _ rows: Int,
         _ size: Int,

@@ -6,7 +6,8 @@ import Testing
 @testable import Postgres
 
 @Suite(.timeLimit(.minutes(5))) struct TransactionTests {
-    /// Otherwise who has waited for a lock would read what was there before.
+    /// Under a stricter level a transaction that has waited for a lock would read the rows as they were before the
+    /// wait.
     @Test func aDatabasesOwnIsolationLevelIsNotTaken() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.psql("alter database \(database.name) set default_transaction_isolation = serializable")
@@ -23,7 +24,7 @@ import Testing
         }
     }
 
-    /// What is recorded before an act that nobody can undo would be forgotten with the server.
+    /// Without the flush a crash of the server could lose what was recorded before an act that cannot be undone.
     @Test(arguments: [("off", "on"), ("local", "local")])
     func aCommitWaitsForTheDiskWhateverTheDatabaseSays(set: String, expected: String) async throws {
         try await TestDatabase.with(.empty) { database in
@@ -39,7 +40,7 @@ import Testing
         }
     }
 
-    /// Before 17 no database has such a limit.
+    /// Servers before 17 have no `transaction_timeout`.
     @Test func aTransactionMayTakeAsLongAsWhatHappensInIt() async throws {
         try await TestDatabase.with(.empty) { database in
             let hasLimit = try await database.psql("show server_version_num") >= "170000"
@@ -71,7 +72,8 @@ import Testing
         }
     }
 
-    /// States that a stale prepared statement has too: a second COMMIT would find no transaction, and go well.
+    /// These states also mean a stale prepared statement, which is retried; a second COMMIT would find no transaction
+    /// and succeed.
     @Test(arguments: ["0A000", "26000"])
     func aRefusedCommitIsNotRepeated(state: String) async throws {
         try await TestDatabase.with(.empty) { database in
@@ -99,7 +101,7 @@ import Testing
         }
     }
 
-    /// A COMMIT that fails takes back the SET of the server's limits too.
+    /// A failed COMMIT also undoes the SET that raised the server's limit.
     @Test func aFailedCommitLeavesNoHigherLimitBehind() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.withConnection { connection in
@@ -119,7 +121,7 @@ import Testing
                     }
                     #expect(error.outcomeKnown)
                     #expect(try connection.one("show statement_timeout", as: String.self) == before)
-                    // Known to be low again, it is raised for the next long statement.
+                    // The connection knows that the limit is low again, and raises it for the next long statement.
                     let again = try connection.one("show statement_timeout", as: String.self, deadline: .seconds(900))
                     #expect(again == "855s")
                     try connection.script(unsafeSQL: "set statement_timeout = '\(before)'")
@@ -196,7 +198,8 @@ import Testing
         }
     }
 
-    /// The connection breaks after the server has taken COMMIT, or before it has seen it: nobody here can tell.
+    /// Whether the connection breaks after the server has taken COMMIT or before it has seen it, the client cannot
+    /// tell.
     @Test(arguments: [true, false])
     func aConnectionLostDuringCommitLeavesTheOutcomeInDoubt(afterServerAnswered: Bool) async throws {
         try await TestDatabase.with(.empty) { database in
@@ -213,20 +216,20 @@ import Testing
                 #expect(error.code == .commitInDoubt)
                 #expect(!error.outcomeKnown && !error.connectionUsable && !error.isTransient)
             }
-            // Settled by looking, as a caller has to.
+            // A caller, too, has to look in order to know.
             let count = try await database.withConnection { try $0.one("select count(*) from t", as: Int.self) }
             #expect(count == (afterServerAnswered ? 1 : 0))
         }
     }
 
-    /// Ended by the server while the client was silent, who finds out as it sends COMMIT.
+    /// The server ended the transaction while the client was idle, and the client learns of that as it sends COMMIT.
     @Test func aTransactionThatWasEndedForItsSilenceIsNotInDoubt() async throws {
         try await TestDatabase.with(.empty) { database in
             let error = try await PostgresError.expected {
                 try await database.withConnection { connection in
                     try await connection.transaction { connection in
                         try connection.execute("set local idle_in_transaction_session_timeout = 1")
-                        // On the connection's own thread, which reads nothing of what comes.
+                        // This blocks the connection's own thread, so that it does not read what the server sends.
                         let socket = Interest(try #require(connection.handle?.socket), .read)
                         while connection.thread.wait(for: socket, until: nil) == .woken {}
                     }
@@ -237,7 +240,7 @@ import Testing
         }
     }
 
-    /// As to a process that was stopped meanwhile: the answer and the end that came after it are read at once.
+    /// A process that was stopped meanwhile reads the answer, and the end of the session that came after it, at once.
     @Test func theEndOfASilentTransactionIsReadWithTheAnswerBeforeIt() async throws {
         try await TestDatabase.with(.empty) { database in
             try await TCPProxy.with(to: database.cluster.port) { proxy in
