@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A TCP proxy that can swallow everything while it keeps its connections open, as a broken network does.
+/// A TCP proxy that can drop all data while it keeps its connections open, as a broken network does.
 final class BlackHoleProxy: Sendable {
     private struct State {
         var swallows = false
@@ -49,7 +49,7 @@ final class BlackHoleProxy: Sendable {
         }
     }
 
-    /// Whether what is sent disappears.
+    /// Sets whether the proxy drops what it receives.
     func swallow(_ swallows: Bool) {
         state.withLock { $0.swallows = swallows }
     }
@@ -78,7 +78,7 @@ final class BlackHoleProxy: Sendable {
                 sent += written
             }
         }
-        // A connection that lost bytes stays as it is: half-open, for the other side to find out.
+        // A connection that lost bytes stays half-open: the other side has to find out.
         if !state.withLock({ $0.swallows && !$0.isClosed }) { shutdown(to, Int32(SHUT_RDWR)) }
     }
 

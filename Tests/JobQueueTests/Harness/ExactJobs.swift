@@ -4,12 +4,12 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Jobs whose effect and end are one transaction: however often they are tried, each effect is there exactly once.
+/// Jobs whose effect and end are one transaction: however many attempts they take, each effect exists exactly once.
 enum ExactJobs {
     static let kind = JobKind<Note>(
         "test.exact",
         retry: .exponential(attempts: 1000, base: .milliseconds(20), cap: .milliseconds(200)),
-        // A worker that is cut off, or that a busy machine keeps from its heartbeat, is taken for dead.
+        // A worker that is cut off, or misses its heartbeat on a busy machine, counts as crashed.
         crashLimit: 1000
     )
 
@@ -22,7 +22,7 @@ enum ExactJobs {
         return registry
     }
 
-    /// Writes the effect and the job's end at once.
+    /// Writes the effect and the job's end in one transaction.
     static func end(_ context: JobContext) async throws -> JobOutcome {
         try await context.pool.withTransaction { connection in
             try context.fence(on: connection)
@@ -40,13 +40,13 @@ enum ExactJobs {
         try await harness.enqueue(try make(count))
     }
 
-    /// What is lost with a worker comes back soon.
+    /// Configures leases so short that a lost worker's jobs come back soon.
     static func shortLeases(_ configuration: inout WorkerConfiguration) {
         configuration.slots = 8
         configuration.leaseLifetime = .seconds(2)
     }
 
-    /// Counts by psql, which does not depend on the pool under test; nil while the server is away.
+    /// Counts unfinished jobs with psql, which does not depend on the pool under test; nil while the server is down.
     static func left(_ database: TestDatabase, in cluster: TestCluster? = nil) async throws -> Int? {
         let count = try? await (cluster ?? database.cluster)
             .psql(database: database.name, "select count(*) from accountctl.jobs")

@@ -2,7 +2,7 @@ import Postgres
 
 @testable import JobQueue
 
-/// What a worker does, done by hand and step by step.
+/// The statements of a worker, run by hand and one at a time.
 extension JobHarness {
     static let plain = JobKind<Note>("test.plain")
     static let plainLanes = [Lane(queue: "default", kind: "test.plain", timeout: .seconds(60))]
@@ -19,7 +19,7 @@ extension JobHarness {
         }
     }
 
-    /// A heartbeat of a worker that holds these jobs.
+    /// Sends a heartbeat of a worker that holds these jobs.
     func beat(
         _ worker: Int64,
         _ jobs: [ClaimedJob],
@@ -38,14 +38,14 @@ extension JobHarness {
         )
     }
 
-    /// Its lease has run out, and nobody has looked yet.
+    /// Lets a worker's lease expire, without a rescue.
     func expire(_ worker: Int64) async throws {
         try await execute(
             "update accountctl.workers set expires_at = now() - interval '1 second' where id = \(worker)"
         )
     }
 
-    /// A job in the hands of a worker whose lease has run out.
+    /// Claims a job for a worker and lets the worker's lease expire.
     func lateClaim() async throws -> (worker: Int64, job: ClaimedJob) {
         try await enqueue([Self.plain.job(Note())])
         let worker = try await host()

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A database with the job tables and a table of effects, which handlers write and tests count.
+/// A database with the job tables, and a table of effects that handlers write and tests count.
 struct JobHarness: Sendable {
     let database: TestDatabase
     let pool: Pool
@@ -121,7 +121,7 @@ struct JobHarness: Sendable {
         try await pool.withConnection { connection in try queue.show(id, on: connection) }
     }
 
-    /// Looks again and again until it is so; a test that waits in vain fails with what the tables say.
+    /// Polls until `condition` holds; a test that waits in vain fails with the contents of the tables.
     func until(
         within: Duration = .seconds(45),
         sourceLocation: SourceLocation = #_sourceLocation,
@@ -130,7 +130,7 @@ struct JobHarness: Sendable {
         let deadline = ContinuousClock.now + within
         while try await !condition() {
             guard ContinuousClock.now < deadline else {
-                // The server may be what is away.
+                // The reason may be that the server is down.
                 let standing: String
                 do { standing = try await database.psql(Self.standing) } catch { standing = "\(error)" }
                 Issue.record("waited \(within) in vain:\n\(standing)", sourceLocation: sourceLocation)
@@ -140,7 +140,7 @@ struct JobHarness: Sendable {
         }
     }
 
-    /// What is known of jobs, queues, workers and sessions.
+    /// Lists the jobs, queues, workers, sessions and waiting locks.
     private static let standing = """
         select 'jobs ' || kind || ' ' || queue || ' ' || state || ' worker ' || coalesce(worker::text, '-')
             || ' lease ' || lease || ' due ' || bool_or(run_at <= now()) || ': ' || count(*)

@@ -4,7 +4,7 @@ import Telemetry
 
 @testable import JobQueue
 
-/// Jobs whose outcomes the worker's metrics count, and what its registry tells.
+/// Jobs of each outcome, a worker that counts them into metrics, and the values that its registry reports.
 enum JobMetrics {
     private static let retry = RetryPolicy.exponential(attempts: 3, base: .milliseconds(10))
     static let good = JobKind<Note>("test.good", queue: "one", retry: retry)

@@ -3,7 +3,7 @@ import Postgres
 @testable import JobQueue
 
 extension JobQueue {
-    /// Adds a worker as one that begins, for claims by hand.
+    /// Registers a worker with its limits, as a starting worker does, for claims by hand.
     func addWorker(
         _ lanes: [Lane],
         version: String = "1",

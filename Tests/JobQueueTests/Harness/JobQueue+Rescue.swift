@@ -4,7 +4,7 @@ import Postgres
 @testable import JobQueue
 
 extension JobQueue {
-    /// A rescue by the server's clock alone.
+    /// Rescues by the server's clock alone.
     func rescue(on connection: isolated Connection) throws -> (jobs: Int, workers: Int) {
         try rescue(by: .distantFuture, on: connection)
     }

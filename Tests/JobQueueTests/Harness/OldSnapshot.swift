@@ -3,9 +3,9 @@ import TestSupport
 
 @testable import JobQueue
 
-/// What makes and measures dead rows that no vacuum may remove.
+/// Makes and measures dead rows that no vacuum may remove.
 extension JobHarness {
-    /// Runs `body` with a connection while another session holds a snapshot of before.
+    /// Runs `body` with a connection while another session holds an older snapshot.
     func behindAnOldSnapshot(_ body: @Sendable (isolated Connection) async throws -> Void) async throws {
         try await database.withConnection { pinning in
             try await pinning.transaction(isolation: .repeatableRead) { pinning in
@@ -15,7 +15,8 @@ extension JobHarness {
         }
     }
 
-    /// What some statements read of the indexes of the jobs, or of one, dead entries included; they are undone.
+    /// Returns how many entries, dead ones included, `body` reads of one index of the jobs, or of all; then rolls it
+    /// back.
     func entries(
         of index: String? = nil,
         on connection: isolated Connection,
@@ -31,7 +32,7 @@ extension JobHarness {
         var entries = 0
         do {
             try await connection.transaction { connection in
-                // What transactions before it did may be among them still.
+                // The counters may still include earlier transactions.
                 let before = try connection.one(read, as: Int.self)
                 try body(connection)
                 entries = try connection.one(read, as: Int.self) - before

@@ -1,11 +1,11 @@
 import Postgres
 import Testing
 
-/// What a statement cost the server, by its own account.
+/// The cost of a statement as the server reports it.
 struct QueryPlan {
     let text: String
 
-    /// Explains by running, then undoes it.
+    /// Runs the statement under EXPLAIN ANALYZE, then rolls it back.
     static func of(
         _ statement: Statement,
         generic: Bool,
@@ -28,14 +28,14 @@ struct QueryPlan {
         return QueryPlan(text: lines.joined(separator: "\n"))
     }
 
-    /// How many pages it looked at; how many of them were dirtied or written depends on others' checkpoints.
+    /// How many pages the statement read; those dirtied or written depend on checkpoints of others, and do not count.
     var buffers: Int {
         // The first line with counts is that of the whole statement.
         guard let line = text.split(separator: "\n").first(where: { $0.contains("Buffers:") }) else { return 0 }
         return line.matches(of: /(?:hit|read)=(\d+)/).compactMap { Int($0.1) }.reduce(0, +)
     }
 
-    /// How many jobs the scan that found most of them read each time.
+    /// The most rows of the jobs that one scan returned per execution.
     var jobsRead: Int {
         text.matches(of: /Scan (?:using \w+ )?on jobs(?: \w+)? \(actual rows=(\d+)/)
             .compactMap { Int($0.1) }
@@ -50,13 +50,15 @@ struct QueryPlan {
         return Int(rows.1) ?? 0
     }
 
-    /// A statement that finds nothing costs nothing: each of `nodes` is to write a hundred jobs.
+    /// Expects the statement to use indexes within `most` pages.
+    ///
+    /// A statement that finds nothing would be cheap whatever its plan: each of `nodes` has to write a hundred jobs.
     func check(_ name: String, most: Int, writing nodes: [String] = []) {
         for node in nodes {
             #expect(jobs(writtenBy: node) == 100, "\(name) does not do its work:\n\(text)")
         }
         #expect(!text.contains("Seq Scan on jobs"), "\(name) walks over the table:\n\(text)")
-        // What finds them by their order stops at so many; what collects them to sort them reads the whole lane.
+        // A scan in index order stops at the limit; a plan that sorts reads the whole lane.
         #expect(jobsRead <= 100, "\(name) reads \(jobsRead) jobs:\n\(text)")
         #expect(buffers <= most, "\(name) touched \(buffers) pages:\n\(text)")
     }

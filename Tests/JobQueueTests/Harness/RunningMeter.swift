@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many run at once, by key.
+/// Counts how many handlers run at once, by key.
 final class RunningMeter: Sendable {
     private struct State {
         var running: [String: Int] = [:]

@@ -3,7 +3,7 @@ import TestSupport
 
 /// A streaming replica of a test's cluster.
 enum Standby {
-    /// Runs one with these settings besides for the duration of a closure.
+    /// Runs a standby, with these additional settings, for the duration of a closure.
     static func with(
         of primary: TestCluster,
         settings: [String] = [],

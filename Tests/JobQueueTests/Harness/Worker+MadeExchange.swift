@@ -3,9 +3,10 @@ import Synchronization
 @testable import JobQueue
 
 extension Worker {
-    /// What its loop would write and ask for, to be carried out by hand: these outcomes, and a claim under this id.
+    /// Makes an exchange as the worker's loop would, to be carried out by hand: these outcomes, and a claim under this
+    /// id.
     ///
-    /// The claim is in the book of leases from then on.
+    /// The book of leases counts the claim as sent from then on.
     func madeExchange(
         _ batch: [FinishedJob] = [],
         claiming limit: Int,

@@ -6,12 +6,12 @@ final class WorkerProcess: Sendable {
     let pid: Int32
     private let process: ProcessBox
 
-    /// Holds a process; its own methods may be called from anywhere.
+    /// Holds a process, whose methods may be called from any thread.
     private struct ProcessBox: @unchecked Sendable {
         let process: Process
     }
 
-    /// Starts one; `lease` and `grace` are milliseconds.
+    /// Starts a worker process; `lease` and `grace` are in milliseconds.
     init(
         _ harness: JobHarness,
         conninfo: String? = nil,
@@ -39,13 +39,13 @@ final class WorkerProcess: Sendable {
     var isRunning: Bool { process.process.isRunning }
 
     func kill(_ signal: Int32) {
-        // The process object knows whether the id is still its own.
+        // `isRunning` guards against an id that another process has taken over.
         if isRunning { _ = Foundation.kill(pid, signal) }
     }
 
     /// Waits for the end and returns the exit code, or the signal's number less 1000.
     ///
-    /// What runs longer than `limit` is killed.
+    /// A process that runs longer than `limit` is killed.
     func ended(within limit: Duration = .seconds(100)) async throws -> Int32 {
         let end = ContinuousClock.now.advanced(by: limit)
         while isRunning {

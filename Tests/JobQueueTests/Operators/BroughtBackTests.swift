@@ -5,7 +5,8 @@ import Testing
 
 /// Ended jobs that an operator brings back.
 @Suite(.timeLimit(.minutes(5))) struct BroughtBackTests {
-    /// As a hand may have put it there, or a backup that was loaded beside: it comes back once, as it ended last.
+    /// Somebody may have inserted a second end by hand, or restored a backup beside the table: the job comes back once,
+    /// as it ended last.
     @Test func aJobThatEndedTwiceComesBackAsItEndedLast() async throws {
         try await JobHarness.with { harness in
             try await harness.execute(

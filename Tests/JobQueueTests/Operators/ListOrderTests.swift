@@ -4,9 +4,10 @@ import Testing
 
 @testable import JobQueue
 
-/// The order in which unfinished jobs are listed is that in which they come to run.
+/// Unfinished jobs are listed in the order in which they will run.
 @Suite(.timeLimit(.minutes(5))) struct ListOrderTests {
-    /// However urgent one is, it waits for its time: the next to come must not be cut off by a limit.
+    /// A job that waits for its time is listed by that time, however urgent it is: a limit on the list must not cut off
+    /// the next job to run.
     @Test func whatWaitsForItsTimeComesByThat() async throws {
         try await JobHarness.with { harness in
             let kind = JobHarness.plain

@@ -4,9 +4,10 @@ import Testing
 
 @testable import JobQueue
 
-/// What operators do meets what workers do.
+/// Operators and workers that act on the same job at the same time.
 @Suite(.timeLimit(.minutes(5))) struct OperatorRaceTests {
-    /// A newer job takes the key while the old one is brought back: that is an answer, not a failure of the database.
+    /// A newer job takes the unique key while the old one is brought back: the retry gets its own error code, not one
+    /// of the database.
     @Test func aRetryMeetsANewerJobOfItsKey() async throws {
         try await JobHarness.with { harness in
             let old = try await harness.enqueue([JobHarness.plain.job(Note(), uniqueKey: "k")])[0].id
@@ -27,7 +28,7 @@ import Testing
         }
     }
 
-    /// Both operators have what they asked for: it runs again.
+    /// Both operators get what they asked for: the job runs again.
     @Test func aRetryMeetsARetry() async throws {
         try await JobHarness.with { harness in
             let id = try await harness.enqueue([JobHarness.plain.job(Note())])[0].id
@@ -63,7 +64,8 @@ import Testing
         }
     }
 
-    /// Handed back before one look and begun again before the next, it is there all the same.
+    /// A job that is handed back before the cancel looks among running jobs, and claimed again before its next look, is
+    /// found all the same.
     @Test func aCancelMeetsAJobThatChangesHands() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([JobHarness.plain.job(Note())])
@@ -92,7 +94,7 @@ import Testing
             let result = try await harness.pool.withConnection { other in
                 try other.execute("select pg_advisory_lock(2), pg_advisory_lock(3)")
                 let result = Task {
-                    // A transaction would keep the row locked from the first look that finds it changed.
+                    // No transaction: it would keep the row locked from the first statement that finds it changed.
                     try await harness.pool.withConnection { connection in
                         try connection.execute(
                             "select set_config('test.turn', '0', false), set_config('lock_timeout', '0', false)"
@@ -100,14 +102,14 @@ import Testing
                         return try harness.queue.cancel(job.id, reason: nil, on: connection)
                     }
                 }
-                // Looked for among those that wait, it ran.
+                // When the cancel looked among waiting jobs, the job was running.
                 try await other.waitUntilSomebodyIsBlocked()
                 let released = try await harness.pool.withConnection { connection in
                     try harness.queue.release([job.leased], on: connection)
                 }
                 #expect(released == [job.leased])
                 try other.execute("select pg_advisory_unlock(2)")
-                // Looked for among those that run, it waited.
+                // When the cancel looked among running jobs, the job was waiting.
                 try await other.waitUntilSomebodyIsBlocked()
                 #expect(try await harness.claim(worker).map(\.id) == [job.id])
                 try other.execute("select pg_advisory_unlock(3)")
@@ -117,7 +119,7 @@ import Testing
         }
     }
 
-    /// Its handler does not stop: the job goes on elsewhere, and is an alarm once its usual attempts are used up.
+    /// A job whose handler does not stop runs elsewhere, and raises an alarm once its usual attempts are used up.
     @Test func aJobWhoseHandlerDoesNotStopIsTakenAndToldAtLast() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([try JobHarness.plain.job(Note())])
@@ -132,7 +134,7 @@ import Testing
                     )
                 }
                 #expect(taken == 1)
-                // What the deaf handler says at last is not written.
+                // The late outcome of the stuck handler is not written.
                 #expect(try await !harness.finish(job))
                 let alarms =
                     "select count(*) from accountctl.jobs where exhausted_at is not null and run_at > now() + interval '1 hour'"
@@ -142,7 +144,8 @@ import Testing
         }
     }
 
-    /// Woken while it runs, it does not see what it was woken for: then it does not wait.
+    /// A job that is woken while it runs may not have seen the reason for the wake-up: it runs once more without
+    /// waiting.
     @Test(arguments: [false, true]) func aJobThatIsWokenWhileItRunsRunsOnceMore(_ isWoken: Bool) async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([try JobHarness.plain.job(Note())])
@@ -153,14 +156,15 @@ import Testing
             #expect(try await harness.write([FinishedJob(job: job, verdict: verdict)]).landed == [job.leased])
             let again = try await harness.claim(worker)
             #expect(again.count == (isWoken ? 1 : 0))
-            // Once is enough.
+            // It runs again only once.
             guard let next = again.first else { return }
             #expect(try await harness.write([FinishedJob(job: next, verdict: verdict)]).landed == [next.leased])
             #expect(try await harness.claim(worker).isEmpty)
         }
     }
 
-    /// Claimed before what it is woken for is committed, it would not see that, and wait for its next turn.
+    /// A job that is claimed before the transaction that woke it commits would not see that transaction's writes, and
+    /// would wait for its next turn.
     @Test func aJobThatIsWokenBeforeItRunsIsNotClaimedTooEarly() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([try JobHarness.plain.job(Note(), uniqueKey: "woken")])
@@ -175,7 +179,7 @@ import Testing
         }
     }
 
-    /// A suspect that ran and came back is none any more.
+    /// A suspect whose handler ran and handed the job back is a suspect no longer.
     @Test func aSuspectIsAcquittedByComingBack() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([JobHarness.plain.job(Note())])

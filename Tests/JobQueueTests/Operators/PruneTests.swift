@@ -5,7 +5,8 @@ import Testing
 
 /// Days of history that an operator drops.
 @Suite(.timeLimit(.minutes(5))) struct PruneTests {
-    /// Whatever ends meanwhile would wait for all of them, and the locks of years of days fill the server's room for locks.
+    /// Dropping all days in one transaction would make every job that ends wait, and years of days would fill the
+    /// server's lock table.
     @Test func daysAreDroppedInPieces() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
@@ -19,7 +20,7 @@ import Testing
             }
             let left: Statement = "select count(*) from pg_class where relname ~ '^job_history_2020[0-9]{4}$'"
             try await harness.pool.withTransaction { reader in
-                // In the way of the last.
+                // This reader blocks the last day.
                 let last = try reader.one(
                     "select to_char(\(first)::date + \(most + 2)::integer, 'YYYYMMDD')",
                     as: String.self

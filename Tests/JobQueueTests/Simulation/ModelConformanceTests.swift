@@ -2,9 +2,10 @@ import Foundation
 import Postgres
 import Testing
 
-/// Holds the model of the simulation against the real statements: the same random steps on both, compared after each.
+/// Checks the model of the simulation against the real statements: both take the same random steps, and are compared
+/// after each.
 @Suite(.timeLimit(.minutes(5))) struct ModelConformanceTests {
-    /// One that is the same each time and one that is met for the first time, which a failure names as its argument.
+    /// A fixed seed and a random one, which a failure shows as its argument.
     static let seeds: [UInt64] =
         ProcessInfo.processInfo.environment["ACCOUNTCTL_SIMULATION_SEED"].flatMap { UInt64($0) }.map { [$0] }
         ?? [11, .random(in: 1_000_000...1_000_000_000_000)]

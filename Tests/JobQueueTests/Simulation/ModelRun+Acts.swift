@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-/// What happens to jobs but for what their handlers say: by operators, by the clock, by who enqueues.
+/// The steps of operators, of the clock and of callers that enqueue.
 extension ModelRun {
     mutating func enqueue(at step: Int, on connection: isolated Connection) throws {
         let job = try Self.kind.job(Note(), uniqueKey: "\(step)")

@@ -3,12 +3,13 @@ import Testing
 
 @testable import JobQueue
 
-/// A failover to a standby that lacks the end of the log: tables and numbers are what they were, and the workers go on.
+/// A failover to a standby that lacks the end of the log: tables and sequences go back to an earlier state, and the
+/// workers go on.
 extension ModelRun {
     private static let tables = ["jobs", "job_history", "workers"]
     private static let sequences = ["job_leases", "jobs_id_seq"]
 
-    /// The standby has come as far as this.
+    /// Lets the standby catch up with all that is written.
     mutating func replicate(on connection: isolated Connection) throws {
         for table in Self.tables {
             try connection.execute("drop table if exists \(identifier: "standby_" + table)")
@@ -36,7 +37,7 @@ extension ModelRun {
             )
         }
         for (sequence, last) in numbers {
-            // None was given out before the first.
+            // A sequence without a value yet is reset to its first one.
             _ = try connection.one(
                 "select setval(\("accountctl." + sequence)::text::regclass, \(max(last, 1)), \(last > 0))",
                 as: Int64.self

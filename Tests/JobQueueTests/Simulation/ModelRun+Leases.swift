@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-/// What workers do, each with the jobs in its hands.
+/// The steps of workers, each with the jobs that it holds.
 extension ModelRun {
     mutating func addWorker(on connection: isolated Connection) throws {
         guard workers.count < 6 else { return }
@@ -15,7 +15,7 @@ extension ModelRun {
     mutating func claim(on connection: isolated Connection) throws {
         guard let worker = workers.randomElement(using: &random) else { return }
         let limit = Int.random(in: 1...3, using: &random)
-        // The model has one kind of claim; the engine tells suspects apart.
+        // The model has one kind of claim; the engine claims suspects separately.
         var real = try queue.claim(Self.lanes, .init(worker: worker, limit: limit), on: connection)
         let wanted = Set(model.jobs.filter { $0.value.state == "available" && $0.value.crashes == 0 }.keys)
         #expect(Set(real.map(\.id)).isSubset(of: wanted))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JobQueue
 
-/// Random steps that are taken on the model and on the tables alike.
+/// A run of random steps, each taken on the model and on the tables.
 struct ModelRun {
     static let lanes = [Lane(queue: "default", kind: "test.model", timeout: .seconds(600))]
     static let kind = JobKind<Note>("test.model")
@@ -17,10 +17,10 @@ struct ModelRun {
     var leases: [Int64: Int64] = [:]
     var claims: [(model: JobLease, real: JobLease)] = []
     var workers: [Int64] = []
-    /// Those of an earlier life of the database, which claim nothing before a heartbeat has told them.
+    /// The workers registered in an earlier life of the database, which claim nothing before a heartbeat has told them.
     var formerWorkers: [Int64] = []
     var keys: [Int64: String] = [:]
-    /// As far as a standby has come, and its sequences by name.
+    /// The state that the standby has reached, and its sequences by name.
     var standby: ModelTable?
     var numbers: [String: Int64] = [:]
 
@@ -30,7 +30,7 @@ struct ModelRun {
         random = SeededRandom(seed: seed)
     }
 
-    /// Takes one step of any kind, where there is something to take it on.
+    /// Takes one random step, if there is anything to take it on.
     mutating func take(_ step: Int, on connection: isolated Connection) throws {
         switch Int.random(in: 0..<20, using: &random) {
         case 0, 1: try enqueue(at: step, on: connection)
@@ -52,7 +52,7 @@ struct ModelRun {
         }
     }
 
-    /// Expects each unfinished and each ended job to be in the tables what it is in the model.
+    /// Expects each unfinished and each ended job to be the same in the tables as in the model.
     func compare(at step: Int, on connection: isolated Connection) throws {
         let rows = try connection.query(
             "select id, state::text, worker, attempt, crashes from accountctl.jobs",

@@ -2,7 +2,7 @@
 
 /// The job tables as a value: each method is one statement of the engine, all or nothing.
 ///
-/// `ModelConformanceTests` holds it against the real statements.
+/// `ModelConformanceTests` checks it against the real statements.
 struct ModelTable {
     struct Job: Equatable {
         var state = "available"
@@ -11,15 +11,15 @@ struct ModelTable {
         var attempt = 0
         var crashes = 0
         var cancelRequested = false
-        /// Whether it was told to run at once while it ran.
+        /// Whether the job was woken while it ran.
         var isWoken = false
-        /// Which claim of all gave it out: unlike its lease never that of another, whatever a failover takes back.
+        /// The number of the claim that gave the job out, which, unlike a lease number, never repeats after a failover.
         var claim = 0
     }
 
     struct Host: Equatable {
         var expiresAt: Int
-        /// The table's life when it registered.
+        /// The table's life when the worker registered.
         var life: Int
         var isStopped = false
     }
@@ -27,12 +27,12 @@ struct ModelTable {
     var jobs: [Int64: Job] = [:]
     var hosts: [Int64: Host] = [:]
     var history: [Int64: (outcome: String, attempt: Int, lease: Int64)] = [:]
-    /// How often a job's end was written; more than once would be two ends.
+    /// How often each job's end was written, which may be once at most.
     var ends: [Int64: Int] = [:]
     private(set) var leases: Int64 = 0
-    /// How often it went back in time.
+    /// How often the table went back to an earlier state.
     private(set) var life = 0
-    /// How many claims there were, those included that were taken back.
+    /// How many jobs were claimed, claims that a failover took back included.
     private(set) var claims = 0
 
     private mutating func nextLease() -> Int64 {
@@ -40,7 +40,7 @@ struct ModelTable {
         return leases
     }
 
-    /// Becomes what it was, as after a failover to a standby that lacks the end of the log.
+    /// Goes back to an earlier state, as after a failover to a standby that lacks the end of the log.
     mutating func goBack(to earlier: ModelTable) {
         (self, life, claims) = (earlier, life + 1, claims)
     }
@@ -101,14 +101,14 @@ struct ModelTable {
         return true
     }
 
-    /// The time of all that waits has come.
+    /// Makes all jobs available that wait for their time.
     mutating func promote() -> Int {
         let due = jobs.filter { $0.value.state == "scheduled" }.keys
         for id in due { jobs[id]?.state = "available" }
         return due.count
     }
 
-    /// Takes jobs from handlers that do not stop, and returns those that were held under their leases.
+    /// Takes jobs from handlers that do not stop, and returns those that were held under these leases.
     mutating func takeOverdue(_ leases: [JobLease]) -> [Int64] {
         let overdue = leases.filter { isHeld($0) }.map(\.id)
         for id in overdue {
@@ -141,14 +141,14 @@ struct ModelTable {
         }
     }
 
-    /// An operator gives up a job that does not run.
+    /// Discards a job that does not run, as an operator does.
     mutating func discard(_ id: Int64) -> Bool {
         guard let job = jobs[id], job.state != "running" else { return false }
         end(id, "discarded")
         return true
     }
 
-    /// An operator has a job begin anew that does not run and has not completed, from the history too.
+    /// Brings back a job that neither runs nor has completed, from the history too, as an operator does.
     mutating func retry(_ id: Int64) -> Bool {
         if let job = jobs[id] {
             guard job.state != "running" else { return false }

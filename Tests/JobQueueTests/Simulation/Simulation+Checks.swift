@@ -1,10 +1,10 @@
 @testable import JobQueue
 
-/// What must hold after every step, and at the end.
+/// The invariants that hold after every step, and at the end.
 extension Simulation {
     func check() -> String? {
         var holders: [Int64: Int] = [:]
-        // What was claimed in an earlier life is given out again before its process hears of the new one.
+        // Jobs that were claimed in an earlier life are given out again before their process hears of the new life.
         for process in processes
         where !process.isDead && process.book.trusts(now: instant(now)) && process.life == table.life {
             // Past its deadline a handler is told to stop, and its job may be taken from it.
@@ -28,10 +28,10 @@ extension Simulation {
         return nil
     }
 
-    /// All faults end; then every job must come to its end.
+    /// Ends all faults, after which every job must come to its end.
     mutating func drain() -> String? {
         for index in processes.indices { processes[index].isFrozen = false }
-        // However long their workers live.
+        // Overdue jobs are taken even from workers that live.
         now += timeout + grace + 1
         takeOverdue()
         for process in processes where !process.isDead && process.isRegistered && process.life == table.life {

@@ -2,7 +2,7 @@ import TestSupport
 
 @testable import JobQueue
 
-/// What becomes of what travels.
+/// The delivery and loss of messages.
 extension Simulation {
     /// Delivers a random message, or loses it.
     mutating func deliver() -> String? {
@@ -62,7 +62,7 @@ extension Simulation {
                 if lives[claim] != table.life { return "a write of job \(job.id) landed though others may be gone" }
             }
             if landed, verdict != "release", verdict != "snooze" { counted[job.id, default: 0] += 1 }
-            // A lost reply: the process repeats itself, and the fence must take no notice.
+            // After a lost reply the process repeats itself, and the fence must refuse the repetition.
             if !isReplyLost { wire.append((false, index, .written(job))) }
         case .claimed, .claimFailed, .beaten, .written:
             break
@@ -81,7 +81,7 @@ extension Simulation {
 
     private mutating func atProcess(_ index: Int, _ message: Message) -> String? {
         guard !processes[index].isDead else { return nil }
-        // What runs first in any process that was away is the look at the clock.
+        // A process that was away checks the clock before anything else.
         carryOut(index, processes[index].book.tick(now: instant(now)))
         switch message {
         case .claimed(let number, let generation, let deadline, let jobs):
@@ -91,7 +91,7 @@ extension Simulation {
                 sentIn: generation,
                 now: instant(now)
             )
-            // One that comes after its deadline is stopped before it begins anything.
+            // A claim that arrives after its deadline is stopped before anything begins.
             guard mayRun, now < deadline, processes[index].life == table.life else { break }
             for job in jobs {
                 guard let row = table.jobs[job.id], row.lease == job.lease, row.state == "running" else {

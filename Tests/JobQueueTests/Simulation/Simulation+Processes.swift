@@ -2,11 +2,11 @@ import TestSupport
 
 @testable import JobQueue
 
-/// What processes do, told to or of their own accord.
+/// The actions of processes, in answer to messages or of their own accord.
 extension Simulation {
     mutating func carryOut(_ index: Int, _ stops: [LeaseBook.Stop]) {
         for stop in stops {
-            // Most handlers heed their cancellation at once.
+            // Most handlers stop at once when they are cancelled.
             switch stop.reason {
             case .leaseLost: break
             case .deadline: if !random.chance(30) { end(index, stop.job, "retry") }
@@ -16,7 +16,7 @@ extension Simulation {
         }
     }
 
-    /// Each process takes its own; the attempts count.
+    /// Each process takes its own overdue jobs; their attempts count.
     mutating func takeOverdue() {
         for process in processes where !process.isDead && !process.isFrozen && process.isRegistered {
             let overdue = process.book.overdue(by: .milliseconds(grace), now: instant(now))
@@ -43,7 +43,7 @@ extension Simulation {
             processes[index].isRegistered = true
             table.register(nextHost, now: now, lifetime: lifetime)
             processes[index].book.registered(sentAt: instant(now))
-            // What the old name said is said to nobody now.
+            // Messages that were sent under the old registration reach nobody now.
             wire = wire.filter { !$0.toTable || $0.process != index || isFinish($0.message) }
             processes[index].isBeating = false
         }
@@ -68,7 +68,7 @@ extension Simulation {
             } else if let (job, verdict) = processes[index].outcomes.sorted(by: { $0.key.lease < $1.key.lease })
                 .randomElement(using: &random)
             {
-                // No answer came: say it again.
+                // No reply came: send the verdict again.
                 send(index, job, verdict)
             }
         }

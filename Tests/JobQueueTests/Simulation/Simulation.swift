@@ -2,11 +2,11 @@ import TestSupport
 
 @testable import JobQueue
 
-/// One run: some workers, a network that loses and delays, a table.
+/// One run with some workers, a table, and a network that loses and delays messages.
 struct Simulation {
     typealias Instant = ContinuousClock.Instant
 
-    /// What travels.
+    /// A message between a process and the table.
     enum Message {
         case claim(number: Int, generation: Int, limit: Int, sentAt: Int)
         case claimed(number: Int, generation: Int, deadline: Int, jobs: [JobLease])
@@ -17,7 +17,7 @@ struct Simulation {
         case written(JobLease)
     }
 
-    /// What a standby has that takes over.
+    /// The state of a standby that may take over.
     struct Moment {
         let table: ModelTable
         let nextJob: Int64
@@ -26,21 +26,21 @@ struct Simulation {
 
     struct Process {
         var id: Int64
-        /// The table's when it registered.
+        /// The table's life when the process registered.
         var life: Int
         var book: LeaseBook
         var isFrozen = false
         var isDead = false
         var isRegistered = true
-        /// By which claim it got them.
+        /// The claim by which the process got each job.
         var claims: [JobLease: Int] = [:]
-        /// Verdicts that wait to be written.
+        /// Verdicts that are not yet known to be written.
         var outcomes: [JobLease: String] = [:]
         var isBeating = false
     }
 
     let lifetime = 100
-    /// How long a handler may take, and how long after that its job is taken although its worker lives.
+    /// How long a handler may take, and how much later its job is taken away although its worker lives.
     let timeout = 60
     let grace = 15
     let base = ContinuousClock.now
@@ -48,15 +48,15 @@ struct Simulation {
     var now = 0
     var table = ModelTable()
     var processes: [Process] = []
-    /// To a process (by index) or from it to the table; delivered in any order.
+    /// Messages to a process (by index), or from it to the table; delivered in any order.
     var wire: [(toTable: Bool, process: Int, message: Message)] = []
     var nextJob: Int64 = 0
     var nextHost: Int64 = 0
     var events = 0
-    /// What counts as an attempt, by job: failures and ends decided by a handler.
+    /// The attempts that count, by job: failures, and ends that a handler decided.
     var counted: [Int64: Int] = [:]
     var moment: Moment?
-    /// The table's life when a claim was made.
+    /// The table's life at each claim.
     var lives: [Int: Int] = [:]
 
     init(seed: UInt64) {
@@ -113,7 +113,7 @@ struct Simulation {
         case 99:
             moment = Moment(table: table, nextJob: nextJob, counted: counted)
         case 100:
-            // Processes and the wire know nothing of it.
+            // A failover, of which neither the processes nor the wire know.
             guard let moment else { break }
             table.goBack(to: moment.table)
             nextJob = moment.nextJob
@@ -122,12 +122,12 @@ struct Simulation {
             if let id = table.jobs.keys.sorted().randomElement(using: &random) { _ = table.discard(id) }
         case 103..<105:
             let ids = (Array(table.jobs.keys) + table.history.keys).sorted()
-            // Its attempts begin anew.
+            // A retry starts the attempts anew.
             if let id = ids.randomElement(using: &random), table.retry(id) { counted[id] = 0 }
         default:
             let index = Int.random(in: 0..<processes.count, using: &random)
             guard !processes[index].isDead, !processes[index].isFrozen else { break }
-            // A shutdown: handlers are stopped, the rest goes back.
+            // A shutdown stops the handlers and hands all jobs back.
             table.deregister(processes[index].id)
             processes[index].isDead = true
             spawn()

@@ -1,15 +1,15 @@
 import Foundation
 import Testing
 
-/// Thousands of interleavings of claim, heartbeat, rescue, cancel, wake-up, deadline, completion, lost replies, an
-/// operator's discard and retry, handlers that do not stop, frozen and killed processes, and failovers that lose what was
-/// written last, on injected time.
+/// Thousands of interleavings, on injected time, of claim, heartbeat, rescue, cancel, wake-up, deadline, completion,
+/// lost replies, an operator's discard and retry, handlers that do not stop, frozen and killed processes, and failovers
+/// that lose the latest writes.
 ///
-/// The workers' book is the real one, the table a model.
+/// The workers' lease book is the real one, the table is a model.
 @Suite struct SimulationTests {
     @Test func invariantsHoldInEveryInterleaving() {
         let given = ProcessInfo.processInfo.environment["ACCOUNTCTL_SIMULATION_SEED"].flatMap { UInt64($0) }
-        // Some are the same each time, most are met for the first time.
+        // Some seeds are fixed, most are random.
         let fresh = UInt64.random(in: 1_000_000...1_000_000_000_000)
         let seeds = given.map { [$0] } ?? Array(1..<501) + Array(fresh..<(fresh + 2500))
         var events = 0
