@@ -2,7 +2,7 @@ import Testing
 
 @testable import JobQueue
 
-/// Where claims begin, by what the ones before them brought.
+/// Where claims begin, given the results of earlier claims.
 @Suite struct ClaimBoundsTests {
     private static let start = ContinuousClock.now
     private static let key = ClaimBounds.Key(lane: .init(queue: "q", kind: "k"), priority: 5)
@@ -41,16 +41,16 @@ import Testing
         #expect(bounds.bounds(now: instant(1)) == [Self.key: 20])
         bounds.claimed(jobs(20, 30), isFull: true, wasBounded: true, now: instant(2))
         #expect(bounds.bounds(now: instant(3)) == [Self.key: 30])
-        // Of another priority: that of the first stays.
+        // A claim of another priority leaves the bound of the first as it is.
         bounds.claimed(jobs(5, priority: 1), isFull: true, wasBounded: true, now: instant(4))
         let urgent = ClaimBounds.Key(lane: Self.key.lane, priority: 1)
         #expect(bounds.bounds(now: instant(5)) == [Self.key: 30, urgent: 5])
-        // Below the bound, as of a claim that was sent earlier.
+        // A claim that was sent earlier may end below the bound, and does not lower it.
         bounds.claimed(jobs(7), isFull: true, wasBounded: true, now: instant(6))
         #expect(bounds.bounds(now: instant(7)) == [Self.key: 30, urgent: 5])
     }
 
-    /// Where late commits filled a claim there may be more of them: the next one begins behind the last of these, not
+    /// Late commits that fill a claim may be only some of several: the next claim begins behind the last of these, not
     /// behind what was claimed before.
     @Test func aFullClaimOfEverythingResetsTheBoundToItsLastRow() {
         var bounds = ClaimBounds(fullScanInterval: .seconds(1))
@@ -71,7 +71,7 @@ import Testing
 
     private static let moment: Int64 = 1_700_000_000_000_000
 
-    /// Bounds after a claim of ten milliseconds, and one of everything that took so long.
+    /// Bounds after an empty claim of ten milliseconds, and a full scan that took this long.
     private func behindDeadRows(tookMilliseconds took: Int) -> ClaimBounds {
         var bounds = ClaimBounds()
         bounds.claimed([], isFull: false, wasBounded: false, took: .milliseconds(10), now: instant(0))
@@ -86,7 +86,7 @@ import Testing
         return bounds
     }
 
-    /// A second below, whatever its queue, kind and priority.
+    /// The next claim begins one second below, in every queue, kind and priority.
     @Test func aShortClaimThatWasCostlyIsFollowedByOneFromWhereItEnded() throws {
         var bounds = behindDeadRows(tookMilliseconds: 15)
         var start = try #require(bounds.bounds(now: instant(200)))
@@ -102,11 +102,11 @@ import Testing
         )
         start = try #require(bounds.bounds(now: instant(400)))
         #expect(start[Self.key] == Self.moment + 4_000_000)
-        // One that found nothing says nothing of where the next begins.
+        // A claim that found nothing does not move the start of the next one.
         bounds.claimed([], isFull: false, wasBounded: true, took: .milliseconds(9), now: instant(500))
         #expect(bounds.bounds(now: instant(600)) == start)
         #expect(bounds.bounds(now: instant(1100)) == nil)
-        // Still costly: its cost is paid once a second.
+        // The full scan is still costly: it runs once a second.
         bounds.claimed([], isFull: false, wasBounded: false, took: .milliseconds(20), now: instant(1100))
         #expect(bounds.bounds(now: instant(1200)) == start)
         #expect(bounds.nextFullScan == instant(2100))
@@ -120,7 +120,7 @@ import Testing
         #expect(bounds.bounds(now: instant(200)) == nil)
     }
 
-    /// Where late commits fill a claim there may be more of them below any floor.
+    /// When late commits fill a claim there may be more of them below any floor.
     @Test func aFullClaimOfEverythingForgetsTheFloor() throws {
         var bounds = behindDeadRows(tookMilliseconds: 15)
         bounds.claimed(

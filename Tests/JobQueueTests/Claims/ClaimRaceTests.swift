@@ -4,9 +4,9 @@ import Testing
 
 @testable import JobQueue
 
-/// Claims meet each other, and a pause.
+/// Concurrent claims, and claims of paused queues.
 @Suite(.timeLimit(.minutes(5))) struct ClaimRaceTests {
-    /// Eight connections claim what is there; nobody gets what another has, nobody gets more than asked for.
+    /// Eight connections claim at once: none gets a job that another has, and none gets more than it asked for.
     @Test func concurrentClaimsShareTheWork() async throws {
         try await JobHarness.with(connections: 8) { harness in
             try await harness.enqueue(try (0..<400).map { _ in try JobHarness.plain.job(Note()) })
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// A claim over several lanes keeps no more from others than it takes.
+    /// A claim over several lanes locks no more jobs than it takes.
     @Test(arguments: [false, true]) func aClaimLeavesTheRestToOthers(_ isBounded: Bool) async throws {
         let kinds = (0..<10).map { JobKind<Note>("test.k\($0)") }
         let lanes = kinds.map { Lane(queue: "default", kind: $0.name, timeout: .seconds(60)) }
@@ -53,7 +53,8 @@ import Testing
                 #expect(!claim.isCut)
             }
             #expect(Set(first.jobs.map(\.id)).isDisjoint(with: second.jobs.map(\.id)))
-            // Urgent ones in one lane, which another claim takes: there is more in the others.
+            // Urgent jobs in one lane, which another claim takes: the second claim is cut, since the other lanes have
+            // more.
             try await harness.enqueue(try (0..<50).map { _ in try kinds[0].job(Note(), priority: 1) })
             let third = try await harness.pool.withTransaction { connection in
                 #expect(
@@ -65,7 +66,7 @@ import Testing
         }
     }
 
-    /// Paused between two jobs of a busy worker: the statement that ends one job takes no other.
+    /// A queue is paused between two jobs of a busy worker: the statement that ends one job claims no other.
     @Test func aPauseHoldsTheClaimThatComesWithAnEnd() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([JobHarness.plain.job(Note()), JobHarness.plain.job(Note())])
@@ -120,7 +121,7 @@ import Testing
         }
     }
 
-    /// A claim whose reply was lost: the job is released by the worker's own beat, the attempt not counted.
+    /// After a claim whose reply was lost the worker's own heartbeat releases the job, and the attempt does not count.
     @Test func anUnknownClaimIsReleased() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([JobHarness.plain.job(Note()), JobHarness.plain.job(Note())])
@@ -137,7 +138,8 @@ import Testing
         }
     }
 
-    /// What was claimed since the last answer may be on its way, whatever becomes of the server's clock.
+    /// A job that was claimed after the last heartbeat's answer may still be on its way to the worker, whatever the
+    /// server's clock says: it is not released.
     @Test func aClaimAfterTheLastAnswerIsNotReleased() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([JobHarness.plain.job(Note()), JobHarness.plain.job(Note())])
@@ -145,7 +147,7 @@ import Testing
             let first = try await harness.claim(worker)
             let before = try await harness.pool.withConnection { try harness.beat(worker, first, on: $0) }
             let second = try await harness.claim(worker)[0]
-            // As after a host that started anew with a clock that is behind.
+            // As if the host had restarted with a clock that is slow.
             try await harness.execute(
                 "update accountctl.jobs set claimed_at = claimed_at - interval '1 hour' where id = \(second.id)"
             )

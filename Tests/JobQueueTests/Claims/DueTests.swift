@@ -6,7 +6,7 @@ import Testing
 
 @testable import JobQueue
 
-/// What its time brings comes in time, whatever the handlers hold and however rarely jobs are looked for.
+/// Due jobs run in time, whatever the handlers hold and however rarely the worker polls.
 @Suite(.timeLimit(.minutes(5))) struct DueTests {
     @Test func dueJobsDoNotWaitForHandlersThatHoldAllConnections() async throws {
         let greedy = JobKind<Note>("test.greedy")
@@ -24,7 +24,7 @@ import Testing
                     return .completed()
                 }
                 try registry.register(late) { _, context in
-                    // It has failed once, as a code that Apple did not answer.
+                    // The first attempt fails, like a code to which Apple gave no answer.
                     guard context.attempt > 1 else { return .retry(reason: "no answer") }
                     try await harness.effect(context, "late")
                     return .completed()
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    /// Its time begins when it was claimed, not when the worker began to wait for a connection.
+    /// A job's timeout begins when the job was claimed, not when the worker began to wait for a connection.
     @Test func aJobHasItsWholeTimeHoweverLongItsClaimWaited() async throws {
         let short = JobKind<Note>("test.short", timeout: .seconds(60))
         try await JobHarness.with { harness in
@@ -77,7 +77,7 @@ import Testing
                     let letGo = try await control.withConnection { _ in
                         try await harness.enqueue([short.job(Note())])
                         worker.wake()
-                        // For the connection that is held here.
+                        // The claim waits for the connection that is held here.
                         try await harness.until { worker.isClaiming }
                         return ContinuousClock.now
                     }
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// A session that holds the row of a limit keeps nobody from ending and claiming what is under no limit.
+    /// A session that locks the row of a limit blocks neither outcomes nor claims of jobs without a limit.
     @Test func aHeldLimitStopsNoOtherLane() async throws {
         let plain = JobKind<Note>("test.plain")
         let limited = JobKind<Note>("test.limited", limits: .init(running: 1))
@@ -109,7 +109,7 @@ import Testing
                 try await harness.pool.withTransaction { connection in
                     try connection.execute("select from accountctl.job_limits for update")
                     try await harness.enqueue([limited.job(Note())])
-                    // One after the other: each claim and each outcome would wait.
+                    // One job after the other, so that each claim and each outcome could wait for the lock.
                     try await harness.until {
                         let done = try await harness.finished("completed")
                         if try await harness.unfinished() == 1 { try await harness.enqueue([plain.job(Note())]) }
@@ -121,9 +121,9 @@ import Testing
         }
     }
 
-    /// A session that holds the row of one job delays the outcome of that one only.
+    /// A session that locks the row of one job delays the outcome of that job only.
     ///
-    /// As one whose client is gone does for as long as its statement runs.
+    /// A client that is gone holds such a lock for as long as its statement runs.
     @Test(arguments: [JobOutcome.completed(), .retry(after: .zero, reason: "no answer")])
     func aHeldRowDelaysItsOwnOutcomeOnly(_ outcome: JobOutcome) async throws {
         let held = JobKind<Note>("test.held")
@@ -154,7 +154,7 @@ import Testing
                         try await harness.until { try await harness.finished("completed") == number }
                         took.append(ContinuousClock.now - began)
                     }
-                    // Each claim would wait a second for the lock. One that took long met a busy machine.
+                    // Each claim would wait a second for the lock. The median allows for a busy machine.
                     #expect(took.sorted()[10] < .seconds(1), "\(took)")
                     #expect(worker.core.withLock { $0.failures } == 0)
                 }
@@ -163,7 +163,8 @@ import Testing
         }
     }
 
-    /// What becomes available anew is ready since then: behind what waits already, and not below the bounds of claims.
+    /// A job that becomes available again gets a fresh ready time: it comes behind the jobs that wait already, and not
+    /// below the bounds of claims.
     @Test func promotingAndRetryingWriteAFreshReadyTime() async throws {
         let kind = JobKind<Note>("test.plain")
         try await JobHarness.with { harness in
@@ -201,7 +202,7 @@ import Testing
         }
     }
 
-    /// A schedule rarer than it is looked back for has its first instant all the same.
+    /// A schedule whose last instant is further back than the search goes still enqueues its first instant.
     @Test func aScheduleWithoutAnInstantOfThePastIsRemembered() async throws {
         let kind = JobKind<Note>("test.leap")
         let periodic = try PeriodicJob(name: "leap", schedule: "0 0 29 2 *", job: kind.job(Note()))
@@ -216,7 +217,8 @@ import Testing
         }
     }
 
-    /// A worker that makes room for a job which another one takes, or which is cancelled, goes on at once.
+    /// A worker that makes room for a suspect goes on at once if another worker takes the suspect, or somebody cancels
+    /// it.
     @Test func aSuspectThatIsGoneHoldsUpNothing() async throws {
         try await JobHarness.with { harness in
             let (end, ends) = AsyncStream.makeStream(of: Void.self)
@@ -246,7 +248,7 @@ import Testing
         }
     }
 
-    /// Nobody may take it: the others are not sent home to leave it alone with the worker.
+    /// Nobody may claim a suspect of a paused queue: ordinary jobs do not wait to leave it alone with the worker.
     @Test func aSuspectOfAPausedQueueHoldsUpNothing() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([JobHarness.plain.job(Note())])

@@ -6,12 +6,12 @@ import Testing
 
 @testable import JobQueue
 
-/// Nothing waits for ever: not behind more urgent work, not behind kinds without limits, not for a notification.
+/// No job starves: not behind more urgent work, not behind kinds without limits, not for want of a notification.
 @Suite(.timeLimit(.minutes(5))) struct FairnessTests {
     static let plain = JobKind<Note>("test.plain")
     static let limited = JobKind<Note>("test.limited", limits: .init(running: 1))
 
-    /// A limited kind begins although there is always more of another kind than there are slots.
+    /// A limited kind gets its turn although another kind always has more jobs than there are slots.
     @Test func limitedKindsHaveTheirTurn() async throws {
         try await JobHarness.with { harness in
             let plainRuns = Mutex(0)
@@ -20,13 +20,13 @@ import Testing
             var registry = JobRegistry()
             try registry.register(Self.plain) { note, context in
                 plainRuns.withLock { $0 += 1 }
-                // Each makes its own successor: the backlog never ends.
+                // Each job enqueues its successor: the backlog never ends.
                 try await harness.enqueue([Self.plain.job(note)])
                 return .completed()
             }
             try registry.register(Self.limited) { _, _ in
                 plainRunsBefore.withLock { $0 = plainRuns.withLock(\.self) }
-                // In no time: until it has ended the next may not begin, and the others go on.
+                // This handler ends at once: the next limited job cannot begin before that, while the others go on.
                 limitedRuns.withLock { $0 += 1 }
                 return .completed()
             }
@@ -34,13 +34,13 @@ import Testing
             try await harness.enqueue(try (0..<5).map { _ in try Self.limited.job(Note()) })
             try await harness.withWorker(registry, { $0.slots = 4 }) {
                 try await harness.until { limitedRuns.withLock(\.self) == 5 }
-                // One in a few rounds of all slots, not one once the others happen to be done.
+                // One limited job in a few rounds of all slots, not one whenever the others happen to be done.
                 #expect(plainRunsBefore.withLock(\.self) < 100)
             }
         }
     }
 
-    /// What somebody has locked leaves its place to less urgent jobs of its lane, also where there are several lanes.
+    /// A claim skips a locked job and takes less urgent jobs of its lane instead, in claims of several lanes too.
     @Test func lockedJobsLeaveTheirPlaceToLessUrgentOnes() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
@@ -69,8 +69,8 @@ import Testing
         }
     }
 
-    /// Neither a poll nor a free slot is needed: urgent jobs run besides those that wait, and another begins when one
-    /// of these ends.
+    /// Urgent jobs run in the reserved slots while all others are taken, and the next ordinary job begins when one of
+    /// those ends; no poll is needed.
     @Test func urgentJobsRunWhileAllSlotsAreTaken() async throws {
         let urgent = JobKind<Note>("test.urgent", priority: 0, isUrgent: true)
         try await JobHarness.with { harness in
@@ -109,7 +109,8 @@ import Testing
         }
     }
 
-    /// The slot of a job that was taken away goes to the next at once, though another still runs and no poll comes.
+    /// The slot of a job whose lease was lost is taken by the next job at once, though another still runs and no poll
+    /// comes.
     @Test func aSlotThatALostLeaseLeavesIsTaken() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
@@ -153,7 +154,7 @@ import Testing
             #expect(try await age() == 1)
             #expect(try await age() == 0)
             #expect(try await harness.count("select sum(priority)::int from accountctl.jobs") == 8 + 1 + 5)
-            // Moving up renews a job's place, not what is told of its age: once, and once more.
+            // Moving up changes a job's place, not the age that is reported: checked twice.
             try await harness.execute("delete from accountctl.jobs where priority <> 8")
             for _ in 0..<2 {
                 let oldest = try await harness.pool.withConnection { try harness.queue.figures(on: $0) }.oldestReady
@@ -171,7 +172,8 @@ import Testing
         }
     }
 
-    /// With polling as good as off, a job begins by notification alone; one without a notification by polling alone.
+    /// With polling practically off a job begins by notification alone, and one without a notification by polling
+    /// alone.
     @Test(arguments: [true, false]) func jobsAreFoundByNotificationOrByPolling(byNotification: Bool) async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
@@ -185,7 +187,7 @@ import Testing
             }
             try await harness.withWorker(worker) {
                 for number in 1...5 {
-                    // An idle worker each time: what it is woken by is this job's.
+                    // The worker is idle each time: only this job's notification can wake it.
                     if byNotification {
                         try await harness.database.waitUntilListening("accountctl_jobs")
                         try await harness.enqueue([Self.plain.job(Note())])
@@ -200,7 +202,7 @@ import Testing
         }
     }
 
-    /// The one that notifies for many: nothing is lost when signals come faster than they are sent.
+    /// The waker loses no wake-up when signals come faster than it sends notifications.
     @Test func aWakerCoalescesAndSendsTheLast() async throws {
         try await JobHarness.with { harness in
             let waker = JobWaker()
@@ -212,7 +214,8 @@ import Testing
         }
     }
 
-    /// What the first of a burst does: others hear of the job with its commit, and of nothing before.
+    /// The first job of a burst notifies in its own transaction: listeners hear of the job once it commits, and of
+    /// nothing before.
     @Test func aJobIsToldOfWithItsCommit() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
@@ -240,7 +243,7 @@ import Testing
         }
     }
 
-    /// The first of a burst takes its turn, and gives it back.
+    /// The first job of a burst takes the waker's turn, notifies, and gives the turn back.
     @Test func theFirstOfABurstIsToldOfAtOnce() async throws {
         try await JobHarness.with { harness in
             let waker = JobWaker(interval: .nanoseconds(1))
@@ -256,10 +259,10 @@ import Testing
         }
     }
 
-    /// Who enqueues is cancelled when the job is in and nobody was told: somebody else tells.
+    /// The caller is cancelled after the job is enqueued and before anybody is notified: the waker notifies instead.
     @Test func aWakeUpThatCouldNotBeSentIsNotLost() async throws {
         try await JobHarness.with { harness in
-            // Whoever signals is to send, always.
+            // With this interval every caller that signals sends by itself.
             let waker = JobWaker(interval: .nanoseconds(1))
             try await harness.withWorker(wokenBy: waker) { queue in
                 try await harness.until { waker.isRunning }
@@ -279,7 +282,7 @@ import Testing
 }
 
 extension JobHarness {
-    /// Runs the waker, and a worker for plain jobs that begins by notifications alone, while `body` runs.
+    /// Runs the waker, and a worker that finds plain jobs by notifications alone, while `body` runs.
     fileprivate func withWorker(wokenBy waker: JobWaker, _ body: @escaping @Sendable (JobQueue) async throws -> Void)
         async throws
     {
@@ -292,7 +295,7 @@ extension JobHarness {
         let listener = JobListener(database.configuration, logger: logger)
         let worker = try worker(registry, listener: listener) { $0.pollInterval = .seconds(3600) }
         try await withWorker(worker) {
-            // Cancelled when the body ends.
+            // This task is cancelled when the body ends.
             async let _: Void = waker.run(in: pool, queue: queue, logger: logger)
             try await database.waitUntilListening("accountctl_jobs")
             try await body(queue)

@@ -5,19 +5,20 @@ import Testing
 
 @testable import JobQueue
 
-/// Only a claim that looked at everything under limits counts as the one that is due each second.
+/// Only a claim that looked at all jobs under limits counts as the full scan that is due each second.
 @Suite(.timeLimit(.minutes(5))) struct FullScanTests {
     static let lanes = ["test.plain", "test.limited"].map {
         Lane(queue: "default", kind: $0, timeout: .seconds(60))
     }
 
-    /// The second gives its one slot to the job without a limit; the third looks at urgent jobs only.
+    /// The second claim gives its one slot to the job without a limit; the third looks at urgent jobs only.
     @Test(arguments: [(2, false, ClaimScope.all, true), (1, true, .all, false), (2, false, .urgent, false)])
     func whatCounts(_ limit: Int, plainGoesFirst: Bool, _ scope: ClaimScope, isFull: Bool) async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
             let worker = try harness.worker(JobRegistry())
-            // One of two that are limited to one runs: the other is looked at, and not taken.
+            // Of two jobs whose kind may run one at a time, one runs: the claim looks at the other and does not take
+            // it.
             let kinds = ["test.plain", "test.limited", "test.limited"]
             try await harness.enqueue(try kinds.map { try NewJob(kind: $0, queue: "default") })
             let id = try await harness.pool.withConnection { connection in
@@ -49,7 +50,8 @@ import Testing
         }
     }
 
-    /// An outcome whose row is locked keeps its slot: the claim got all it asked for in the end, and there may be more.
+    /// A claim for fewer jobs, because outcomes with locked rows keep their slots, is full if it got them all: there
+    /// may be more.
     @Test func aClaimForLessIsFull() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
@@ -58,7 +60,7 @@ import Testing
             let id = try await harness.pool.withConnection { try queue.addWorker([Self.lanes[0]], on: $0) }
             let held = try await harness.claim(id, 2)
             var batch = held.map { FinishedJob(job: $0, verdict: .release) }
-            // Its slot was taken before, too.
+            // This outcome was locked, and so kept its slot, before the exchange.
             batch[1].wasLocked = true
             worker.core.withLock { $0.plan.claimSent(from: .all) }
             let exchange = worker.madeExchange(batch, claiming: 2, as: id)
@@ -78,7 +80,8 @@ import Testing
         }
     }
 
-    /// Twenty turns may take longer than the bounds of a claim from the start hold.
+    /// The bounds of a claim that was cut hold from its end on, since its twenty turns may take longer than bounds
+    /// hold.
     @Test(arguments: [(true, true), (false, false)]) func theNextClaimGoesOnWhereOneWasCut(
         _ isCut: Bool,
         isKept: Bool
@@ -95,11 +98,11 @@ import Testing
         bounds.claimed(claim, wasBounded: false, now: began, endedAt: ended)
         #expect(bounds.bounds(now: ended.advanced(by: .milliseconds(500))) == (isKept ? [key: 700] : nil))
         #expect(bounds.waiting["test.limited"]?.places.count == 1)
-        // Not for good: what committed late lies below.
+        // The bounds expire, since late commits lie below them.
         #expect(bounds.bounds(now: ended.advanced(by: .seconds(1))) == nil)
     }
 
-    /// A claim of urgent jobs is no look at everything, but the next begins where it was cut.
+    /// A claim of urgent jobs is no full scan, but the next claim begins where it was cut.
     @Test func anUrgentClaimThatWasCutIsGoneOnWith() async throws {
         try await JobHarness.with { harness in
             let worker = try harness.worker(JobRegistry())

@@ -3,12 +3,12 @@ import Testing
 
 @testable import JobQueue
 
-/// What it costs to look at jobs that ended.
+/// The cost of listing jobs that have ended.
 @Suite(.timeLimit(.minutes(5))) struct HistoryPlanTests {
-    /// There may be hundreds of thousands of each day.
+    /// Each day may have hundreds of thousands of ended jobs.
     @Test func listsTheNewestWithoutReadingOlderDays() async throws {
         try await JobHarness.with { harness in
-            // Midnight may come at any line.
+            // The day is read once, since midnight may pass at any line.
             let today = try await harness.pool.withConnection {
                 try $0.one("select (now() at time zone 'UTC')::date::text", as: String.self)
             }
@@ -35,7 +35,7 @@ import Testing
                     where relid = ('accountctl.job_history_' || to_char(\(today)::date - 3, 'YYYYMMDD'))::regclass
                     """
                 return try await harness.pool.withTransaction { [filter] connection in
-                    // The server's counters also have what the session did a moment ago.
+                    // The server's counters may also include what the session did just before.
                     let before = try connection.one(scans, as: Int64.self)
                     let jobs = try harness.queue.list(filter, on: connection)
                     let after = try connection.one(scans, as: Int64.self)

@@ -7,7 +7,7 @@ import Testing
         .init(key: key.map(ExactText.init), place: .init(priority: priority, readyAt: id * 10, id: id))
     }
 
-    @Test("Of each key as many are taken as it has room for, and the others parked")
+    @Test("Jobs of each key are taken up to its room, and the others parked")
     func keys() {
         let candidates = [
             Self.candidate(1, "a"), Self.candidate(2, "a"), Self.candidate(3, "b"), Self.candidate(4, nil),
@@ -20,7 +20,7 @@ import Testing
         #expect(choice.passed == [5: 60])
     }
 
-    @Test("Beyond what is wanted jobs of full keys are parked, and the others left")
+    @Test("Once enough jobs are taken, those of full keys are parked, and the others left as they are")
     func wanted() {
         let candidates = [
             Self.candidate(1, "a", priority: 1), Self.candidate(2, "b"), Self.candidate(3, "a", priority: 7),
@@ -29,11 +29,11 @@ import Testing
         let choice = KeyedChoice(candidates, rooms: [ExactText("a"): 1, ExactText("b"): 1], wanted: 1)
         #expect(choice.taken == [1])
         #expect(choice.parked.map(\.place.id) == [3])
-        // Nothing is said of the priorities of those that were left.
+        // The priorities of the jobs that were left are not passed.
         #expect(choice.passed == [1: 10, 7: 30])
     }
 
-    @Test("A key that is spelled with other scalars has room of its own")
+    @Test("Keys that differ only in their Unicode scalars have separate room")
     func spelling() {
         let candidates = [Self.candidate(1, "\u{E9}"), Self.candidate(2, "e\u{301}")]
         let rooms: [ExactText: Int64] = [ExactText("\u{E9}"): 1, ExactText("e\u{301}"): 1]

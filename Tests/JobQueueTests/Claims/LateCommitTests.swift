@@ -6,12 +6,11 @@ import Testing
 
 @testable import JobQueue
 
-/// What commits late lies below what was claimed since, and is found all the same.
+/// Jobs that commit late sort below jobs claimed since, and are found all the same.
 @Suite(.timeLimit(.minutes(5))) struct LateCommitTests {
     private static let kind = JobKind<Note>("test.plain")
 
-    /// A job whose transaction began early and committed late lies below what was claimed since, and is found all the
-    /// same.
+    /// A job whose transaction began early and commits late is found while the worker stays busy.
     @Test func aLateCommitIsFound() async throws {
         let late = JobKind<Note>("test.plain")
         try await JobHarness.with { harness in
@@ -21,7 +20,7 @@ import Testing
                     try await harness.effect(context, "late")
                     return .completed()
                 }
-                // Each makes its successor: there is always more than the worker has slots.
+                // Each job enqueues its successor: there are always more jobs than slots.
                 if try await harness.count("select count(*) from public.effects") == 0 {
                     try await harness.enqueue([late.job(note)])
                 }
@@ -48,7 +47,7 @@ import Testing
         }
     }
 
-    /// What was ready long before and commits late is found all the same, though nothing else comes.
+    /// A job that was ready long before it commits is found although no other job comes.
     @Test func aLateCommitIsFoundFromWhereverClaimsBegin() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
@@ -56,7 +55,7 @@ import Testing
             let worker = try harness.worker(registry) { $0.pollInterval = .seconds(3600) }
             try await harness.withWorker(worker) {
                 try await harness.until { worker.core.withLock { $0.worker } != nil }
-                // Every look at everything counts as costly.
+                // Every full scan counts as costly.
                 worker.core.withLock { $0.bounds = ClaimBounds(noticeable: .zero) }
                 try await harness.enqueue([Self.kind.job(Note())])
                 worker.wake()

@@ -3,12 +3,12 @@ import Testing
 
 @testable import JobQueue
 
-/// A session that holds an old snapshot keeps every dead row in the way: claims must not walk over them.
+/// A session that holds an old snapshot keeps all dead rows from vacuum: claims must not walk over them.
 @Suite(.timeLimit(.minutes(5))) struct PinnedSnapshotTests {
     static let kind = JobKind<Note>("test.plain")
     static let lanes = JobHarness.plainLanes
 
-    /// The pages that a claim of ten touches.
+    /// The number of pages that a claim reads.
     private func pages(
         _ queue: JobQueue,
         _ request: JobQueue.ClaimRequest,
@@ -22,7 +22,7 @@ import Testing
             let queue = harness.queue
             try await harness.behindAnOldSnapshot { connection in
                 let worker = try queue.addWorker(Self.lanes, on: connection)
-                // Without the full scan of each second, whose cost is not the point here.
+                // Without the full scan of each second, whose cost is not tested here.
                 var bounds = ClaimBounds(fullScanInterval: .seconds(3600))
                 let hundred = try (0..<100).map { _ in try Self.kind.job(Note()) }
                 for _ in 0..<3 { try queue.enqueue(hundred, on: connection) }
@@ -50,13 +50,13 @@ import Testing
                     on: connection
                 )
                 let far = try await pages(queue, .init(worker: worker, limit: 10), on: connection)
-                // The snapshot does hold the dead rows: a claim from the start meets them all.
+                // The snapshot does keep the dead rows: a claim from the start reads all of them.
                 #expect(near * 2 < far, "a bounded claim touched \(near) pages, one from the start \(far)")
             }
         }
     }
 
-    /// A claim of several lanes looks at what they have before it locks: it walks over the dead rows once all the same.
+    /// A claim of several lanes looks at their jobs before it locks any, and still walks over the dead rows only once.
     @Test func severalLanesAreWalkedOnceBehindAnOldSnapshot() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
@@ -77,14 +77,14 @@ import Testing
                         try await harness.entries(on: connection) { _ = try queue.claim(lanes, request, on: $0) }
                     )
                 }
-                // The snapshot does hold the dead rows.
+                // The snapshot does keep the dead rows.
                 #expect(read[0] > 5000, "claims of one and of two lanes read \(read) entries")
                 #expect(read[1] < read[0] + 1000, "claims of one and of two lanes read \(read) entries")
             }
         }
     }
 
-    /// A heartbeat walks over what its own worker ran, and not over what the others did.
+    /// A heartbeat walks over dead rows of its own worker's jobs at most, and not over those of other workers.
     @Test func heartbeatsStayCheapBehindAnOldSnapshot() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
@@ -118,7 +118,8 @@ import Testing
                     read.append(try await harness.entries(on: connection) { _ = try queue.beat(beat, on: $0) })
                 }
                 #expect(read[0] < 100, "a beat read \(read) entries")
-                // To look for jobs that the worker does not know of, its own 500: the snapshot does hold the dead rows.
+                // The look for jobs that the worker does not know of reads its own 500 dead rows: the snapshot does
+                // keep them.
                 #expect((500..<1000).contains(read[1] - read[0]), "a beat read \(read) entries")
             }
         }

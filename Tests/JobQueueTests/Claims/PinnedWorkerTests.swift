@@ -5,11 +5,12 @@ import Testing
 
 @testable import JobQueue
 
-/// A worker behind an old snapshot remembers where its claims ended.
+/// A worker behind an old snapshot remembers where its claims ended, and begins the next ones there.
 @Suite(.timeLimit(.minutes(5))) struct PinnedWorkerTests {
     private static let kind = JobKind<Note>("test.plain")
 
-    /// What a worker reads of the claim index while it runs 4,000 jobs that wait for it, or 100 that come one by one.
+    /// The entries of the claim index that a worker reads while it runs 4,000 waiting jobs, or 100 that come one by
+    /// one.
     private func entriesRead(
         _ harness: JobHarness,
         remembersBounds: Bool = true,
@@ -24,16 +25,17 @@ import Testing
             try registry.register(Self.kind) { _, _ in .completed() }
             let worker = try harness.worker(registry, in: pool) {
                 $0.remembersBounds = remembersBounds
-                // A look at a table without work walks over everything, as it should.
+                // Without polls, each of which would walk over all dead rows, as a look at a table without jobs should.
                 $0.pollInterval = .seconds(3600)
             }
             try await harness.withWorker(worker) {
                 try await harness.until { worker.core.withLock { $0.worker } != nil }
-                // Without the full scan of each second, whose cost is not the point here.
+                // Without the full scan of each second, whose cost is not tested here.
                 worker.core.withLock {
                     $0.bounds = ClaimBounds(fullScanInterval: .seconds(3600), noticeable: noticeable)
                 }
-                // Those of one statement are ready at one moment, and have one bound.
+                // The jobs of one statement have the same ready time, and so one bound: they are enqueued by many
+                // statements.
                 for _ in 0..<(keepsUp ? 100 : 40) {
                     try await harness.enqueue(try (0..<(keepsUp ? 1 : 100)).map { _ in try Self.kind.job(Note()) })
                     guard keepsUp else { continue }
@@ -44,26 +46,26 @@ import Testing
                 try await harness.until { try await harness.unfinished() == 0 }
             }
         }
-        // A session tells what it read when it ends at the latest.
+        // A session reports its counters by its end at the latest.
         try await harness.until {
             try await harness.count("select count(*) from pg_stat_activity where application_name = 'pinned'") == 0
         }
         return try await harness.count(read) - before
     }
 
-    /// Unless it is told not to.
+    /// The worker with bounds reads less than half of what the worker without them reads.
     @Test func aWorkersClaimsStayCheapBehindAnOldSnapshot() async throws {
         try await JobHarness.with { harness in
             try await harness.behindAnOldSnapshot { _ in
                 let far = try await entriesRead(harness, remembersBounds: false)
-                // With the dead rows of the first in its way besides.
+                // The second worker also has the dead rows of the first in its way.
                 let near = try await entriesRead(harness, remembersBounds: true)
                 #expect(near * 2 < far, "with bounds a worker read \(near) entries, without \(far)")
             }
         }
     }
 
-    /// One that keeps up claims for each job, and finds no more than that.
+    /// A worker that keeps up claims once for each job, and finds no more than that job.
     @Test func aWorkerThatKeepsUpWalksOverTheDeadOnce() async throws {
         try await JobHarness.with { harness in
             try await harness.behindAnOldSnapshot { _ in

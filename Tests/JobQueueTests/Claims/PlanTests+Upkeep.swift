@@ -4,7 +4,8 @@ import Testing
 @testable import JobQueue
 
 extension PlanTests {
-    /// What runs every few seconds beside these: so many rows it may fetch, and none by walking over the table.
+    /// Checks the upkeep that runs every few seconds: each statement may read this many rows, and none by a scan of the
+    /// table.
     func checkUpkeep(_ harness: JobHarness, _ state: String) async throws {
         typealias Body = @Sendable (isolated Connection) async throws -> Void
         let queue = harness.queue
@@ -41,7 +42,7 @@ extension PlanTests {
         let keepHundred: Body = { connection in
             let answer = try #require(try queue.beat(beat, on: connection))
             #expect(answer.held.count == 100)
-            // All others have leases up to the one it names.
+            // All other jobs have leases up to the one that the heartbeat names.
             #expect(answer.released == 400)
         }
         let bodies: [(String, Int, Body)] = [
@@ -72,7 +73,7 @@ extension PlanTests {
                             values ('known.a', 600, null), ('keyed', null, 1)
                             """
                         )
-                        // What transactions before it did may be among them still.
+                        // The counters may still include earlier transactions.
                         let (scansBefore, rowsBefore) = try connection.one(counts, as: (Int64, Int64).self)
                         try await body(connection)
                         let (scans, rows) = try connection.one(counts, as: (Int64, Int64).self)

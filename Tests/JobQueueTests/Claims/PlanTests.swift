@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-/// What the hot statements cost, as the server plans them: none may walk over the table, whatever the statistics say.
+/// The cost of the hot statements under the server's plans: none may scan the table, whatever the statistics say.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct PlanTests {
     static let lanes = [
         Lane(queue: "default", kind: "known.a", timeout: .seconds(60)),
@@ -34,7 +34,7 @@ import Testing
         for generic in [false, true] {
             let mode = "\(state), \(generic ? "generic" : "custom") plan"
             try await harness.pool.withConnection { connection in
-                // A claim of one lane locks as it looks; one of several chooses before.
+                // A claim of one lane locks jobs as it finds them; a claim of several lanes chooses first.
                 for lanes in [lanes, Array(lanes.prefix(1))] {
                     let claims: [(String, Int, [String], Statement)] = [
                         ("claim", 3000, ["Update"], queue.claimStatement(lanes, request)),
@@ -75,8 +75,8 @@ import Testing
         }
     }
 
-    /// A hundred thousand of each thing that must not be in the way; statistics taken while the table was empty, then
-    /// real ones.
+    /// A hundred thousand rows of each kind that must not be in the way, first with statistics of the empty table, then
+    /// with real ones.
     @Test func hotStatementsUseTheirIndexes() async throws {
         try await JobHarness.with { harness in
             try await harness.execute(

@@ -5,12 +5,13 @@ import Testing
 
 @testable import JobQueue
 
-/// Jobs whose time has come.
+/// Jobs that become available because their time has come.
 @Suite(.timeLimit(.minutes(5))) struct PromotionTests {
-    /// What was promoted since an old snapshot stays in the index, and would be walked over fifty times a second.
+    /// Entries of jobs promoted since an old snapshot stay in the index: a short look, fifty times a second, must not
+    /// walk over them.
     @Test func promotionsStayCheapBehindAnOldSnapshot() async throws {
         try await JobHarness.with { harness in
-            // Not by a change of their time, which would leave dead entries ahead.
+            // Inserted as due: an update of their time would leave dead entries ahead.
             try await harness.execute(
                 """
                 insert into accountctl.jobs (queue, kind, state, run_at)
@@ -31,7 +32,7 @@ import Testing
         }
     }
 
-    /// Only a look at everything finds what was committed long after its time.
+    /// Only a full look finds a job that was committed long after its time.
     @Test(arguments: [(5, 1), (3600, 0)])
     func whatIsLateIsFound(_ seconds: Double, byAShortLook count: Int) async throws {
         try await JobHarness.with { harness in
@@ -49,7 +50,7 @@ import Testing
         }
     }
 
-    /// Its loop looks at everything now and then, and not only the worker's beginning.
+    /// The worker's loop takes a full look now and then, not only when the worker starts.
     @Test func aWorkerFindsWhatIsLate() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
@@ -58,7 +59,7 @@ import Testing
                 return .completed()
             }
             try await harness.withWorker(registry) {
-                // The loop has gone round.
+                // This job shows that the loop has run at least once.
                 let soon = try JobHarness.plain.job(Note(), runAt: Date(timeIntervalSinceNow: 0.5))
                 try await harness.enqueue([soon])
                 try await harness.until { try await harness.effects() == 1 }

@@ -3,11 +3,11 @@ import Testing
 
 @testable import JobQueue
 
-/// Plans made while nothing was to do, or for another rush, when many jobs come at once.
+/// Plans that were made for an empty table, or for another rush, when many jobs come at once.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct RushPlanTests {
-    /// The workers' own vacuum, after a rush, counts many pages and few rows.
+    /// After a rush the workers' own vacuum counts many pages and few rows.
     ///
-    /// Planned for one job, a lane may as well be collected and sorted; then the next rush comes.
+    /// A plan for those few may collect and sort a lane; then the next rush comes.
     @Test func aRushAfterARushIsNotSorted() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
@@ -45,8 +45,8 @@ import Testing
         }
     }
 
-    /// What is said of a job that is held looks at that one alone, by a plan made while the table was empty and vacuumed:
-    /// not at all that runs, nor at all that ran since an old snapshot.
+    /// Statements about a held job read only that job, under a plan that was made while the table was empty and
+    /// vacuumed: neither all running jobs, nor all that ran since an old snapshot.
     @Test func plansMadeWhileEmptyFindWhatIsHeldByItsID() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    /// A session keeps the plan that it made while nothing was to do, and nobody analyzes before the rush comes.
+    /// A session keeps the plan that it made for an empty table, and nothing runs ANALYZE before the rush comes.
     @Test func plansMadeWhileEmptyServeARush() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
@@ -96,8 +96,7 @@ import Testing
             try await harness.execute("vacuum analyze accountctl.jobs")
             try await harness.pool.withConnection { connection in
                 let request = JobQueue.ClaimRequest(worker: try queue.addWorker(lanes, on: connection), limit: 100)
-                // Left to itself the server would weigh the plan for all parameters against others, and might never
-                // keep it.
+                // By default the server would compare the generic plan with custom ones, and might never keep it.
                 try connection.execute("set plan_cache_mode = force_generic_plan")
                 for _ in 0..<3 { _ = try queue.claim(lanes, request, on: connection) }
                 let kept: Statement = """

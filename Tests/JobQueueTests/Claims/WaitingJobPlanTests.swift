@@ -3,9 +3,9 @@ import Testing
 
 @testable import JobQueue
 
-/// Jobs that may not run now cost those nothing that may.
+/// Jobs that may not run now cost nothing to those that may.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct WaitingJobPlanTests {
-    /// Thousands of jobs that wait for one key are not looked at to learn that their kind is limited still.
+    /// Thousands of jobs that wait for one key are not read to find out that their kind still has a limit.
     @Test func whatWaitsForAKeyIsNotWalked() async throws {
         try await JobHarness.with { harness in
             try await harness.execute(
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// Jobs of a paused queue are not even locked: a lock is a write, and every wake-up would make a hundred.
+    /// Jobs of a paused queue are not even locked: a row lock is a write, and every wake-up would cause a hundred.
     @Test func aPausedQueueIsNotWalked() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue

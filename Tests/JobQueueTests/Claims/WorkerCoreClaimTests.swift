@@ -2,12 +2,12 @@ import Testing
 
 @testable import JobQueue
 
-/// What a worker makes of its claims.
+/// The conclusions that a worker draws from its claims.
 @Suite struct WorkerCoreClaimTests {
     private let now = ContinuousClock.now
 
-    /// Where a costly look at everything is avoided goes by what lanes without limits brought, however many there were
-    /// under limits.
+    /// Whether the next claim is a full scan depends on how many jobs the lanes without limits brought, however many
+    /// came from lanes under limits.
     @Test(arguments: [(1, 0, false), (1, 1, true), (0, 1, false)])
     func lanesWithoutLimitsComeShortByThemselves(_ limited: Int, plain: Int, isPlainFull: Bool) {
         var core = core()
@@ -16,12 +16,12 @@ import Testing
         limitedClaim.jobs = (0..<limited).map { ClaimedJob(row(10 + $0), of: 1) }
         core.plan.claimSent(from: .all)
         core.claimed(plainClaim, limitedClaim, of: exchange(), wanted: 2, now: now)
-        // After one that came short, at no cost to speak of, the next looks at everything.
+        // After a claim that came short and cost little, the next one is a full scan.
         #expect((core.bounds.bounds(now: now) != nil) == isPlainFull)
         #expect(core.plan.isHungry == (limited == 1 || isPlainFull))
     }
 
-    /// Nobody else wants the slots.
+    /// Without other lanes the lanes under limits get all slots; otherwise they get half.
     @Test func lanesUnderLimitsAloneGetAllSlots() {
         #expect(exchange(plain: []).share(of: 9) == 9)
         #expect(exchange().share(of: 9) == 5)
