@@ -6,9 +6,9 @@ import Testing
 @testable import JobQueue
 
 extension ServerFailureTests {
-    /// Another server takes over; within the suite, so that no other servers run beside these.
+    /// Failovers to another server, nested in the suite so that no other servers run beside these.
     @Suite struct FailoverTests {
-        /// Leads to whichever of the two is the primary.
+        /// A connection to whichever of the two servers is the primary.
         private func primary(
             of cluster: TestCluster,
             _ standby: TestCluster,
@@ -22,7 +22,7 @@ extension ServerFailureTests {
             )
         }
 
-        /// The primary dies, the standby is promoted, and the worker finds it by the same connection string.
+        /// The primary dies, the standby is promoted, and the worker finds it with the same connection string.
         @Test func aFailoverIsFollowed() async throws {
             try await TestCluster.with { cluster in
                 try await JobHarness.with(in: cluster) { harness in
@@ -43,14 +43,15 @@ extension ServerFailureTests {
                                 try await harness.until { try await ExactJobs.left(harness.database, in: standby) == 0 }
                             }
                         }
-                        // What the standby had not yet received happened again; in its history each job ended once.
+                        // Work that the standby had not yet received happened again; in its history each job ended
+                        // once.
                         try await ExactJobs.expect(300, harness.database, in: standby)
                     }
                 }
             }
         }
 
-        /// Lets so many handlers through, and all others once it is opened.
+        /// Lets a number of handlers through, and all others once it is opened.
         private final class Gate: Sendable {
             private let state: Mutex<(free: Int, waiting: [Signal])>
 
@@ -82,8 +83,8 @@ extension ServerFailureTests {
             }
         }
 
-        /// What the standby had not received is lost with the primary, lease numbers included, which are given out once
-        /// more; and the listener hears of new jobs from the new primary.
+        /// Writes that the standby had not received are lost with the primary, lease numbers included, which are then
+        /// given out again; the listener hears of new jobs from the new primary.
         @Test func aFailoverThatLosesTheEndOfTheLog() async throws {
             try await TestCluster.with { cluster in
                 try await JobHarness.with(in: cluster) { harness in
@@ -97,7 +98,7 @@ extension ServerFailureTests {
                             on: connection
                         )
                     }
-                    // However long cutting the standby off takes, enough are left for afterwards.
+                    // Enough jobs are left for afterwards, however long it takes to cut the standby off.
                     let gate = Gate(free: 100)
                     try await Standby.with(of: cluster) { standby in
                         let both = primary(of: cluster, standby, name)
@@ -124,15 +125,15 @@ extension ServerFailureTests {
                                 let received = try await ExactJobs.left(harness.database, in: standby) ?? 0
                                 #expect(received > 100)
                                 gate.open()
-                                // These end on the primary alone, and take more leases than the 32 by which the log of
-                                // a sequence is ahead of it.
+                                // These jobs end on the primary alone. They take more lease numbers than the 32 that a
+                                // sequence logs ahead.
                                 try await harness.until {
                                     try await ExactJobs.left(harness.database).map { $0 < received - 100 } ?? false
                                 }
                                 try await cluster.stop(mode: "immediate")
                                 try await standby.psql(database: name, "select pg_promote()")
                                 try await harness.until { try await ExactJobs.left(harness.database, in: standby) == 0 }
-                                // The poll is an hour away.
+                                // The next poll is an hour away: only a notification can bring this job.
                                 try await standby.psql(
                                     database: name,
                                     #"select accountctl.enqueue_job('\#(ExactJobs.kind.name)', '{"text": ""}')"#
@@ -146,8 +147,8 @@ extension ServerFailureTests {
             }
         }
 
-        /// A handler that lives through it goes on where it was, and the first half of what it wrote is gone: it must
-        /// not write the second, though the new primary says that its job is held.
+        /// A handler survives the failover, but the first half of its writes is lost: it must not write the second,
+        /// though the new primary says that its job is held.
         @Test func aFailoverThatLosesTheFirstHalf() async throws {
             try await TestCluster.with { cluster in
                 try await JobHarness.with(in: cluster) { harness in
@@ -178,7 +179,7 @@ extension ServerFailureTests {
                                 try await write("first")
                                 hasWritten.set()
                                 await isPromoted.wait()
-                                // Deaf, as a handler may be.
+                                // This handler ignores its cancellation, as any may.
                                 let second: Result<Void, any Error> = await uncancelled {
                                     while true {
                                         do {
@@ -220,7 +221,7 @@ extension ServerFailureTests {
             }
         }
 
-        /// What the primary writes from now on, the standby does not receive.
+        /// Stops the standby from receiving what the primary writes from now on.
         private func cut(off standby: TestCluster, _ harness: JobHarness) async throws {
             try await standby.psql("alter system set primary_conninfo = ''")
             try await standby.psql("select pg_reload_conf()")

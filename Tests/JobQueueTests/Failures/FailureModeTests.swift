@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The ways in which job queues fail in the field, and the tests that hold ours against each.
+/// The ways in which job queues fail in the field, and the tests that check ours against each.
 ///
-/// The effects that handlers leave in a table are the oracle: each test counts them.
+/// The oracle is a table of the effects of handlers: each test counts its rows.
 ///
 /// | mode | what fails | held by |
 /// | --- | --- | --- |

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Real processes, killed at points that are named and not met by chance.
+/// Real processes, killed at chosen points instead of at random.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct KillPointTests {
     struct Arguments: Codable, Sendable {
         var milliseconds = 0
@@ -13,11 +13,11 @@ import Testing
     struct Point: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let kind: String
-        /// Locked by somebody else, so that the process gets no further.
+        /// The table that another session locks, so that the process gets no further.
         let table: String
-        /// How the statement begins that waits for it.
+        /// The beginning of the statement that waits for the lock.
         let statement: String
-        /// What leaves a row for the effect, and how many rows there are of it in the end.
+        /// The note in the rows of the effect, and how many such rows there are in the end.
         let note: String
         let effects: Int
 
@@ -38,7 +38,7 @@ import Testing
                 note: "exact",
                 effects: 1
             ),
-            // At least once is what is promised here: the effect came, and nobody knows.
+            // Such effects happen at least once: the effect is written, but its job has not ended.
             Point(
                 testDescription: "after the effect, before the outcome",
                 kind: "test.steps",
@@ -61,21 +61,22 @@ import Testing
                 and ltrim(query) like \(point.statement + "%")
                 """
             let killed = try await harness.pool.withTransaction { connection in
-                // Whatever the process reads is let through.
+                // This lock lets reads through.
                 try connection.execute("lock table \(unsafeSQL: point.table) in share mode")
                 let process = try WorkerProcess(harness, lease: 60_000)
                 try await harness.until { try await harness.count("select count(*) \(waiting)") == 1 }
                 process.kill(SIGKILL)
                 _ = try await process.ended()
-                // The server would give it up a while later, or do what the dead asked for.
+                // Left alone, the server would end the session only later, or carry out the dead process's statement.
                 try await harness.execute("select pg_terminate_backend(pid) \(waiting)")
                 try await harness.until { try await harness.count("select count(*) \(waiting)") == 0 }
                 return process
             }
-            // For a quarter of that it takes nobody for lost.
+            // For a quarter of its lease this worker takes no other for lost.
             let other = try WorkerProcess(harness, lease: 20_000)
             try await harness.until {
-                // As if the lease had run out; what it sent last may come after this, once.
+                // Expires the killed worker's lease, repeatedly: a statement that it sent last may still arrive after
+                // the first time.
                 try await harness.execute(
                     """
                     update accountctl.workers

@@ -5,14 +5,14 @@ import Testing
 
 @testable import JobQueue
 
-/// Behind a transaction pooler no session has a limit of ours for locks: a row that somebody has locked must not keep a
-/// worker from all else for as long as a statement may take.
+/// Outcomes behind a transaction pooler, where no session has our lock timeout: one locked row must not keep a worker
+/// from all other work for as long as a statement may take.
 @Suite(.timeLimit(.minutes(5))) struct PoolerLockTests {
     static let kind = JobKind<Note>("test.plain")
     static let lanes = JobHarness.plainLanes
 
-    /// Runs `body` over the pooler with two jobs under their leases, the first of which another session has locked;
-    /// expects it to take about a second, and not the thirty of a statement.
+    /// Runs `body` over the pooler with two leased jobs, the first of which another session has locked; expects it to
+    /// take about a second, not the thirty that a statement may take.
     private func withALockedJob(
         _ body: @Sendable (JobHarness, [ClaimedJob], isolated Connection) async throws -> Void
     ) async throws {
@@ -33,7 +33,7 @@ import Testing
                             let began = ContinuousClock.now
                             try await body(harness, jobs, connection)
                             #expect(ContinuousClock.now - began < .seconds(15))
-                            // Nothing of it sticks to the server process, which is somebody else's next.
+                            // The timeout does not stay on the server process, which another client uses next.
                             #expect(try connection.one("show lock_timeout", as: String.self) == "0")
                         }
                     }

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Real processes, killed, stopped, trapped and shut down; the table of effects tells what they did.
+/// Real processes that are killed, stopped, trapped and shut down; the table of effects shows what they did.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ProcessFailureTests {
     struct Arguments: Codable, Sendable {
         var milliseconds = 0
@@ -15,7 +15,7 @@ import Testing
         return try (0..<count).map { _ in try kind.job(Arguments(milliseconds: milliseconds)) }
     }
 
-    /// Kills before, during and after effects and in the middle of batches, again and again.
+    /// Workers are killed again and again: before, during and after effects, and in the middle of batches.
     @Test func killedWorkersLoseNothing() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue(
@@ -25,20 +25,21 @@ import Testing
             var workers = [try WorkerProcess(harness, slots: 4), try WorkerProcess(harness, slots: 4)]
             for done in [10, 50, 90, 130] {
                 try await harness.until { try await harness.finished("completed") >= done }
-                // Whatever the moment.
+                // Kills at a random moment.
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...50)))
                 workers.removeFirst().kill(SIGKILL)
                 workers.append(try WorkerProcess(harness, slots: 4))
             }
             try await harness.until { try await harness.unfinished() == 0 }
-            // Whatever was killed when: each transaction happened once, each effect at least once, each job ended once.
+            // Whatever was killed at which moment: each transaction happened once, each effect at least once, each job
+            // ended once.
             #expect(try await harness.finished("completed") == 200)
             #expect(try await harness.count("select count(distinct id) from accountctl.job_history") == 200)
             #expect(try await harness.count("select count(*) from public.effects where note = 'exact'") == 150)
             #expect(
                 try await harness.count("select count(distinct job) from public.effects where note = 'end'") == 50
             )
-            // The kills met jobs that ran; attempts that a kill ended are given back.
+            // The kills hit running jobs, whose attempts were given back.
             #expect(try await harness.count("select sum(crashes)::int from accountctl.job_history") > 0)
             #expect(try await harness.count("select max(attempt)::int from accountctl.job_history") == 1)
         }
@@ -68,22 +69,22 @@ import Testing
         }
     }
 
-    /// Stopped for longer than its lease and let go again: what it then writes must not land.
+    /// A process is stopped for longer than its lease and then continued: its late writes must not land.
     @Test func aStoppedProcessComesBackTooLate() async throws {
         try await JobHarness.with { harness in
             let id = try await harness.enqueue(try jobs("test.deaf", 1, milliseconds: 5000))[0].id
-            // Long enough to be stopped while it holds the lease and has not ended.
+            // The lease is long enough to stop the process while it holds the job and has not ended it.
             let stopped = try WorkerProcess(harness, lease: 4000)
             try await harness.until { try await harness.effects() == 1 }
             stopped.kill(SIGSTOP)
-            // Nobody stops this one: a moment in which it does not get to its heartbeat is no second crash.
+            // The lease of this one is longer, so that a late heartbeat on a busy machine is no second crash.
             let other = try WorkerProcess(harness, lease: 8000)
             try await harness.until {
                 try await harness.count("select count(*) from public.effects where note = 'begin'") == 2
             }
             stopped.kill(SIGCONT)
             try await harness.until { try await harness.unfinished() == 0 }
-            // Until the first, too, has had its say: it registers anew and then ends in order.
+            // Waits for the first process, which registers anew and then ends in order.
             stopped.kill(SIGTERM)
             #expect(try await stopped.ended() == 0)
             #expect(try await harness.count("select count(*) from public.effects where note = 'late'") == 1)
@@ -93,14 +94,14 @@ import Testing
         }
     }
 
-    /// Stopped while it waits for a lock in the midst of what it has to say and to claim, and never let go again: the
-    /// server does the statement, and nobody asks for the next.
+    /// A process is stopped for good while its statement, in the midst of outcomes and claims, waits for a lock: the
+    /// server carries out that statement, and the process never sends the next.
     @Test(arguments: ["accountctl.job_limits", "accountctl.queues"])
     func aStoppedProcessKeepsNobodyFromWorking(_ table: String) async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
             try await harness.pool.withConnection { connection in
-                // Claimed behind the locks of both tables.
+                // Claims of this kind lock rows of both tables.
                 try queue.limit(kind: "test.exact", running: 1, runningPerKey: nil, on: connection)
                 try queue.limitRate(queue: "default", to: (1000, .seconds(1)), on: connection)
             }
@@ -124,11 +125,11 @@ import Testing
             try await harness.enqueue(try jobs("test.steps", 4, milliseconds: 400))
             let long = try await harness.enqueue(try jobs("test.steps", 4, milliseconds: 600_000))
             let worker = try WorkerProcess(harness, lease: 60_000, slots: 8, grace: 600_000)
-            // The short ones may have ended by the time the last long one begins.
+            // The short jobs may have ended by the time the last long one begins.
             let begun: Statement = "select count(*) from public.effects where note = 'begin'"
             try await harness.until { try await harness.count(begun) == 8 }
             worker.kill(SIGTERM)
-            // The short ones end, the long ones are waited for until the second signal.
+            // The short jobs end, and the worker waits for the long ones until the second signal.
             try await harness.until { try await harness.finished("completed") == 4 }
             #expect(worker.isRunning)
             worker.kill(SIGINT)
@@ -145,7 +146,7 @@ import Testing
         }
     }
 
-    /// One signal is enough: what does not end within the grace is handed back, and the worker ends well.
+    /// One signal is enough: jobs that do not end within the grace are handed back, and the worker exits with 0.
     @Test func theGraceEndsAndUsesNoAttempt() async throws {
         try await JobHarness.with { harness in
             let long = try await harness.enqueue(try jobs("test.steps", 4, milliseconds: 600_000))
@@ -164,8 +165,8 @@ import Testing
         }
     }
 
-    /// The network swallows everything from the moment the worker is to stop: it ends all the same, and tells that it
-    /// lost something.
+    /// The network drops everything from the moment the worker is to stop: the worker ends all the same, and reports
+    /// that it lost outcomes.
     @Test func aBlackHoleDoesNotHoldUpTheStop() async throws {
         try await JobHarness.with { harness in
             let proxy = try BlackHoleProxy(to: UInt16(harness.database.cluster.port))

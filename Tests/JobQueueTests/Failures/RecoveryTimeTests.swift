@@ -4,13 +4,13 @@ import Postgres
 import TestSupport
 import Testing
 
-/// How long nobody has a job whose process was killed.
+/// How long a job waits whose process was killed.
 @Suite(.timeLimit(.minutes(5))) struct RecoveryTimeTests {
     struct Arguments: Codable, Sendable {
         var milliseconds = 60_000
     }
 
-    /// A quarter of the lease lies between two looks for lost workers; the rest of it is room for a busy machine.
+    /// Workers look for lost ones every quarter of a lease; the rest of the limit allows for a busy machine.
     @Test func anotherWorkerTakesItOnceTheLeaseIsOver() async throws {
         try await JobHarness.with { harness in
             let job = try JobKind<Arguments>("test.steps").job(Arguments())
@@ -34,7 +34,7 @@ import Testing
                     as: Double.self
                 )
             }
-            // Not before: until then its process may have lived, and been about to write.
+            // Never before the lease ends: until then the process might have been alive and about to write.
             #expect(waited >= 0)
             #expect(waited < 8)
             other.kill(SIGKILL)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import JobQueue
 
-/// The server answers, and says no: its disk is full, a lock is not to be had, a statement takes too long.
+/// The server answers with an error: its disk is full, a lock cannot be had, a statement takes too long.
 @Suite(.serialized, .timeLimit(.minutes(8))) struct ResourceFailureTests {
-    /// Whether this process may mount a small disk of its own, as in a container or as root.
+    /// Whether this process may mount a small disk, as it may in a container or as root.
     static let mayMount: Bool = {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("mount-\(UUID().uuidString)").path
         try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -27,7 +27,7 @@ import Testing
         return process.terminationStatus == 0
     }
 
-    /// Job table and history on a disk of a few megabytes.
+    /// Runs `body` with the job table and its history on a disk of a few megabytes.
     private func withSmallDisk(_ body: @Sendable (JobHarness) async throws -> Void) async throws {
         let folder = try TemporaryFolder("disk")
         defer { folder.remove() }
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// Takes what is left of the disk, down to less than a page.
+    /// Fills the disk until less than a page is free.
     private func fillDisk(_ database: TestDatabase) async throws {
         try await database.psql("create table public.filler (t text) tablespace small")
         for rows in [200, 1] {
@@ -77,7 +77,7 @@ import Testing
         try await withSmallDisk { harness in
             var registry = try ExactJobs.registry()
             try registry.register(plain) { _, context in
-                // On the large disk: the effect lands, its completion does not.
+                // The effects are on the large disk: the effect lands, the job's completion does not.
                 try await harness.effect(context)
                 return .completed()
             }
@@ -85,7 +85,7 @@ import Testing
             try await harness.enqueue(try (0..<60).map { _ in try plain.job(Note()) })
             try await fillDisk(harness.database)
 
-            // A bulk of jobs does not fit: it is refused as a whole.
+            // A batch of jobs that does not fit is refused as a whole.
             let large = Note(text: String(repeating: "x", count: 1500))
             let error = await #expect(throws: PostgresError.self) {
                 try await harness.enqueue(try (0..<300).map { _ in try plain.job(large) })
@@ -105,14 +105,15 @@ import Testing
         }
     }
 
-    /// Somebody holds the table for longer than statements may wait, again and again, each time while jobs run.
+    /// Another session locks the table for longer than statements may wait, again and again, each time while jobs run.
     @Test func lockTimeoutsLoseNothing() async throws {
         try await JobHarness.with { harness in
             var connection = harness.database.configuration
             connection.statementDeadline = .seconds(1)
             var pooling = PoolConfiguration(connection: connection)
             pooling.maximumConnections = 4
-            // Handlers wait before their effect while it is shut, so that every lock meets jobs that are about to end.
+            // Handlers wait before their effect while the gate is shut, so that every lock meets jobs that are about to
+            // end.
             let gate = Mutex((isOpen: false, waiting: 0))
             var registry = JobRegistry()
             try registry.register(ExactJobs.kind) { _, context in
@@ -134,7 +135,7 @@ import Testing
                         try await harness.pool.withTransaction { connection in
                             try connection.execute("lock table accountctl.jobs in \(mode) mode")
                             gate.withLock { $0.isOpen = true }
-                            // The worker notices, and tries again until it is let in.
+                            // The worker notices the failure, and retries until it gets the lock.
                             try await harness.until { worker.core.withLock { $0.failures } >= 2 }
                         }
                         try await harness.until { try await harness.unfinished() == 0 }
@@ -145,9 +146,10 @@ import Testing
         }
     }
 
-    /// Every tenth statement that writes jobs ends as a conflict, as a deadlock, or at the server's time limit.
+    /// Every tenth statement that writes jobs fails with a serialization conflict, with a deadlock, or at the server's
+    /// time limit.
     ///
-    /// The engine's own and those of handlers alike; also under a limit, whose claims are transactions.
+    /// The engine's own statements fail as those of handlers do; also under a limit, whose claims are transactions.
     @Test(arguments: [
         ("raise exception 'made by the test' using errcode = 'serialization_failure'", true),
         ("raise exception 'made by the test' using errcode = 'deadlock_detected'", false),
@@ -161,7 +163,7 @@ import Testing
                     try harness.queue.limit(kind: ExactJobs.kind.name, running: 6, runningPerKey: nil, on: connection)
                 }
             }
-            // Sequences count what is undone, too.
+            // A sequence counts even in transactions that are rolled back.
             try await harness.database.psql(
                 """
                 create sequence public.writes;

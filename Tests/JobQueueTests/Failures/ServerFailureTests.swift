@@ -6,7 +6,7 @@ import Testing
 
 @testable import JobQueue
 
-/// The server restarted, cut off, locked; behind a pooler; behind a network that swallows everything.
+/// A server that is restarted, cut off or locked, or is behind a pooler, or behind a network that drops everything.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct ServerFailureTests {
     @Test func restartsAndLostConnectionsLoseNothing() async throws {
         try await TestCluster.with { cluster in
@@ -42,8 +42,7 @@ import Testing
         }
     }
 
-    /// Through a path that swallows everything for longer than the lease: another worker takes over, the first comes
-    /// back.
+    /// The network drops everything for longer than the lease: another worker takes over, and the first one comes back.
     @Test func aBlackHoleEndsTheLease() async throws {
         try await JobHarness.with { harness in
             let proxy = try BlackHoleProxy(to: UInt16(harness.database.cluster.port))
@@ -52,7 +51,7 @@ import Testing
                 conninfo: harness.database.conninfo(port: Int(proxy.port))
             )
             connection.statementDeadline = .seconds(1)
-            // A handler that is cut off within its transaction keeps its job's row until then.
+            // Until this limit a handler that is cut off within its transaction keeps its job's row locked.
             connection.idleInTransactionLimit = .seconds(5)
             connection.allowsPlaintext = true
             let through = PoolConfiguration(connection: connection)
@@ -69,7 +68,7 @@ import Testing
                     }
                     try await ExactJobs.expect(100, database)
                     proxy.swallow(false)
-                    // It finds itself declared lost and begins anew.
+                    // The first worker learns that it was declared lost, and registers anew.
                     try await ExactJobs.enqueue(20, in: harness)
                     try await harness.until { try await ExactJobs.left(database) == 0 }
                 }
@@ -99,8 +98,9 @@ import Testing
         }
     }
 
-    /// One session listens, however many queues there are; and when the server allows no more of them than there are,
-    /// what finds none is tried again.
+    /// One session listens, however many queues there are.
+    ///
+    /// When the server allows no further connection, whatever finds none is retried.
     @Test func tooFewConnectionsLoseNothing() async throws {
         try await TestCluster.with { cluster in
             try await JobHarness.with(connections: 1, in: cluster) { harness in
@@ -129,7 +129,7 @@ import Testing
                             and query
                             """
                         #expect(try await harness.count("select count(*) \(sessions) ilike 'listen%'") == 1)
-                        // Room for the harness, the listener and one more.
+                        // Three connections: the harness, the listener and one more.
                         try await database.psql("alter database \(database.name) connection limit 3")
                         try await harness.execute("select pg_terminate_backend(pid) \(sessions) not ilike 'listen%'")
                         try await ExactJobs.enqueue(100, in: harness)
@@ -143,13 +143,14 @@ import Testing
         }
     }
 
-    /// Each of 32 clients has a job in a transaction that stays open; they commit in the reverse order, while jobs that
-    /// came later and were committed before have long been claimed.
+    /// Each of 32 clients enqueues a job in a transaction that stays open.
+    ///
+    /// They commit in reverse order, while jobs that came later and committed earlier have long been claimed.
     @Test func longTransactionsThatCommitInAnyOrder() async throws {
         try await TestCluster.with { cluster in
             try await JobHarness.with(connections: 40, in: cluster) { harness in
                 let inserted = Mutex(0)
-                // Whose turn it is; nobody's at first.
+                // The client whose turn it is to commit; none at first.
                 let turns = Mutex(33)
                 let client = { @Sendable (turn: Int) in
                     try await harness.pool.withTransaction { connection in

@@ -5,11 +5,11 @@ import Testing
 
 @testable import JobQueue
 
-/// A worker that was cut off from the database for longer than its lease, and has it again.
+/// A worker that was cut off from the database for longer than its lease, and reaches it again.
 @Suite(.timeLimit(.minutes(5))) struct CutOffTests {
     private let start = ContinuousClock.now
 
-    /// A core that was registered at ``start``.
+    /// A worker's core that was registered at ``start``.
     private var core: WorkerCore {
         var configuration = WorkerConfiguration(name: "test")
         configuration.leaseLifetime = .seconds(40)
@@ -20,12 +20,12 @@ import Testing
 
     private func after(_ seconds: Int) -> ContinuousClock.Instant { start.advanced(by: .seconds(seconds)) }
 
-    /// Answers a heartbeat that was sent at that moment.
+    /// Answers a heartbeat that was sent at `instant`.
     private func answer(_ core: inout WorkerCore, at instant: ContinuousClock.Instant) -> Int {
         answer(&core, sentAt: instant, at: instant)
     }
 
-    /// Answers, at that moment, a heartbeat that had to wait for a connection since it was sent.
+    /// Answers at `instant` a heartbeat that was sent at `sentAt` and had to wait for a connection.
     private func answer(
         _ core: inout WorkerCore,
         sentAt: ContinuousClock.Instant,
@@ -45,7 +45,8 @@ import Testing
         #expect(core.mayRescue(now: after(10)))
     }
 
-    /// The others, which were cut off with it, beat within a quarter of their leases.
+    /// After an outage the other workers, which were cut off too, send heartbeats within a quarter of their leases: no
+    /// rescue before that.
     @Test func onceTheDatabaseIsThereAgainTheOthersHaveTimeToBeat() {
         var core = core
         core.server.failedBeats = 3
@@ -54,28 +55,28 @@ import Testing
         #expect(failed == 3)
         #expect(core.server.failedBeats == 0)
         #expect(!core.mayRescue(now: after(39)))
-        // The next one changes nothing about that.
+        // The next heartbeat does not extend that time.
         let failedSince = answer(&core, at: after(39))
         #expect(failedSince == 0)
         #expect(core.mayRescue(now: after(40)))
     }
 
-    /// While the database was away a heartbeat waited for a connection, and none failed: the leases of others, whose last
-    /// ones were answered up to a quarter of a lease earlier, end about now.
+    /// A heartbeat may wait for a connection during an outage instead of failing: the leases of others, whose last
+    /// heartbeats were answered up to a quarter of a lease earlier, end about now.
     @Test func soTheyHaveAfterAHeartbeatThatWaitedForTheDatabase() {
         var core = core
         let failed = answer(&core, sentAt: after(10), at: after(35))
         #expect(failed == 0)
         #expect(!core.mayRescue(now: after(36)))
-        // The next one follows at once, since the connection is there again.
+        // The next heartbeat follows at once, since there is a connection again.
         let failedSince = answer(&core, at: after(36))
         #expect(failedSince == 0)
         #expect(!core.mayRescue(now: after(45)))
         #expect(core.mayRescue(now: after(46)))
     }
 
-    /// Nobody loses a lease in the moments between a failed heartbeat and the next: where that comes again and again, what
-    /// died is found all the same.
+    /// Nobody loses a lease between a failed heartbeat and the next: even if heartbeats fail again and again, lost
+    /// workers are rescued.
     @Test func heartbeatsThatFailNowAndThenAreNoHindrance() {
         var core = core
         for second in stride(from: 5, through: 50, by: 5) {
@@ -87,7 +88,7 @@ import Testing
         }
     }
 
-    /// No heartbeat of it has failed: it did not run.
+    /// No heartbeat of a stopped process has failed, since it did not run: it waits before it rescues as well.
     @Test func soItIsWhereTheProcessStoodStill() {
         var core = core
         #expect(!core.mayRescue(now: after(41)))
@@ -97,7 +98,8 @@ import Testing
         #expect(core.mayRescue(now: after(51)))
     }
 
-    /// The database may have been away until it began, for those who are about to beat.
+    /// The database may have been down until this worker began: others that are about to send a heartbeat get the time
+    /// for that.
     @Test func soItIsWhereItHasJustBegun() {
         var core = core
         core.registered(7, serverTime: 0, sentAt: start, now: start)
@@ -106,7 +108,7 @@ import Testing
         #expect(core.mayRescue(now: after(10)))
     }
 
-    /// By a clock that was set to a later time the leases of others are over at once.
+    /// A server clock that was set forward ends the leases of others at once: they get the time for a heartbeat.
     @Test func soItIsWhereTheServersClockWasSet() {
         var core = core
         core.registered(7, serverTime: 0, sentAt: start, now: start)
@@ -118,19 +120,20 @@ import Testing
         }
         answer(at: 10, serverSecond: 10)
         #expect(core.mayRescue(now: after(10)))
-        // Some seconds take nobody's lease.
+        // A jump of some seconds ends no lease.
         answer(at: 20, serverSecond: 25)
         #expect(core.mayRescue(now: after(20)))
         answer(at: 30, serverSecond: 65)
         #expect(!core.mayRescue(now: after(39)))
         answer(at: 40, serverSecond: 75)
         #expect(core.mayRescue(now: after(40)))
-        // One that was set back ends none.
+        // A clock that was set back ends no lease.
         answer(at: 50, serverSecond: 0)
         #expect(core.mayRescue(now: after(50)))
     }
 
-    /// Whoever looks before its own heartbeat has told of such a clock goes by the time that the last one told.
+    /// A rescue before the worker's own heartbeat has noticed such a clock uses the time that the last heartbeat
+    /// reported.
     @Test func aClockThatWasSetTakesNobodyForLost() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
@@ -140,7 +143,7 @@ import Testing
             try await worker.begin()
             worker.core.withLock { core in
                 core.server.answeredSince = nil
-                // As if the server's had been an hour later since.
+                // As if the server's clock had been set forward by an hour since.
                 core.server.clock = core.server.clock.map { (time: $0.time - 3_600_000_000, at: $0.at) }
             }
             try await worker.rescueLost()
@@ -148,14 +151,14 @@ import Testing
             try await worker.rescueLost()
             let theirs = try await harness.show(other.id)?.record
             #expect(theirs?.state == .running && theirs?.crashes == 0)
-            // When those who live have beaten.
+            // The time for the heartbeats of living workers is over.
             worker.core.withLock { $0.server.answeredSince = nil }
             try await worker.rescueLost()
             #expect(try await harness.show(other.id)?.record.crashes == 1)
         }
     }
 
-    /// What it held goes back by its own heartbeat, and no crash is counted where no process died.
+    /// The worker's own heartbeat releases the job that it held, and no crash is counted, since no process died.
     @Test func takesNeitherItselfNorOthersForLost() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
@@ -166,12 +169,12 @@ import Testing
             let own = try #require(registered)
             try await harness.enqueue([JobHarness.plain.job(Note())])
             let job = try await harness.claim(own)[0]
-            // It hears of the lease, which it does not know of.
+            // The worker learns of the lease, which is not in its book.
             #expect(await worker.beat())
             let (_, other) = try await harness.lateClaim()
             try await harness.expire(own)
             worker.core.withLock { core in
-                // It began long ago, and was cut off since.
+                // The worker began long ago, and has been cut off since.
                 core.server.answeredSince = nil
                 core.book.endTrust(now: .now)
             }
@@ -187,14 +190,15 @@ import Testing
             #expect(mine?.attempt == 0)
             #expect(theirs?.state == .running)
             #expect(theirs?.crashes == 0)
-            // When that time is over.
+            // The time for the heartbeats of others is over.
             worker.core.withLock { $0.server.answeredSince = nil }
             try await worker.rescueLost()
             #expect(try await harness.show(other.id)?.record.crashes == 1)
         }
     }
 
-    /// Whoever looked while it could may have waited for its connection since, until the database was there again.
+    /// A rescue that began while the worker was trusted may wait for its connection until the outage is over: it takes
+    /// nobody for lost either.
     @Test func norWhereTheTimeWentByBeforeItHadAConnection() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
@@ -204,7 +208,7 @@ import Testing
                 let worker = try harness.worker(registry, control: control) { $0.leaseLifetime = .seconds(600) }
                 worker.core.withLock { core in
                     core.book.registered(sentAt: .now)
-                    // Late enough for every lease of the test.
+                    // Later than the end of every lease of the test.
                     core.server.clock = (time: 4_000_000_000_000_000, at: .now)
                 }
                 let rescue = try await control.withConnection { _ in
@@ -216,7 +220,7 @@ import Testing
                 try await rescue.value
                 let theirs = try await harness.show(other.id)?.record
                 #expect(theirs?.state == .running && theirs?.crashes == 0)
-                // Once it is trusted again.
+                // The worker is trusted again.
                 worker.core.withLock { $0.book.registered(sentAt: .now) }
                 try await worker.rescueLost()
                 #expect(try await harness.show(other.id)?.record.crashes == 1)

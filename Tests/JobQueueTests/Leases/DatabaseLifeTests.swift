@@ -6,7 +6,7 @@ import Testing
 
 @testable import JobQueue
 
-/// After a failover that lost the end of the log, or a restore: numbers come again, and what was written may be gone.
+/// Leases after a failover that lost the end of the log, or after a restore: numbers repeat, and writes may be gone.
 @Suite(.timeLimit(.minutes(5))) struct DatabaseLifeTests {
     private static let kind = JobKind<Note>("test.plain")
     private static let lanes = JobHarness.plainLanes
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Neither a verdict nor a note of progress nor a fenced transaction of it lands, and no heartbeat finds it held.
+    /// Expects that no verdict, progress or fenced transaction of the job lands, and that no heartbeat finds it held.
     private func expectLost(_ job: ClaimedJob, _ harness: JobHarness) async throws {
         let row: Statement = "select to_jsonb(j)::text from accountctl.jobs as j"
         let before = try await harness.pool.withConnection { try $0.one(row, as: String.self) }
@@ -63,7 +63,7 @@ import Testing
         #expect(try await harness.pool.withConnection { try $0.one(row, as: String.self) } == before)
     }
 
-    /// The same number of the same job, given to another worker.
+    /// A lease belongs to one worker, even if another worker gets the same number for the same job.
     @Test func aLeaseIsThatOfOneWorker() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([Self.kind.job(Note())])
@@ -83,14 +83,14 @@ import Testing
         }
     }
 
-    /// The table says that it is held, which it said before the worker wrote what is gone.
+    /// The table shows the job as held only because it is older than the worker's lost writes.
     @Test func whatWasHeldInAnEarlierLifeIsHeldNoMore() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([Self.kind.job(Note())])
             let job = try await claim(harness)
             try await harness.execute("update accountctl.workers set life = 'an earlier one'")
             try await expectLost(job, harness)
-            // To hand it back is right whatever was lost.
+            // A release is right whatever was lost.
             let released = try await harness.pool.withConnection { connection in
                 try harness.queue.release([job.leased], on: connection)
             }
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// It could end none of what it would begin.
+    /// A worker of an earlier life claims nothing, since it could end none of the jobs.
     @Test func aWorkerOfAnEarlierLifeBeginsNothing() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([Self.kind.job(Note())])
@@ -124,7 +124,8 @@ import Testing
         }
     }
 
-    /// Whoever does not heed its cancellation may be in the midst of a call that nobody else may make beside it.
+    /// A handler that ignores its cancellation may be in the midst of a call that must not run twice at once: its job
+    /// is kept until it returns.
     @Test func aJobIsGivenUpWhenItsHandlerIsDone() async throws {
         try await JobHarness.with { harness in
             let id = try await harness.enqueue([Self.kind.job(Note())])[0].id
@@ -166,7 +167,7 @@ import Testing
         }
     }
 
-    /// Behind a pooler a failover shows in nothing else.
+    /// Behind a pooler a lost outcome is the only sign of a failover.
     @Test func anOutcomeThatIsLostIsFollowedByAHeartbeat() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([Self.kind.job(Note())])
@@ -188,17 +189,17 @@ import Testing
         }
     }
 
-    /// What a worker had enqueued for an instant of a schedule is gone: it does so once more.
+    /// The job that a worker had enqueued for an instant of a schedule is gone: the worker enqueues it once more.
     @Test func anInstantThatIsGoneIsEnqueuedOnceMore() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
             try registry.register(Self.kind) { _, _ in .completed() }
-            // Half a day from now and half a day ago: no other instant comes meanwhile.
+            // The nearest instants are half a day away on both sides: none comes during the test.
             let hour = (Int(Date().timeIntervalSince1970) / 3600 + 12) % 24
             try registry.schedule(
                 PeriodicJob(name: "nightly", schedule: "0 \(hour) * * *", job: try Self.kind.job(Note()))
             )
-            // The first instant ever seen would only be remembered; one older than a week may be forgotten meanwhile.
+            // The first instant ever seen would only be recorded; one older than a week may be deleted meanwhile.
             try await harness.execute(
                 "insert into accountctl.periodic_slots (name, slot) values ('nightly', now() - interval '3 days')"
             )
@@ -217,7 +218,7 @@ import Testing
         }
     }
 
-    /// Only a heartbeat shows it to a worker that has nothing to do, and the connection that broke is reason for one.
+    /// An idle worker learns of a failover by a heartbeat alone, and sends one because its listener's connection broke.
     @Test func aListenerThatComesBackIsFollowedByAHeartbeat() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
@@ -242,7 +243,7 @@ import Testing
         }
     }
 
-    /// The worker begins anew: what it ran is stopped, and runs again without an attempt used or a crash counted.
+    /// The worker registers anew: its jobs are stopped, and run again without an attempt used or a crash counted.
     @Test func aWorkerOutlivesTheLifeOfTheDatabase() async throws {
         try await JobHarness.with { harness in
             let id = try await harness.enqueue([Self.kind.job(Note())])[0].id

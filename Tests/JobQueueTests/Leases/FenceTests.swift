@@ -4,7 +4,7 @@ import Testing
 
 @testable import JobQueue
 
-/// What is written under a lease that is lost does not land.
+/// Writes under a lost lease do not land.
 @Suite(.timeLimit(.minutes(5))) struct FenceTests {
     @Test func aStaleCompletionDoesNotLand() async throws {
         try await JobHarness.with { harness in
@@ -14,7 +14,7 @@ import Testing
             let stale = try await harness.claim(first)[0]
             try await harness.expire(first)
             #expect(try await harness.rescue() == 1)
-            // Suspect now: only a claim for such jobs sees it.
+            // The job is a suspect now: only a claim for suspects sees it.
             #expect(try await harness.claim(second).isEmpty)
             let fresh = try await harness.pool.withConnection { connection in
                 try harness.queue.claim(
@@ -38,7 +38,8 @@ import Testing
         }
     }
 
-    /// Whatever a handler came to after its lease was lost: the job is another worker's, and stays as it is.
+    /// Whatever verdict a handler reaches after its lease was lost, the job belongs to another worker and stays as it
+    /// is.
     @Test func noStaleVerdictLands() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([JobHarness.plain.job(Note())])
@@ -67,9 +68,9 @@ import Testing
         }
     }
 
-    /// A stale batch that also holds a good lease: pairs must match, not the two arrays by themselves.
+    /// A stale batch that also holds a good lease: job and lease must match in pairs, not as two separate arrays.
     ///
-    /// A failover that loses the end of the log gives out numbers once more: the other job's number among them.
+    /// After a failover that loses the end of the log, lease numbers repeat: the other job may have the same number.
     @Test(arguments: [false, true]) func aBatchIsFencedPairByPair(_ isNumberRepeated: Bool) async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue((0..<3).map { _ in try JobHarness.plain.job(Note()) })
@@ -110,14 +111,15 @@ import Testing
         }
     }
 
-    /// Jobs that were given one number, as after such a failover, and end together: each has its own end and output.
+    /// Jobs with the same lease number, as after such a failover, that end together: each gets its own end and output.
     @Test(arguments: [false, true]) func aBatchKeepsJobsOfOneNumberApart(_ isFused: Bool) async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue((0..<3).map { _ in try JobHarness.plain.job(Note()) })
             let worker = try await harness.host()
             let jobs = try await [harness.claim(worker)[0], repeated(harness, worker), repeated(harness, worker)]
             #expect(Set(jobs.map(\.lease)).count == 1)
-            // In the middle, so that neither the first nor the last output of the number will do for both others.
+            // The stale job is in the middle, so that neither the first nor the last output of the number fits both
+            // others.
             try await harness.execute(
                 "update accountctl.jobs set lease = nextval('accountctl.job_leases') where id = \(jobs[1].id)"
             )
@@ -147,7 +149,7 @@ import Testing
         }
     }
 
-    /// Claims a job under the number that the claim before it was given.
+    /// Claims a job under the lease number of the claim before.
     private func repeated(_ harness: JobHarness, _ worker: Int64) async throws -> ClaimedJob {
         try await harness.database.psql(
             "select setval('accountctl.job_leases', (select last_value from accountctl.job_leases), false)"

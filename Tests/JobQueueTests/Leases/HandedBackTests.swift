@@ -5,11 +5,11 @@ import Testing
 
 @testable import JobQueue
 
-/// What becomes available is begun by whoever has room for it, with an hour between two polls.
+/// Jobs that become available are begun by a worker with a free slot, with an hour between two polls.
 @Suite(.timeLimit(.minutes(5))) struct HandedBackTests {
     private static let kind = JobKind<Note>("test.plain")
 
-    /// The note of its waking came while there was nothing to claim.
+    /// The notification of the wake-up came while the job still ran, and there was nothing to claim.
     @Test func aJobThatIsWokenWhileItRunsIsClaimedAgain() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// As when a release replaces another.
+    /// This happens whenever one release replaces another.
     @Test func whatAStoppingWorkerHandsBackIsClaimedByOthers() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// Jobs of all kinds are made available by the worker that comes first.
+    /// A worker promotes due jobs of all kinds, and notifies the workers that know them.
     @Test func aJobThatIsDueIsToldToWorkersThatKnowItsKind() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()

@@ -27,9 +27,10 @@ import Testing
         return registry
     }
 
-    /// Nothing else of the worker fails with it: the next is due in minutes, and the leases may be at an end by then.
+    /// A failed heartbeat is repeated soon, since nothing else makes the worker retry: the next one is due in minutes,
+    /// and the leases may have ended by then.
     ///
-    /// That it is over is logged, as that it failed was.
+    /// Both the failure and its end are logged.
     @Test func aHeartbeatThatFailedIsRepeatedSoon() async throws {
         try await JobHarness.with { harness in
             let lines = LogLines()
@@ -48,7 +49,7 @@ import Testing
                     _ = try other.one("select id from accountctl.workers for update", as: Int64.self)
                     worker.beatSignal.set()
                     try await other.waitUntilSomebodyIsBlocked()
-                    // It gives up.
+                    // The heartbeat gives up.
                     let waiting: Statement = """
                         select count(*)
                         from pg_stat_activity
@@ -66,13 +67,13 @@ import Testing
         }
     }
 
-    /// It counts, too, where the history cannot be asked what became of a job, for as long as that may be.
+    /// A heartbeat counts even if the history cannot be asked, for however long, what became of a job.
     @Test func aHeartbeatDoesNotWaitForTheHistory() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
             try registry.register(Self.kind) { _, context in
                 try await context.pool.withTransaction { try context.complete(on: $0) }
-                // Until its lease counts as lost.
+                // Runs until its lease counts as lost.
                 try await Task.sleep(for: .seconds(300))
                 return .completedInTransaction
             }
@@ -91,10 +92,10 @@ import Testing
         }
     }
 
-    /// What came while the leases were about to end is claimed once the answer is there, and not at the next poll.
+    /// Jobs that came while the leases were about to end are claimed once the answer has arrived, not at the next poll.
     @Test func aLateAnswerLetsClaimsGoOn() async throws {
         try await JobHarness.with { harness in
-            // Its statements wait for a lock as long as it takes.
+            // The statements of these sessions wait for locks without a limit.
             try await harness.database.withPool(sessionSettings: JobQueue.sessionSettings) { control in
                 let worker = try harness.worker(try registry(), control: control) {
                     $0.leaseLifetime = .seconds(6)

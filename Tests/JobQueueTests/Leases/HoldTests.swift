@@ -68,11 +68,12 @@ import Testing
                 where id = \(job)
                 """
             )
-            // As a worker left it that died.
+            // A worker that died may leave a job in this state.
             #expect(try await told() == "to cancel \(job)")
             try await harness.execute("update accountctl.jobs set cancel_requested_at = null where id = \(job)")
             #expect(try await told() == "held")
-            // A worker that writes under its lease has the row: whoever asks meanwhile does not wait for it.
+            // A worker that writes under its lease has the row locked: an attempt to hold the job does not wait for
+            // that.
             try await harness.pool.withTransaction { connection in
                 _ = try connection.one("select id from accountctl.jobs for share", as: Int64.self)
                 #expect(try await told() == "run by by hand")
@@ -83,7 +84,7 @@ import Testing
     @Test func isKeptPastItsLeaseAndThenHandedBack() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([Self.kind.job(Note(), uniqueKey: Self.key)])
-            // The worker takes it from whoever does not beat for so long.
+            // The worker rescues the job if no heartbeat comes for this long.
             let hold = try await hold(harness, lifetime: .seconds(6))
             try await harness.withWorker(registry(harness)) {
                 try await hold.keep(pool: harness.pool, logger: harness.logger) {
@@ -104,7 +105,7 @@ import Testing
         }
     }
 
-    /// What is available became so by now: claims begin behind what they have seen.
+    /// A job that becomes available gets a ready time of now, since claims begin behind what they have seen.
     @Test func aScheduledJobGoesBackAsOneOfThePresent() async throws {
         try await JobHarness.with { harness in
             let later = Date(timeIntervalSinceNow: 3600)
@@ -116,7 +117,7 @@ import Testing
         }
     }
 
-    /// Told apart from those of a worker in the same process, and that it is over as that one failed.
+    /// Failed heartbeats, and their end, are logged in words that differ from those of a worker in the same process.
     @Test func aHeartbeatThatFailsIsToldAndThatTheyGoThroughAgain() async throws {
         try await JobHarness.with { harness in
             let job = try await harness.enqueue([Self.kind.job(Note(), uniqueKey: Self.key)])[0].id
@@ -175,7 +176,7 @@ import Testing
         }
     }
 
-    /// However well the lease is kept.
+    /// The longest time holds however well the lease is kept.
     @Test func isHandedBackOnceItsLongestTimeIsOver() async throws {
         try await JobHarness.with { harness in
             let job = try await harness.enqueue([Self.kind.job(Note(), uniqueKey: Self.key)])[0].id
@@ -190,7 +191,7 @@ import Testing
         }
     }
 
-    /// A call that would go on after that is not begun.
+    /// A call that would outlast the longest time is not begun.
     @Test func endsWithItsLongestTime() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([Self.kind.job(Note(), uniqueKey: Self.key)])

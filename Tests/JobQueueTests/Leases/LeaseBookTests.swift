@@ -2,7 +2,7 @@ import Testing
 
 @testable import JobQueue
 
-/// What a worker makes of the answer to a heartbeat.
+/// How a worker's lease book takes the answers to heartbeats.
 @Suite struct LeaseBookTests {
     private let start = ContinuousClock.now
 
@@ -19,16 +19,16 @@ import Testing
         return book
     }
 
-    /// Taken past its deadline, or by an operator, from a worker that lives.
+    /// A worker that lives may lose a job past its deadline, or to an operator.
     @Test func whatIsNoLongerHeldIsStopped() {
         var book = book()
         let beat = book.beat(now: start)
         let stops = book.answered(beat, held: [job(12)], cancelled: [], lastLease: 13)
         #expect(stops == [.init(job: job(11), reason: .leaseLost)])
-        // What was written meanwhile has left the table by that.
+        // A job whose outcome was written meanwhile is no longer held either.
         #expect(Set(book.entries.keys) == [job(12), job(13)])
         #expect(book.handlerDone(job(11)) == nil)
-        // Told once.
+        // The handler is stopped once.
         #expect(book.answered(book.beat(now: start), held: [job(12)], cancelled: [], lastLease: 13) == [])
     }
 
@@ -51,7 +51,8 @@ import Testing
         #expect(again == [])
     }
 
-    /// One that is done only waits for its outcome to be written, be it since the database is away.
+    /// A job whose handler is done only waits for its outcome to be written, perhaps since the database is down: it is
+    /// not overdue.
     @Test func whatGoesOnPastItsDeadlineIsOverdue() {
         var book = book()
         let grace = Duration.seconds(3)
@@ -71,7 +72,8 @@ import Testing
         #expect(Set(book.entries.keys) == [job(13)])
     }
 
-    /// The server counts from when the heartbeat came in, so that what it gives to others is no longer trusted here.
+    /// A lease is trusted from the sending of the heartbeat; the server counts from its arrival, so that trust ends
+    /// before a job is given to others.
     @Test func trustCountsFromTheSending() {
         var book = book()
         let sent = start.advanced(by: .seconds(30))
@@ -87,8 +89,8 @@ import Testing
         #expect(Set(book.entries.keys) == [job(13)])
     }
 
-    /// An outcome whose row somebody has locked may wait for long; each look at the clock would make the answer that is on
-    /// its way one of before.
+    /// An outcome whose row is locked may wait for long: looking at the clock meanwhile must not make the answer under
+    /// way an outdated one.
     @Test func trustReturnsThoughAnOutcomeWaits() {
         var book = book()
         let isOver = start.advanced(by: .seconds(61))
@@ -99,7 +101,8 @@ import Testing
         #expect(book.trusts(now: isOver))
     }
 
-    /// The handler of a job that was lost may not have been told yet when the trust in others begins anew.
+    /// When the worker is trusted again, the handler of a job lost before may not have been stopped yet: its lease
+    /// stays lost.
     @Test func newTrustIsNoneInWhatWasLost() {
         var book = book()
         let isOver = start.advanced(by: .seconds(61))
@@ -110,7 +113,7 @@ import Testing
         #expect(book.trust(in: job(11)) == nil)
     }
 
-    /// A failover that loses the end of the log gives numbers out again: the old job and the new one have the same.
+    /// After a failover that loses the end of the log lease numbers repeat: an old job and a new one may have the same.
     @Test func aNumberThatIsGivenOutAgainIsAnotherLease() {
         let (old, new) = (job(11), JobLease(id: 7, lease: 11, worker: 1))
         var core = WorkerCore(WorkerConfiguration(name: "test"), reserve: 0, now: start)
@@ -121,7 +124,7 @@ import Testing
             core.jobs[job] = running(job)
             core.plan.running += 1
         }
-        // Only the old one is told to stop.
+        // Only the handler of the old job is stopped.
         let stops = core.book.answered(
             core.book.beat(now: start),
             held: [new],
@@ -129,7 +132,7 @@ import Testing
             lastLease: 13
         )
         #expect(stops == [.init(job: old, reason: .leaseLost)])
-        // Its end, whatever becomes of it, leaves the new one in the books.
+        // The end of the old job leaves the new one in the books.
         _ = core.done(running(old), .nothing, hasLimit: false, now: start)
         core.wrote([FinishedJob(job: running(old).job, verdict: .nothing)], now: start)
         #expect(core.book.beat(now: start).jobs == [new])

@@ -5,9 +5,9 @@ import Testing
 
 @testable import JobQueue
 
-/// A rescue meets completions, heartbeats and other rescues, forced by open transactions.
+/// Races of a rescue with completions, heartbeats and other rescues, forced by open transactions.
 @Suite(.timeLimit(.minutes(5))) struct RescueRaceTests {
-    /// The fence holds the row: a rescue goes past it, and the write of the transaction lands whole.
+    /// The fence locks the row: a rescue skips it, and all writes of the transaction land.
     @Test func aFencedTransactionIsNotRescuedUnder() async throws {
         try await JobHarness.with { harness in
             let (_, job) = try await harness.lateClaim()
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// A completion that is being written while the rescue looks: River overwrote it.
+    /// A rescue does not overwrite a completion that is being written, as River did.
     @Test func aCompletionUnderWayIsNotRescued() async throws {
         try await JobHarness.with { harness in
             let (_, job) = try await harness.lateClaim()
@@ -44,11 +44,12 @@ import Testing
         }
     }
 
-    /// Claimed by a worker that registered since the rescue began, which does not know of it.
+    /// The job was claimed by a worker that registered after the rescue began, and that the rescue does not know of.
     @Test func aRescueLeavesWhatAnotherTookOver() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([JobHarness.plain.job(Note())])
-            // At the row of the one the rescue is held up; the other said goodbye while somebody had its job locked.
+            // The rescue waits at the row of the first worker; the second deregistered while another session had its
+            // job locked.
             try await harness.expire(try await harness.host())
             let gone = try await harness.host()
             let job = try await harness.claim(gone)[0]
@@ -105,13 +106,14 @@ import Testing
                 for _ in 0..<8 { group.addTask { try await harness.rescue() } }
                 return try await group.reduce(0, +)
             }
-            // What one of them skipped since another held it is rescued by that one, or by the next round.
+            // A job that one rescuer skipped because another had it locked is rescued by that other one, or by the next
+            // round.
             #expect(rescued + (try await harness.rescue()) == 50)
             #expect(try await harness.count("select max(crashes)::int from accountctl.jobs") == 1)
         }
     }
 
-    /// A heartbeat that is under way when a rescue looks, late as it is, keeps its worker.
+    /// A late heartbeat that is under way when a rescue looks keeps its worker.
     @Test func aBeatInTimeKeepsItsJobs() async throws {
         try await JobHarness.with { harness in
             let (worker, job) = try await harness.lateClaim()
@@ -125,7 +127,7 @@ import Testing
         }
     }
 
-    /// One that comes while the rescue is under way waits for it, and learns that all is lost.
+    /// A heartbeat that comes while a rescue is under way waits for it, and learns that all jobs are lost.
     @Test func aBeatWaitsForARescueUnderWay() async throws {
         try await JobHarness.with { harness in
             let (worker, job) = try await harness.lateClaim()
@@ -144,7 +146,7 @@ import Testing
         }
     }
 
-    /// Whoever rescues need not know the kind: what runs is found by its worker.
+    /// A rescuer need not know the kind of a job: running jobs are found by their worker.
     @Test func aRescuerNeedNotKnowTheKind() async throws {
         try await JobHarness.with { harness in
             let (_, job) = try await harness.lateClaim()
@@ -161,7 +163,7 @@ import Testing
         }
     }
 
-    /// One that comes after the rescue finds nothing to keep, and does not make a worker of a lost one.
+    /// A heartbeat that comes after the rescue finds nothing to keep, and does not revive a lost worker.
     @Test func aBeatTooLateRevivesNothing() async throws {
         try await JobHarness.with { harness in
             let (worker, job) = try await harness.lateClaim()
@@ -178,7 +180,7 @@ import Testing
         }
     }
 
-    /// A goodbye hands back what it can, and waits for nobody's lock.
+    /// A worker that deregisters hands back the jobs that are not locked, and waits for no lock.
     @Test func aGoodbyeLeavesALockedJobToTheRescue() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue(try (0..<2).map { _ in try JobHarness.plain.job(Note()) })

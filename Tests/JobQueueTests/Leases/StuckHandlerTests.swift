@@ -3,9 +3,9 @@ import Postgres
 import Synchronization
 import Testing
 
-/// Handlers that heed neither their deadline nor the loss of their job.
+/// Handlers that stop neither at their deadline nor when they lose their job.
 @Suite(.timeLimit(.minutes(5))) struct StuckHandlerTests {
-    /// Nothing in the process can end them: it says so and makes room for a new one.
+    /// Nothing in the process can end stuck handlers: the worker ends with an error, and makes room for a new process.
     @Test func aWorkerWithoutASlotThatEverComesFreeEnds() async throws {
         try await JobHarness.with { harness in
             let gate = Gate()
@@ -18,7 +18,7 @@ import Testing
             }
             let error = await #expect(throws: JobQueueError.self) { try await stuck.run() }
             #expect(error?.code == .handlersStuck)
-            // Whoever starts anew finds them.
+            // The next worker runs the jobs.
             gate.open()
             try await harness.execute("update accountctl.jobs set run_at = now()")
             try await harness.worker(try registry(gate)).runUntilIdle()
@@ -27,14 +27,14 @@ import Testing
         }
     }
 
-    /// While one slot is left, work goes on.
+    /// A worker goes on working while it has one slot left.
     @Test func aWorkerWithASlotGoesOn() async throws {
         try await withAHandlerThatLostItsJob { harness in
             try await harness.enqueue([WorkerTests.plain.job(Note())])
         }
     }
 
-    /// A handler that goes on without its job is nothing that a job under which a process died must wait for.
+    /// A suspect must not wait for a handler that goes on without its job.
     @Test func aSuspectDoesNotWaitForAHandlerThatLostItsJob() async throws {
         try await withAHandlerThatLostItsJob { harness in
             try await harness.execute(
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// Has a worker of two slots whose one handler goes on without its job take one more, which ends.
+    /// Has a worker of two slots run one more job while one of its handlers goes on without its job.
     private func withAHandlerThatLostItsJob(
         _ addOneMore: @escaping @Sendable (JobHarness) async throws -> Void
     ) async throws {
@@ -61,7 +61,7 @@ import Testing
                 configuration.leaseLifetime = .seconds(8)
                 configuration.overdueGrace = .zero
             } _: {
-                // The second attempt would take the other slot.
+                // Waits until the retry is scheduled for later: a second attempt would take the other slot.
                 let taken: Statement = "select count(*) from accountctl.jobs where run_at > now()"
                 try await harness.until { try await harness.count(taken) == 1 }
                 try await addOneMore(harness)
@@ -86,7 +86,7 @@ import Testing
         return registry
     }
 
-    /// What holds handlers, whatever they are told.
+    /// Holds handlers, whether they are cancelled or not, until it is opened.
     private final class Gate: Sendable {
         private let end: AsyncStream<Never>.Continuation
         private let opened: Task<Void, Never>

@@ -2,18 +2,18 @@ import Testing
 
 @testable import JobQueue
 
-/// The turns of jobs that must run alone, without a table or a clock.
+/// The turns of suspects, which must run alone, without a table or a clock.
 @Suite struct SuspectTurnTests {
     private let start = ContinuousClock.now
 
     private func at(_ seconds: Double) -> ContinuousClock.Instant { start.advanced(by: .seconds(seconds)) }
 
-    /// A mutating call cannot stand in the macro itself.
+    /// Wraps the macro, which does not allow a mutating call in its expression.
     private func expect(_ answer: Bool, _ expected: Bool, _ location: SourceLocation = #_sourceLocation) {
         #expect(answer == expected, sourceLocation: location)
     }
 
-    /// What runs beside: some ordinary jobs, some suspects, the last one to begin among them or not.
+    /// The jobs that run at the same time: ordinary ones and suspects, with or without the last suspect to begin.
     private func beside(ordinary: Int = 0, suspects: Int = 0, hasLast: Bool = false, hasRoom: Bool = true)
         -> SuspectTurn.Surroundings
     {
@@ -34,7 +34,7 @@ import Testing
         #expect(!turn.allowsOrdinary)
     }
 
-    /// A suspect that may not begin, under a limit perhaps, stops ordinary work more and more rarely.
+    /// A suspect that may not begin, because of a limit for instance, stops ordinary work more and more rarely.
     @Test func fruitlessTurnsComeRarer() {
         var turn = SuspectTurn()
         var waits: [Duration] = []
@@ -48,7 +48,7 @@ import Testing
         #expect(turn.phase == .ordinary(until: at(1)))
     }
 
-    /// Nothing need end, nobody need come: what a turn holds up waits no longer than it may.
+    /// A turn is given up in time even if no job ends and no answer comes.
     @Test func aTurnIsGivenUpInTime() {
         var turn = SuspectTurn()
         #expect(turn.givesUpAt == nil)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// A thousand suspects that take hours each do not wait for one another, and ordinary jobs for none of them.
+    /// A thousand suspects of hours each neither wait for one another nor make ordinary jobs wait.
     @Test func aSuspectThatOutlivedItsSolitudeIsNotWaitedFor() {
         var turn = SuspectTurn()
         turn.found(now: start)
@@ -82,14 +82,14 @@ import Testing
         #expect(!turn.allowsOrdinary)
         expect(turn.claimsSuspect(beside: beside(suspects: 1, hasLast: true), now: at(10)), false)
         #expect(turn.allowsOrdinary)
-        // Ordinary work has its turn, as long as it has waited.
+        // Ordinary work now has its turn, for as long as it has waited.
         expect(turn.found(now: at(19)), false)
         expect(turn.found(now: at(20)), true)
         expect(turn.claimsSuspect(beside: beside(ordinary: 1, suspects: 1), now: at(21)), false)
         expect(turn.claimsSuspect(beside: beside(suspects: 1), now: at(22)), true)
     }
 
-    /// Short ones follow each other at once, though a long one goes on, and nothing waits for what has ended.
+    /// Short suspects follow each other at once even while a long one runs, and nothing waits for one that has ended.
     @Test func aShortSuspectIsFollowedByTheNextThoughALongOneRuns() {
         var turn = SuspectTurn()
         turn.found(now: start)
@@ -102,7 +102,8 @@ import Testing
         #expect(turn.phase == .ordinary(until: at(2)))
     }
 
-    /// They begin one after the other beside a long ordinary job, too; the next turn need not be given up three times.
+    /// Suspects begin one after the other beside a long ordinary job too; the next turn need not be given up three
+    /// times first.
     @Test func aForcedTurnIsOneOfManySuspects() {
         var turn = SuspectTurn()
         turn.turnsGivenUp = 0
@@ -113,12 +114,12 @@ import Testing
             turn.took(lease(1))
             expect(turn.claimsSuspect(beside: beside(ordinary: 1), now: at(begin + 30.5)), true)
             expect(turn.claimsSuspect(beside: beside(ordinary: 1), now: at(begin + 31)), false)
-            // Longer than it took: the long one may go on for hours.
+            // Ordinary work goes on for longer than the turn took, since the long job may run for hours.
             #expect(turn.phase == .ordinary(until: at(begin + 91)))
         }
     }
 
-    /// Slots are counted for them as for all others: the reserve is that of urgent jobs.
+    /// Suspects need a free slot like all other jobs: the reserve is for urgent jobs.
     @Test func noSuspectBeginsWithoutRoom() {
         var turn = SuspectTurn()
         turn.found(now: start)
@@ -141,13 +142,13 @@ import Testing
         core.plan.locked = 2
         expect(core.claimsSuspect(toldBefore: start, now: start), false)
         core.plan.locked = 1
-        // After a failure nothing is asked for a while.
+        // After a failure the worker claims nothing for a while.
         core.plan.pausedUntil = at(1)
         expect(core.claimsSuspect(toldBefore: start, now: start), false)
         expect(core.claimsSuspect(toldBefore: start, now: at(1)), true)
     }
 
-    /// Suspects of earlier turns have every slot: they are not waited for, and neither is what the wait does not bring.
+    /// If suspects of earlier turns occupy every slot the turn waits neither for them nor for a slot.
     @Test func aTurnAmongSuspectsAloneIsGivenUpAtOnceWithoutRoom() {
         var turn = SuspectTurn()
         turn.found(now: start)
@@ -155,7 +156,7 @@ import Testing
         #expect(turn.phase == .ordinary(until: at(61)))
     }
 
-    /// Another worker took it, or somebody cancelled it.
+    /// A suspect that another worker took, or that was cancelled, ends its turn at once.
     @Test func aSuspectThatIsGoneHoldsUpNothing() {
         var turn = SuspectTurn()
         expect(turn.vanished(), false)
@@ -164,13 +165,13 @@ import Testing
         #expect(turn.allowsOrdinary)
         turn.found(now: start)
         expect(turn.claimsSuspect(beside: beside(), now: start), true)
-        // It is the one that runs here.
+        // The suspect that can no longer be found is the one that runs here.
         expect(turn.vanished(), false)
         #expect(!turn.allowsOrdinary)
     }
 
-    /// Long ordinary jobs make turns rarer, instead of a third of all time without claims; and in the end a suspect
-    /// begins beside them.
+    /// Long ordinary jobs make turns rarer, where a fixed pace would leave a third of all time without claims; in the
+    /// end a suspect begins beside them.
     @Test func turnsGivenUpComeRarerUntilASuspectBeginsBesideOthers() {
         var turn = SuspectTurn()
         var now = start
@@ -187,7 +188,7 @@ import Testing
         expect(turn.found(now: now), true)
         expect(turn.claimsSuspect(beside: beside(ordinary: 1), now: now.advanced(by: .seconds(29))), false)
         expect(turn.claimsSuspect(beside: beside(ordinary: 1), now: now.advanced(by: .seconds(30))), true)
-        // Nothing else joins it for as long as one that runs alone.
+        // No other job joins it for as long as none joins a suspect that runs alone.
         let joined = beside(ordinary: 1, suspects: 1, hasLast: true)
         expect(turn.claimsSuspect(beside: joined, now: now.advanced(by: .seconds(39))), false)
         #expect(!turn.allowsOrdinary)

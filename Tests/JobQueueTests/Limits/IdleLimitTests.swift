@@ -4,9 +4,9 @@ import Testing
 
 @testable import JobQueue
 
-/// Exchanges of lanes under limits that have nothing to take.
+/// Exchanges with lanes under limits when there is nothing to claim.
 @Suite(.timeLimit(.minutes(5))) struct IdleLimitTests {
-    /// They lock nothing: somebody else has the rows of the limits, and they do not wait for that.
+    /// Such exchanges lock nothing: they do not wait while another session has the rows of the limits locked.
     @Test(arguments: [ClaimBounds.Start?.none, ClaimBounds.Start(bounds: [:], floor: 1_000_000)])
     func nothingIsLockedForNothing(_ bounds: ClaimBounds.Start?) async throws {
         try await JobHarness.with { harness in
@@ -42,7 +42,7 @@ import Testing
                     #expect(idle.claims.limited == nil)
                 }
             }
-            // Below the bound, and one that waits for room.
+            // A job below the bound, then one that waits for room.
             try await harness.enqueue(try [JobHarness.plain.job(Note(), limitKey: "a")])
             try await harness.execute("update accountctl.jobs set run_at = 'epoch'")
             let first = try await exchanged().claims.limited?.jobs ?? []

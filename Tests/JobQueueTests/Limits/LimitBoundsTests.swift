@@ -4,9 +4,9 @@ import Testing
 
 @testable import JobQueue
 
-/// Claims under limits that begin at a bound, where the full scan is far away.
+/// Claims under limits that begin at a bound, without a full scan.
 @Suite(.timeLimit(.minutes(5))) struct LimitBoundsTests {
-    /// Claims from one lane by hand, with the bounds that a worker has after the full scan of a second.
+    /// Claims from one lane by hand, with the bounds that a worker has between two full scans.
     private struct Claimer {
         let harness: JobHarness
         let lanes = JobHarness.plainLanes
@@ -52,8 +52,8 @@ import Testing
         }
     }
 
-    /// The bound is above what waited for its key: it is taken all the same, and before what came later; but not what
-    /// runs alone.
+    /// A job that waited for its key lies below the bound and is taken all the same, before later jobs; a suspect,
+    /// which runs alone, is not.
     @Test(arguments: [0, 1]) func whatWaitedForItsKeyGoesFirst(_ crashes: Int) async throws {
         try await JobHarness.with { harness in
             var claimer = try await Claimer(harness, .init(runningPerKey: 1))
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// The count begins at the least lease that runs, and a full scan finds what nobody can have given out.
+    /// The count of running jobs begins at the least lease that runs, and a full scan finds jobs with leases below it.
     @Test func theCountOfRunningJobsBeginsWhereTheyDo() async throws {
         try await JobHarness.with { harness in
             let floor = { try await harness.count("select counted_from from accountctl.job_limits") }
@@ -96,7 +96,7 @@ import Testing
             let next = try await claimer.claim(9)
             #expect(next.count == 1)
             try await claimer.finish(first[1])
-            // As claimed while nobody knew of the limit.
+            // As if claimed before anybody knew of the limit.
             try await harness.execute(
                 """
                 insert into accountctl.jobs (queue, kind, state, worker, lease)

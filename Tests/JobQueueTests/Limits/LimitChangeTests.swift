@@ -6,7 +6,7 @@ import Testing
 
 /// Limits that operators and releases set, widen and lift.
 @Suite(.timeLimit(.minutes(5))) struct LimitChangeTests {
-    /// What an operator sets counts at once and instead of the code; lifted, what it had parked goes on.
+    /// A limit set by an operator overrides the code's at once; when it is lifted, the jobs that it parked go on.
     @Test func aLimitIsSetAndLiftedByHand() async throws {
         let kind = JobKind<Note>("test.plain")
         try await JobHarness.with { harness in
@@ -20,7 +20,7 @@ import Testing
             try registry.register(kind) { note, context in
                 meter.enter(note.text)
                 defer { meter.leave(note.text) }
-                // None ends before as many ran at once as may.
+                // No job ends before as many have run at once as the limit allows.
                 if note.text == "few" { try await harness.until { meter.most["few"] ?? 0 >= 2 } }
                 try await harness.effect(context, note.text)
                 if note.text == "stuck" {
@@ -34,7 +34,8 @@ import Testing
             }
             try await limit(2, nil)
             let fixed = registry
-            // No listener: what the first claims do before the first heartbeat has told them of the limit counts too.
+            // There is no listener, so that the limit must also hold in the first claims, before the first heartbeat
+            // has reported it.
             try await harness.withWorker(fixed, { $0.slots = 10 }) {
                 try await harness.enqueue(try (0..<30).map { _ in try kind.job(Note(text: "few")) })
                 try await harness.until { try await harness.finished("completed") == 30 }
@@ -45,11 +46,11 @@ import Testing
                 try await harness.until {
                     try await harness.count("select count(*) from accountctl.jobs where state = 'parked'") == 5
                 }
-                // The one that is not parked may be claimed and not yet begun.
+                // The job that is not parked may be claimed and not yet have begun.
                 try await harness.until { meter.most["stuck"] != nil }
                 #expect(meter.most["stuck"] == 1)
                 try await limit(nil, nil)
-                // All at once now, those that were parked included.
+                // All jobs run at once now, those that were parked included.
                 try await harness.until { meter.most["stuck"] == 6 }
                 try await harness.execute("insert into public.effects (job, note) values (0, 'go')")
                 try await harness.until { try await harness.unfinished() == 0 }
@@ -61,7 +62,7 @@ import Testing
         }
     }
 
-    /// A release that limits a kind no more leaves no limit behind.
+    /// A release that no longer limits a kind removes the limit.
     @Test func aLimitGoesWithTheCodeThatHadIt() async throws {
         try await JobHarness.with { harness in
             for limits in [JobKind<Note>.Limits(running: 2), .init()] {
@@ -76,7 +77,7 @@ import Testing
         }
     }
 
-    /// Raised or lifted, a limit lets jobs on when the worker hears of it.
+    /// When a limit is raised or lifted, waiting jobs go on as soon as the worker learns of it.
     @Test(arguments: [6, nil]) func aWiderLimitNeedsNoPoll(_ running: Int?) async throws {
         let kind = JobKind<Note>("test.plain")
         try await JobHarness.with { harness in
@@ -103,8 +104,9 @@ import Testing
         }
     }
 
-    /// While releases overlap, a worker of the older one that registers anew leaves the newer one's limits alone, and
-    /// one of the newer says its own again, which the older has changed while it was the newest.
+    /// Releases that overlap: a worker of the older one that registers anew leaves the newer one's limits as they are.
+    ///
+    /// A worker of the newer one restores its own, which the older has changed while it was the newest.
     @Test func whoRegistersAnewSaysTheLimitsOfTheNewest() async throws {
         try await JobHarness.with { harness in
             let workers = try [("0.9", 7), ("0.10", 1)].map { version, running in

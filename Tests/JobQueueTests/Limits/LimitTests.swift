@@ -3,9 +3,9 @@ import Testing
 
 @testable import JobQueue
 
-/// Limits over several workers: counted by what handlers see of each other.
+/// Limits across several workers, measured by how many handlers run at once.
 @Suite(.timeLimit(.minutes(5))) struct LimitTests {
-    /// Runs them, and returns how many ran at once at the most; none ends before that was `enough`.
+    /// Runs the jobs and returns the most that ran at once; none ends before that reached `enough`.
     private func run(
         _ kind: JobKind<Note>,
         _ jobs: [NewJob],
@@ -52,7 +52,7 @@ import Testing
         #expect(most["all"] ?? 0 > 2)
     }
 
-    /// A job that somebody has locked goes on later; the others do not wait for it.
+    /// A locked job is unparked later; the others do not wait for it.
     @Test func whatIsLockedKeepsNoOtherParked() async throws {
         try await JobHarness.with { harness in
             let lanes = [Lane(queue: "default", kind: "test.keyed", timeout: .seconds(60))]
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// A blocked key in front does not hold up those behind it.
+    /// Jobs of a blocked key at the front do not hold up those behind them.
     @Test func aBlockedKeyIsParked() async throws {
         let kind = JobKind<Note>("test.keyed", limits: .init(runningPerKey: 1))
         try await JobHarness.with { harness in
@@ -83,7 +83,7 @@ import Testing
                 if note.text == "stuck" { try await Task.sleep(for: .seconds(3600)) }
                 return .completed()
             }
-            // More than one claim looks at, and nobody else makes the worker look again.
+            // More jobs than one claim looks at; nothing else makes the worker look again.
             try await harness.enqueue(try (0..<4500).map { _ in try kind.job(Note(text: "stuck"), limitKey: "s") })
             try await harness.enqueue(try (0..<5).map { try kind.job(Note(text: "free"), limitKey: "f\($0)") })
             let change: @Sendable (inout WorkerConfiguration) -> Void = { configuration in
@@ -91,7 +91,7 @@ import Testing
                 configuration.pollInterval = .seconds(3600)
             }
             try await harness.withWorker(registry, change) {
-                // The one that is not parked has begun, and may not have left its effect yet.
+                // The job that is not parked has begun, and may not have written its effect yet.
                 let begun: Statement = "select count(*) from public.effects where note = 'stuck'"
                 try await harness.until {
                     let free = try await harness.finished("completed")
@@ -113,14 +113,14 @@ import Testing
                 return .completed()
             }
             try await harness.enqueue(try (0..<50).map { _ in try kind.job(Note()) })
-            // With a look a minute, the test's limit would come first.
+            // Without polls: jobs that had to wait for one a minute would exceed the time limit of the test.
             try await harness.withWorker(registry, { $0.pollInterval = .seconds(3600) }) {
                 try await harness.until { try await harness.finished("completed") == 50 }
             }
         }
     }
 
-    /// Where one slot after the other comes free, a backlog under a limit leaves every second one to the others.
+    /// When slots come free one after the other, a backlog under a limit leaves every second one to other jobs.
     @Test func aBacklogUnderALimitDoesNotTakeEverySlot() async throws {
         let limited = JobKind<Note>("test.limited", limits: .init(running: 100))
         let plain = JobKind<Note>("test.plain")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JobQueue
 
-/// What releases say of their limits, while several of them live.
+/// The limits that releases declare in code, while workers of several releases live.
 @Suite(.timeLimit(.minutes(5))) struct LimitsOfCodeTests {
     static let lanes = ["test.both", "test.new", "test.old"].map {
         Lane(queue: "default", kind: $0, timeout: .seconds(60))
@@ -27,7 +27,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: limits.map { ($0.kind, Int($0.running ?? 0)) })
     }
 
-    /// A process of the old release that starts amid a deploy neither overwrites, clears nor adds a limit.
+    /// A process of the old release that starts during a deploy neither overwrites, clears nor adds a limit.
     @Test func theNewestReleaseStands() async throws {
         try await JobHarness.with { harness in
             _ = try await register("0.9.1", ["test.both": 1, "test.old": 1], harness)
@@ -37,7 +37,7 @@ import Testing
             #expect(try await limits(harness) == new)
             _ = try await register("0.9.1", ["test.both": 1, "test.old": 1], harness)
             #expect(try await limits(harness) == new)
-            // One without a number is older than all others.
+            // A version without a number counts as older than all others.
             _ = try await register("unknown", ["test.both": 3], harness)
             #expect(try await limits(harness) == new)
             for version in ["0.10.0.1", "1-beta"] {
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// Of workers that begin together, the one that decides may not have come so far yet.
+    /// When workers begin together, the one that writes the limits may not have done so yet.
     @Test func nobodyOfAReleaseClaimsBeforeThereIsALimit() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
@@ -66,7 +66,7 @@ import Testing
                     )
                     workers.append(try queue.register(registration, on: connection).id)
                 }
-                // What an older release limits the newer one does not.
+                // The older release limits a kind that the newer one does not.
                 for (worker, kind) in [(workers[0], "test.both"), (workers[2], "test.old")] {
                     let limit = JobQueue.KindLimit(kind: kind, running: 1, runningPerKey: nil)
                     try queue.syncLimits([limit], of: [kind], by: worker, patience: .seconds(60), on: connection)
@@ -80,7 +80,7 @@ import Testing
         try await harness.pool.withConnection { try harness.queue.deregister(worker: worker, on: $0) }
     }
 
-    /// A newer release that works on other kinds has no word in these.
+    /// A newer release decides the limits of the kinds that it works on, and of no others.
     @Test func onlyTheKindsOfANewerReleaseAreItsOwn() async throws {
         try await JobHarness.with { harness in
             _ = try await register("2", ["test.new": 2, "test.old": 2], lanes: [Self.lanes[1]], harness)
@@ -96,7 +96,8 @@ import Testing
         return try harness.worker(registry) { $0.version = version }
     }
 
-    /// When a deploy is taken back, the limits go back with it, be it by workers that began before or amid it.
+    /// When a deploy is rolled back its limits go too, whether the remaining workers began before the deploy or during
+    /// it.
     @Test(arguments: [false, true]) func theLimitsOfATakenBackReleaseGo(_ beganBefore: Bool) async throws {
         try await JobHarness.with { harness in
             let old = try worker("0.9.1", 1, harness)
@@ -111,7 +112,7 @@ import Testing
         }
     }
 
-    /// What an older one wrote that had not seen the newer yet.
+    /// The newest release overwrites limits of an older one that had not seen it yet.
     @Test func theNewestMakesGoodWhatAnotherSaid() async throws {
         try await JobHarness.with { harness in
             let new = try worker("2", 2, harness)
@@ -121,14 +122,15 @@ import Testing
                 try await new.syncKindLimits()
                 #expect(try await limits(harness) == ["test.both": 2])
             }
-            // Of one release the latest stands, and the others do not say theirs over and over.
+            // Within one release the latest worker's limits win, and the others do not rewrite theirs over and over.
             _ = try await register("2", ["test.both": 3], harness)
             try await new.syncKindLimits()
             #expect(try await limits(harness) == ["test.both": 3])
         }
     }
 
-    /// A claim under the limit whose process is stopped between two statements is ended by the server.
+    /// The server ends the transaction of a claim whose process stops between two statements, so that the row of the
+    /// limit does not stay locked.
     @Test func aClaimThatStandsStillKeepsNobodyFromBeginning() async throws {
         try await JobHarness.with { harness in
             try await worker("1", 1, harness).begin()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import JobQueue
 
-/// Parked jobs go on without a statement that takes all of them, however many there are.
+/// Parked jobs become available in batches: no statement takes all of them, however many there are.
 @Suite(.timeLimit(.minutes(5))) struct ParkedJobsTests {
     private static let kind = JobKind<Note>("test.plain")
     private static let lanes = JobHarness.plainLanes
@@ -30,7 +30,7 @@ import Testing
         try await harness.count("select count(*) from accountctl.jobs where state = 'parked'")
     }
 
-    /// The program that knew the kind is gone: its jobs wait for nobody, and are late.
+    /// Parked jobs of a kind that no worker knows any more count as late, since nothing will make them available.
     @Test(arguments: [false, true]) func whatNobodyLetsGoOnIsLate(isKnown: Bool) async throws {
         try await JobHarness.with { harness in
             try await park(1, for: "limit", key: "k", harness)
@@ -54,7 +54,7 @@ import Testing
             let (queue, lanes, most) = (harness.queue, Self.lanes, JobQueue.unparkedAtOnce)
             for (reason, key) in [("limit", "k"), ("newer", nil), ("undecodable", nil)] {
                 try await park(most + 7, for: reason, key: key, harness)
-                // Some were ready before, and what is set aside once more became so later.
+                // Some jobs were ready before; those that are set aside once more have a later time.
                 let since = Date()
                 let take = { @Sendable in
                     try await harness.pool.withConnection { connection in
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// The rest comes at once, not with the next look, which there is none of for arguments that could not be read.
+    /// The worker takes all batches at once, not one per round: undecodable jobs have only one round.
     @Test func aWorkerTakesAllOfThem() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// A wider limit lets no more on than a claim wants, and the next claims take the rest.
+    /// After a limit is widened a claim unparks no more jobs than it wants, and the next claims take the rest.
     @Test func aClaimLetsOnWhatItWants() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    /// Those of another queue are in front: the claim says that there is more.
+    /// Parked jobs of another queue come first: the claim reports that it was cut.
     @Test func aClaimThatLeftSomeParkedIsCut() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue

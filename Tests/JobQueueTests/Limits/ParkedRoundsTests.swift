@@ -30,7 +30,7 @@ import Testing
                 rounds.brought(0, in: round, now: at(second))
             }
         }
-        // What could not be read is tried once.
+        // Undecodable jobs are tried once.
         #expect(begun == [.limits: Array(stride(from: 5.0, through: 70, by: 5)), .newer: [30, 60]])
     }
 
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// Of a statement that failed nothing is told.
+    /// A round whose statement failed reports nothing.
     @Test func aRoundThatFailedGoesOnAfterTheInterval() {
         var rounds = ParkedRounds(interval: .seconds(5), now: start)
         #expect(begin(&rounds, 0).count == 3)

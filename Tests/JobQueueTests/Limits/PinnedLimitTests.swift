@@ -4,11 +4,11 @@ import Testing
 
 @testable import JobQueue
 
-/// Claims under limits behind an old snapshot, or behind a slot.
+/// Claims under limits behind an old snapshot, or behind a replication slot.
 @Suite(.timeLimit(.minutes(5))) struct PinnedLimitTests {
     typealias Limits = JobKind<Note>.Limits
 
-    /// Puts 20,000 jobs through two limited kinds, and compares a claim from remembered bounds with one from the start.
+    /// Runs 20,000 jobs of two limited kinds, and compares a claim from remembered bounds with one from the start.
     private func checkLimitedClaims(
         _ limit: Limits,
         _ harness: JobHarness,
@@ -20,7 +20,7 @@ import Testing
             JobQueue.KindLimit(kind: $0.kind, running: limit.running, runningPerKey: limit.runningPerKey)
         }
         let worker = try queue.addWorker(lanes, limits: limits, on: connection)
-        // Without the full scan of each second, whose cost is not the point here.
+        // Without the full scan of each second, whose cost is not tested here.
         var bounds = LimitedBounds(fullScanInterval: .seconds(3600))
         let hundred = try (0..<100).map { n in
             try NewJob(
@@ -49,11 +49,11 @@ import Testing
         let far = try await harness.entries(on: connection) {
             _ = try queue.claimLimitedLocked(lanes, whole, on: $0)
         }
-        // The snapshot does hold the dead rows: a claim from the start meets them all.
+        // The snapshot does keep the dead rows: a claim from the start reads all of them.
         #expect(near * 4 < far, "a bounded claim read \(near) entries, one from the start \(far)")
     }
 
-    /// What went through a limited kind is walked over neither to find the next job nor to count the running ones.
+    /// Dead rows of a limited kind are walked over neither to find the next job nor to count the running ones.
     @Test(arguments: [Limits(running: 100), Limits(runningPerKey: 10), Limits(running: 1000, runningPerKey: 1)])
     func claimsUnderLimitsStayCheapBehindAnOldSnapshot(_ limit: Limits) async throws {
         try await JobHarness.with { harness in
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// The same behind the slot of a standby that has gone, which no session tells of.
+    /// The same behind the replication slot of a standby that is gone, which no session shows.
     @Test func claimsUnderLimitsStayCheapBehindASlot() async throws {
         try await TestCluster.with { cluster in
             try await JobHarness.with(in: cluster) { harness in

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JobQueue
 
-/// How many jobs a queue starts in a time.
+/// How many jobs a queue may start in a period.
 @Suite(.timeLimit(.minutes(5))) struct RateTests {
     @Test func aQueueStartsSoManyInATime() async throws {
         let kind = JobKind<Note>("test.rated", queue: "apple")
@@ -21,7 +21,7 @@ import Testing
             let workers = try (0..<2).map { _ in try harness.worker(registry) }
             try await harness.withWorkers(workers) {
                 try await harness.until { try await harness.effects() >= 5 }
-                // Ten looks later it is still so; each locks the queue's row anew.
+                // Still no more after ten looks, each of which locks the queue's row anew.
                 var looks: Set<Int> = []
                 try await eventually("ten looks at the queue", within: .seconds(120)) {
                     let locker: Statement = "select xmax::text::bigint from accountctl.queues where name = 'apple'"
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    /// What was not used in half of the time is there besides, as the help of `jobs limit` says.
+    /// Unused tokens are kept for up to one period, as the help of `jobs limit` says.
     @Test func whatARateDidNotUseIsKept() async throws {
         let kind = JobKind<Note>("test.rated", queue: "apple")
         let lanes = [Lane(queue: "apple", kind: kind.name, timeout: .seconds(60))]
@@ -62,9 +62,9 @@ import Testing
         }
     }
 
-    /// Tokens come back with time, which tells nobody: the next look at the queue is not that of the polling.
+    /// Tokens come back with time, without a notification: the worker looks at the queue again before the next poll.
     ///
-    /// Also where the server's clock went back since they were counted.
+    /// This holds even if the server's clock has gone back since the tokens were counted.
     @Test(arguments: [10, 1_000_000]) func aRateGoesOnBetweenTwoPolls(_ rate: Int) async throws {
         let kind = JobKind<Note>("test.rated", queue: "apple")
         try await JobHarness.with { harness in
@@ -83,7 +83,8 @@ import Testing
         }
     }
 
-    /// What another claim wrote while this one waited for the queue is no clock that went back: time would be lost with each.
+    /// A time that another claim wrote while this one waited for the queue's row does not mean that the clock went
+    /// back: each such claim would lose time.
     @Test func timeCountsForWhoeverWaitedForTheQueue() async throws {
         try await JobHarness.with { harness in
             let lanes = [Lane(queue: "slow", kind: "a", timeout: .seconds(60))]
@@ -116,7 +117,7 @@ import Testing
         }
     }
 
-    /// Kinds of one queue share its tokens in the order of their jobs, not of their names, nor of the first job of each.
+    /// Kinds of one queue share its tokens in the order of their jobs, not by name, nor by the first job of each kind.
     @Test(
         arguments: [
             ([("b", 5), ("a", 5)], ["b"]),
@@ -128,7 +129,7 @@ import Testing
             let lanes = ["a", "b"].map { Lane(queue: "slow", kind: $0, timeout: .seconds(60)) }
             let claimed = try await harness.pool.withConnection { connection in
                 try harness.queue.limitRate(queue: "slow", to: (begun.count, .seconds(3600)), on: connection)
-                // One by one, each in its own moment.
+                // One by one, so that each job has its own ready time.
                 for (kind, priority) in jobs {
                     try harness.queue.enqueue([NewJob(kind: kind, queue: "slow", priority: priority)], on: connection)
                 }

@@ -4,8 +4,7 @@ import Testing
 
 @testable import JobQueue
 
-/// Jobs that wait for room under the limit of their key: claims neither walk over those that were let on, nor over those
-/// that were set aside.
+/// Jobs that wait for room under the limit of their key: claims walk over neither unparked jobs nor parked ones.
 @Suite(.timeLimit(.minutes(5))) struct WaitingKeysTests {
     static let lanes = JobHarness.plainLanes
 
@@ -17,7 +16,7 @@ import Testing
         )
     }
 
-    /// Jobs of one key, or of none, each of which became ready a millisecond after the one before.
+    /// Adds jobs of one key, or of none, each ready a millisecond after the one before.
     private func add(_ count: Int, key: String?, hours: Int, on connection: isolated Connection) throws {
         try connection.execute(
             """
@@ -29,7 +28,8 @@ import Testing
         )
     }
 
-    /// One key has had three hundred jobs and has more, be its next one running or not; others keep claims full, or not.
+    /// One key has had three hundred jobs and has more, whether its next one runs or not, and whether others fill the
+    /// claims or not.
     @Test func whatWasLetOnIsNotWalkedBehindAnOldSnapshot() async throws {
         try await JobHarness.with { harness in
             try await harness.behindAnOldSnapshot { connection in
@@ -61,7 +61,7 @@ import Testing
                         read.append(
                             try await harness.entries(of: "jobs_parked", on: connection) { connection in
                                 for request in (isBusy ? [full] : []) + [request] {
-                                    // Of suspects there is none: the look goes on to what waits for room.
+                                    // There are no suspects: the look goes on to jobs that wait for room.
                                     var suspects = request
                                     suspects.suspects = true
                                     let mayTake = try queue.mayTake(Self.lanes, suspects, on: connection)
@@ -72,14 +72,14 @@ import Testing
                             }
                         )
                     }
-                    // The snapshot does hold the dead rows: a walk over all keys meets those of this one.
+                    // The snapshot does keep the dead rows: a walk over all keys reads those of this one.
                     #expect(read[0] < 20 && read[1] < 20 && read[2] > 300, "busy \(isBusy): \(read) entries")
                 }
             }
         }
     }
 
-    /// Each turn of one claim begins behind what the turns before it set aside.
+    /// Each turn of a claim begins behind the jobs that the turns before it parked.
     @Test func aClaimWalksOnce() async throws {
         try await JobHarness.with { harness in
             try await harness.behindAnOldSnapshot { connection in
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    /// What another worker set aside is found by a claim that comes short, before the time for a look at everything.
+    /// Jobs that another worker parked are found by a claim that comes short, before the next full scan is due.
     @Test func whatOthersSetAsideIsFound() async throws {
         try await JobHarness.with { harness in
             try await harness.pool.withConnection { connection in
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// Keys that only look alike are limited apart, and none is passed over.
+    /// Keys that only look alike have separate limits, and none is skipped.
     @Test func keysAreComparedByteByByte() async throws {
         try await JobHarness.with { harness in
             try await harness.pool.withConnection { connection in
@@ -128,7 +128,7 @@ import Testing
                 var waiting: [String: WaitingKeys] = [:]
                 for round in 0..<3 {
                     var request = JobQueue.ClaimRequest(worker: worker, limit: 50, bounds: round == 0 ? nil : [:])
-                    // A part of them is known.
+                    // The claim knows some of the waiting keys.
                     request.waiting = waiting
                     if round == 2 { request.waiting["test.plain"]?.emptied(ExactText("e\u{301}")) }
                     let claim = try await queue.claimLimited(Self.lanes, request, on: connection)
