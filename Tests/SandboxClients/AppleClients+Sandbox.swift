@@ -7,7 +7,7 @@ package import SignInWithApple
 import TestSupport
 
 extension AppleClients {
-    /// Clients of the pretended Apple, under its first developer's key where no other is given.
+    /// Makes clients of the simulated Apple, with its first developer's key unless `key` is given.
     package init(
         of sandbox: Sandbox,
         _ ids: [String],

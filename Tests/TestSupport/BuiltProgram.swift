@@ -1,8 +1,8 @@
 package import Foundation
 
-/// Programs of this package that tests start.
+/// Executables of this package that tests start.
 package enum BuiltProgram {
-    /// Where one lies: beside the test bundle.
+    /// Finds an executable by name; the build puts it beside the test bundle.
     package static func url(_ name: String) throws -> URL {
         let folders = [Bundle.main.executableURL, URL(fileURLWithPath: CommandLine.arguments[0])]
             .compactMap { $0?.deletingLastPathComponent() }

@@ -4,9 +4,9 @@
     import Darwin
 #endif
 
-/// A port of 127.0.0.1 on which nobody listens, and which no other test's server is given meanwhile.
+/// A port of 127.0.0.1 on which no process listens; it stays bound, so that no other test's server can take it.
 package enum ClosedPort {
-    /// Gives `body` the port.
+    /// Reserves the port for the duration of `body`.
     package static func with<Result>(_ body: (Int) async throws -> Result) async throws -> Result {
         let (descriptor, port) = try Socket.bind()
         defer { close(descriptor) }

@@ -6,7 +6,7 @@ import Foundation
     import Darwin
 #endif
 
-/// A port that takes connections and resets each at its first word, as firewalls do.
+/// A server that accepts connections and resets each one when its first bytes arrive, as firewalls do.
 package enum CuttingServer {
     /// Serves for the duration of a closure, which gets the port on 127.0.0.1.
     package static func with<Result: Sendable>(_ body: @Sendable (Int) async throws -> Result) async throws -> Result {
@@ -23,7 +23,7 @@ package enum CuttingServer {
             guard client >= 0 else { return }
             var slot = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
             _ = poll(&slot, 1, 10_000)
-            // The kernel resets a connection that is closed with words unread.
+            // Closing a connection that has unread data makes the kernel send a reset.
             close(client)
         }
     }

@@ -4,11 +4,11 @@
     import Darwin
 #endif
 
-/// A port that takes connections and never says a word.
+/// A server to which clients can connect, but which never sends anything.
 package enum DeafServer {
     /// Listens for the duration of a closure, which gets the port on 127.0.0.1.
     package static func with<Result: Sendable>(_ body: @Sendable (Int) async throws -> Result) async throws -> Result {
-        // Never accepted: the kernel completes the handshake, and that is all that happens.
+        // Nothing calls accept: the kernel completes the TCP handshake, and nothing else happens.
         let (descriptor, port) = try Socket.listen()
         defer { close(descriptor) }
         return try await body(port)

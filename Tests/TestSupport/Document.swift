@@ -1,19 +1,19 @@
 import Foundation
 
-/// A page of the documentation: the README, or an article beside it.
+/// A page of the documentation: the README or an article.
 package struct Document: Sendable {
-    /// A line that is no fence of a code block.
+    /// A line that is not the fence of a code block.
     package struct Line: Sendable {
         package let text: String
-        /// The language of the code block that it stands in, which may be empty; nil outside of blocks.
+        /// The language of the code block around the line, possibly empty; nil outside code blocks.
         package let language: String?
     }
 
-    /// Where it lies, from the top of the checkout.
+    /// The path of the page, relative to the top of the checkout.
     package let path: String
     package let text: String
 
-    /// Every page there is: an article joins them by lying in their folder.
+    /// Returns every page: the README and all Markdown files in the folder of articles.
     package static func all() throws -> [Document] {
         let folder = "Sources/accountctl/Documentation.docc"
         let names = try FileManager.default.contentsOfDirectory(atPath: Repository.path(folder)).sorted()
@@ -23,10 +23,10 @@ package struct Document: Sendable {
         }
     }
 
-    /// The text of every page, one after the other.
+    /// Returns the text of all pages, concatenated.
     package static func wholeText() throws -> String { try all().map(\.text).joined(separator: "\n") }
 
-    /// Its lines without the fences of code blocks.
+    /// The lines of the page, without the fences of code blocks.
     package var lines: [Line] {
         var language: String?
         var lines: [Line] = []

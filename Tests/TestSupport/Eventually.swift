@@ -1,12 +1,12 @@
-/// Waits until something is so that no event tells of.
+/// Polls a condition until it holds, for conditions that no event announces.
 ///
 /// - Parameters:
-///   - what: what is waited for, in the words of a sentence.
-///   - within: how long at most.
-///   - pause: how long between two looks.
-///   - isolation: the caller's.
-///   - condition: is looked at again and again, where the caller runs.
-/// - Throws: ``TestSupportError`` that says what was waited for in vain, and what `condition` throws.
+///   - what: the awaited state in words, for the error message.
+///   - within: the longest time to wait.
+///   - pause: the time between two evaluations of the condition.
+///   - isolation: the caller's isolation.
+///   - condition: evaluated repeatedly, in the caller's isolation.
+/// - Throws: ``TestSupportError`` that names `what` when the time is up, and any error that `condition` throws.
 package func eventually(
     _ what: String,
     within: Duration = .seconds(20),

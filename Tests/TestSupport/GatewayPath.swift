@@ -1,7 +1,8 @@
-/// What gateways make of the path of a request before they pass it on (RFC 3986, section 6.2.2): escaped dots are dots,
-/// slashes in a row are one, and dot segments are removed.
+/// Normalizes request paths as gateways do before they forward a request (RFC 3986, section 6.2.2).
+///
+/// Escaped dots become dots, repeated slashes become one, and dot segments are removed.
 enum GatewayPath {
-    /// A request with its path resolved; other bytes as they are.
+    /// Returns a GET request with its path normalized, and any other bytes unchanged.
     static func resolve(_ bytes: [UInt8]) -> [UInt8] {
         let text = String(decoding: bytes, as: UTF8.self)
         let words = text.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false)

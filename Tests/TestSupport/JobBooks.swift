@@ -1,7 +1,7 @@
-/// The rules that every row of the job table keeps, as checks of the table.
+/// The invariants of the job table, as check constraints.
 ///
-/// No deployment has them: the server reads them anew for each statement that writes, and they cost two fifths of
-/// adding a job. Every test of the engine runs under them instead.
+/// Deployments do not have these constraints: the server reads them again for each statement that writes, and they
+/// cost two fifths of the time to add a job. Every test of the engine runs with them instead.
 enum JobBooks {
     static let checks = """
         alter table accountctl.jobs

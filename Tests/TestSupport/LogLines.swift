@@ -1,7 +1,7 @@
 package import Logging
 import Synchronization
 
-/// Keeps what is logged, one text for each line: level, message, metadata.
+/// Collects log lines, each as one text: level, message, metadata.
 package final class LogLines: Sendable {
     private struct Recorder: LogHandler {
         let lines: LogLines

@@ -1,6 +1,6 @@
 package import Logging
 
 extension Logger {
-    /// Writes nothing.
+    /// A logger that discards everything.
     package static let silent = Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() })
 }

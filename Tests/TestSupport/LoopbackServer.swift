@@ -3,7 +3,7 @@ import NIOPosix
 
 /// A server on a free port of 127.0.0.1.
 package enum LoopbackServer {
-    /// Serves for the time of `body`, which gets the port; each connection has a handler of its own.
+    /// Serves for the duration of `body`, which receives the port; each connection gets its own handler.
     package static func with<Result>(
         _ handler: @escaping @Sendable () -> any ChannelHandler,
         _ body: (Int) async throws -> Result

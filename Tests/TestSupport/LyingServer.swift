@@ -1,9 +1,9 @@
 import NIOCore
 import Synchronization
 
-/// A server on a loopback port that reads requests and then does exactly what a script says, byte by byte.
+/// A server on a loopback port that reads HTTP requests and answers each with the exact bytes that a script gives.
 ///
-/// What it sends need not be HTTP: replies that stop half way, connections that close and silence are the point.
+/// The bytes need not be valid HTTP: tests use truncated replies, closed connections and silence.
 package final class LyingServer: Sendable {
     /// One request as it arrived.
     package struct Request: Sendable {
@@ -20,7 +20,7 @@ package final class LyingServer: Sendable {
             return parts.count > 1 ? String(parts[1]) : ""
         }
 
-        /// A header field's value.
+        /// Returns the value of a header field.
         package func header(_ name: String) -> String? {
             for line in head.split(separator: "\r\n").dropFirst()
             where line.lowercased().hasPrefix(name.lowercased() + ":") {
@@ -30,17 +30,17 @@ package final class LyingServer: Sendable {
         }
     }
 
-    /// What to do about a request.
+    /// The server's reaction to a request.
     package enum Act: Sendable {
-        /// Send these bytes and keep the connection.
+        /// Send these bytes and keep the connection open.
         case send(String)
-        /// Send these bytes, then close.
+        /// Send these bytes, then close the connection.
         case sendAndClose(String)
-        /// Say nothing.
+        /// Send nothing.
         case silence
     }
 
-    /// The port it listens on, on 127.0.0.1.
+    /// The port on 127.0.0.1 on which the server listens.
     package let port: Int
     private let requests = Mutex<[Request]>([])
     private let script: @Sendable (Int, Request) -> Act
@@ -53,18 +53,18 @@ package final class LyingServer: Sendable {
     /// All requests so far.
     package var received: [Request] { requests.withLock { $0 } }
 
-    /// A well-formed reply.
+    /// Returns an act that sends a well-formed reply.
     package static func reply(_ status: String, _ body: String = "", headers: String = "") -> Act {
         .send("HTTP/1.1 \(status)\r\n\(headers)Content-Length: \(body.utf8.count)\r\n\r\n\(body)")
     }
 
-    /// Serves on a free port for the time of `body`.
+    /// Serves on a free port for the duration of `body`.
     ///
     /// - Parameters:
-    ///   - script: Says what to do about the nth request, counted from 1.
+    ///   - script: Returns the reaction to the nth request, counted from 1.
     ///   - body: Uses the server.
-    /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws, and what listening throws.
+    /// - Returns: The result of `body`.
+    /// - Throws: Any error of `body`, and an error if the server cannot listen.
     package static func with<Result: Sendable>(
         _ script: @escaping @Sendable (Int, Request) -> Act,
         _ body: (LyingServer) async throws -> Result

@@ -19,12 +19,12 @@ package struct PgBouncer: Sendable {
 
     private let pid: pid_t
 
-    /// Connection keywords through the pooler, as the limited role.
+    /// Returns connection keywords that lead through the pooler, as the limited role.
     package func conninfo(database: String) -> String {
         "host=127.0.0.1 port=\(port) user=postgres dbname=\(database)"
     }
 
-    /// Has it do nothing for the duration of a closure: what arrives meanwhile is passed on in one piece afterwards.
+    /// Suspends the pooler for the duration of a closure; data that arrives meanwhile is forwarded together afterwards.
     package func paused(_ body: () async throws -> Void) async throws {
         kill(pid, SIGSTOP)
         defer { kill(pid, SIGCONT) }
@@ -64,7 +64,7 @@ package struct PgBouncer: Sendable {
         return try await body(PgBouncer(port: port, pid: pid))
     }
 
-    /// The command returns before its daemon has written its process id and listens.
+    /// Waits for the daemon's process id: the command returns before its daemon has written that id and listens.
     private static func started(_ folder: String, _ port: Int) async throws -> pid_t {
         let deadline = ContinuousClock.now.advanced(by: .seconds(20))
         while ContinuousClock.now < deadline {

@@ -1,7 +1,7 @@
 package import Postgres
 
 extension PostgresError {
-    /// The error that a body throws; anything else fails the test.
+    /// Returns the Postgres error that `body` throws; any other outcome fails the test.
     package static func expected<Result>(_ body: () async throws -> Result) async throws -> PostgresError {
         do {
             _ = try await body()

@@ -1,10 +1,11 @@
 import NIOCore
 import Synchronization
 
-/// A server on a loopback port that speaks PostgreSQL's protocol as far as a refusal: as poolers do that are full, or
-/// that let clients in while the server lets nobody in.
+/// A server on a loopback port that speaks just enough of the PostgreSQL protocol to refuse a connection.
+///
+/// This is how a full pooler behaves, or one that admits clients while the server behind it admits nobody.
 package final class RefusingServer: Sendable {
-    /// The port it listens on, on 127.0.0.1.
+    /// The port on 127.0.0.1 on which the server listens.
     package let port: Int
     private let count: Counter
 
@@ -13,11 +14,12 @@ package final class RefusingServer: Sendable {
         self.count = count
     }
 
-    /// How many connections it has refused.
+    /// The number of connections refused so far.
     package var refusals: Int { count.value.withLock { $0 } }
 
-    /// Refuses every connection for the time of `body`, as FATAL with this state and message; its first statement where
-    /// `letsIn` is said.
+    /// Refuses every connection for the duration of `body`, with a FATAL error of this SQLSTATE and message.
+    ///
+    /// With `letsIn`, clients may log in and their first statement is refused instead.
     package static func with<Result: Sendable>(
         _ sqlState: String,
         _ message: String,
@@ -56,12 +58,12 @@ package final class RefusingServer: Sendable {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             received.writeImmutableBuffer(unwrapInboundIn(data))
-            // What a client says once it is in has a letter first; what it says does not matter.
+            // Messages after the login begin with a type byte instead of a length; their content does not matter.
             if isIn { return refuse(context) }
             while let length = received.getInteger(at: received.readerIndex, as: Int32.self),
                 var message = received.readSlice(length: Int(length))
             {
-                // Requests for encryption, which are no; anything else is the beginning of a session.
+                // Requests for TLS or GSSAPI encryption are answered with N (no); any other message starts a session.
                 message.moveReaderIndex(forwardBy: 4)
                 guard ![80_877_103, 80_877_104].contains(message.readInteger(as: Int32.self)) else {
                     context.writeAndFlush(NIOAny(ByteBuffer(string: "N")), promise: nil)

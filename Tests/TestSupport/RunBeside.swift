@@ -1,10 +1,10 @@
-/// Runs what goes on until it is cancelled beside `body`, and cancels it afterwards.
+/// Runs services that go on until they are cancelled concurrently with `body`, and cancels them afterwards.
 ///
 /// - Parameters:
-///   - runners: what is run, each in a task of its own.
-///   - run: runs one of them.
-///   - body: ends when one of them ends before it does.
-/// - Throws: What `body` throws, and what a runner ends with, before `body` or after it.
+///   - runners: the services, each run in its own task.
+///   - run: runs one of the services.
+///   - body: cancelled when a runner ends first.
+/// - Throws: Any error of `body`, and any error of a runner, before or after `body` ends.
 package func runBeside<Runner: Sendable>(
     _ runners: [Runner],
     run: @escaping @Sendable (Runner) async throws -> Void,

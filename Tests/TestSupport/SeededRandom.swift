@@ -1,4 +1,4 @@
-/// Random numbers that a seed repeats: SplitMix64.
+/// A random number generator (SplitMix64) that gives the same numbers for the same seed.
 package struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 

@@ -4,9 +4,9 @@
     import Darwin
 #endif
 
-/// The user that servers run as: they refuse to run as root.
+/// The user that runs the database servers, which refuse to run as root.
 package enum ServerUser {
-    /// A command that this user runs.
+    /// Returns a command line that runs the command as this user.
     package static func words(_ words: [String]) -> [String] {
         geteuid() == 0 ? ["runuser", "-u", "postgres", "--"] + words : words
     }

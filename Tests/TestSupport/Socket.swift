@@ -4,9 +4,9 @@
     import Darwin
 #endif
 
-/// A few blocking calls on sockets of 127.0.0.1, for fixtures that break connections or serve by themselves.
+/// Blocking socket calls on 127.0.0.1, for fixtures that break connections or implement their own server.
 package enum Socket {
-    /// What goes through a socket: a stream of bytes (TCP), or datagrams (UDP).
+    /// The type of a socket: a stream of bytes (TCP) or datagrams (UDP).
     package enum Kind {
         case stream
         case datagrams
@@ -18,10 +18,10 @@ package enum Socket {
         #endif
     }
 
-    /// A port for a server that is about to be started: taken and let go.
+    /// Returns a free port for a server that is about to be started; the port is bound and released again.
     ///
-    /// Below those that systems give to clients: one of these could be given away in the moment until the server takes
-    /// it.
+    /// The port lies below the ephemeral range: the system could assign a port of that range to a client before the
+    /// server binds it.
     package static func freePort() throws -> Int {
         for _ in 0..<50 {
             guard let (descriptor, port) = try? listen(port: .random(in: 20_000..<32_000)) else { continue }
@@ -41,7 +41,7 @@ package enum Socket {
         return (descriptor, port)
     }
 
-    /// Takes a free port; to one of TCP nobody listens yet.
+    /// Binds a free port, or the given one; a TCP socket does not listen yet.
     package static func bind(
         _ kind: Kind = .stream,
         host: UInt8 = 1,
@@ -64,7 +64,7 @@ package enum Socket {
         return (descriptor, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    /// Connects to a port.
+    /// Connects to a port of 127.0.0.1.
     static func connect(port: Int) throws -> Int32 {
         let descriptor = socket(AF_INET, Kind.stream.number, 0)
         guard descriptor >= 0 else { throw TestSupportError("no socket") }
@@ -81,7 +81,7 @@ package enum Socket {
         return descriptor
     }
 
-    /// Sends all of it; false when the other side is gone.
+    /// Sends all bytes; returns false when the peer is gone.
     static func sendAll(_ bytes: ArraySlice<UInt8>, to descriptor: Int32) -> Bool {
         var rest = bytes
         while !rest.isEmpty {
@@ -92,7 +92,7 @@ package enum Socket {
         return true
     }
 
-    /// What has arrived; nil at the end.
+    /// Waits for data and returns it; nil at the end of the stream or after an error.
     static func receive(from descriptor: Int32) -> [UInt8]? {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         let count = recv(descriptor, &buffer, buffer.count, 0)

@@ -6,7 +6,7 @@ import Foundation
     import Darwin
 #endif
 
-/// A connection to a port of 127.0.0.1 on which a test says whatever it likes.
+/// A connection to a port of 127.0.0.1 over which a test can send arbitrary text.
 package final class TCPClient: Sendable {
     private let descriptor: Int32
 
@@ -24,15 +24,15 @@ package final class TCPClient: Sendable {
         return try await body(client)
     }
 
-    /// Sends a text; false when the other side has closed.
+    /// Sends a text; returns false when the peer has closed the connection.
     @discardableResult
     package func send(_ text: String) -> Bool {
         Socket.sendAll(Array(text.utf8)[...], to: descriptor)
     }
 
-    /// Waits for what the other side says next; nil when it closes without a word.
+    /// Waits for the next data from the peer; nil when the peer closes without sending anything.
     package func receive() async -> String? {
-        // On a thread of its own, since those of the tasks may be what the other side needs to answer.
+        // Blocks a separate thread: the peer may need the threads of the task pool to answer.
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { [descriptor] in
                 let bytes = Socket.receive(from: descriptor)
@@ -41,7 +41,7 @@ package final class TCPClient: Sendable {
         }
     }
 
-    /// Says that nothing more will come, and takes nothing more.
+    /// Shuts the connection down in both directions.
     package func close() {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }

@@ -7,29 +7,30 @@ import Synchronization
     import Darwin
 #endif
 
-/// Stands between a client and a server on 127.0.0.1, itself there or on another address 127.0.0.x, and breaks
-/// connections in the ways networks do.
+/// A TCP proxy in front of a server on 127.0.0.1 that breaks connections in the ways networks do.
+///
+/// The proxy itself listens on 127.0.0.1 or on another address 127.0.0.x.
 package final class TCPProxy: Sendable {
-    /// What the proxy does to bytes.
+    /// How the proxy treats the bytes of its connections.
     package enum Behaviour: Sendable, Equatable {
-        /// Passes them on.
+        /// Forwards them.
         case forward
-        /// Passes them on as a gateway does that resolves the paths of requests.
+        /// Forwards them like a gateway that normalizes the paths of requests; see ``GatewayPath``.
         case forwardResolved
-        /// Takes them and passes nothing on, in neither direction, and closes nothing.
+        /// Forwards nothing in either direction and keeps the connections open.
         case blackHole
         /// Closes the client's side of each connection.
         case cut
-        /// Passes on what the client sends until it holds these words; then either loses them or loses the server's
-        /// answer, and cuts.
+        /// Forwards until the client sends this text; then drops either that data or the server's answer to it, and
+        /// closes the connection.
         case cutAt(String, afterServerAnswered: Bool)
-        /// Passes on what the client sends until it holds these words; from then on a black hole.
+        /// Forwards until the client sends this text; drops that data and turns into ``blackHole``.
         case silentAt(String)
-        /// Passes on what the client sends; from what holds these words on, it keeps what the server says for itself.
+        /// Forwards until the client sends this text; forwards that data too and turns into ``muted``.
         case mutedAt(String)
-        /// Passes on what the client sends, and keeps what the server says for itself.
+        /// Forwards the client's data and holds the server's answers back.
         case muted
-        /// Tells the client that the server will send no more, and goes on taking what the client sends.
+        /// Closes the server-to-client direction and keeps accepting the client's data.
         case halfClose
     }
 
@@ -39,7 +40,7 @@ package final class TCPProxy: Sendable {
         var accepted = 0
     }
 
-    /// The port clients connect to.
+    /// The port to which clients connect.
     package let port: Int
 
     private let target: Int
@@ -64,13 +65,13 @@ package final class TCPProxy: Sendable {
         return try await body(proxy)
     }
 
-    /// What the proxy does from now on, to open connections too.
+    /// How the proxy behaves from now on, also on connections that are already open.
     package var behaviour: Behaviour {
         get { state.withLock { $0.behaviour } }
         set { state.withLock { $0.behaviour = newValue } }
     }
 
-    /// How many connections were made through the proxy.
+    /// The number of connections accepted so far.
     package var connections: Int { state.withLock { $0.accepted } }
 
     private func accept() {
@@ -97,11 +98,11 @@ package final class TCPProxy: Sendable {
                 isHalfClosed = true
                 shutdown(client, Int32(SHUT_WR))
             }
-            // Short turns, so that a change of behaviour is seen; a fixture may do what a product must not.
+            // Polls with a short timeout, to notice a change of behaviour; unlike the product, a fixture may poll.
             let ready = Self.poll(behaviour == .blackHole ? [] : behaviour == .muted ? [client] : [client, server])
             if ready.contains(client) {
                 guard var bytes = Socket.receive(from: client) else { return }
-                // Looked at again: these bytes may be the answer to a change.
+                // Read the behaviour again: the test may have changed it before the client sent these bytes.
                 if case .cutAt(let words, let afterServerAnswered) = self.behaviour, Self.contains(bytes, words) {
                     guard afterServerAnswered, Socket.sendAll(bytes[...], to: server) else { return }
                     _ = Socket.receive(from: server)
@@ -126,7 +127,7 @@ package final class TCPProxy: Sendable {
         String(decoding: bytes, as: UTF8.self).contains(words)
     }
 
-    /// Which of the descriptors are ready, after 10 ms at most.
+    /// Returns the descriptors that are ready, after 10 ms at most.
     private static func poll(_ descriptors: [Int32]) -> Set<Int32> {
         var slots = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         guard systemPoll(&slots, nfds_t(slots.count), 10) > 0 else { return [] }

@@ -6,20 +6,20 @@ package import Foundation
     import Darwin
 #endif
 
-/// A folder that a test removes.
+/// A temporary folder that its test has to remove.
 package struct TemporaryFolder: Sendable {
     package let url: URL
 
     package var path: String { url.path }
 
-    /// Makes one whose name says what it is for.
+    /// Creates the folder, with its purpose in its name.
     package init(_ purpose: String) throws {
         url = FileManager.default.temporaryDirectory
             .appendingPathComponent("accountctl-\(purpose)-\(UUID().uuidString.prefix(8).lowercased())")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     }
 
-    /// Gives it, with all that is in it, to the user that servers run as.
+    /// Makes the user that runs the servers own the folder and its content.
     package func giveToServerUser() async throws {
         if geteuid() == 0 { try await TestCluster.command(["chown", "-R", "postgres", path]) }
     }

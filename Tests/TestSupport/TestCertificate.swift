@@ -1,12 +1,12 @@
-/// A certificate for `localhost` and its key, made by openssl for one test.
+/// A self-signed certificate for `localhost` and its key, created by openssl for one test.
 package struct TestCertificate: Sendable {
-    /// The file of the certificate, which is its own authority.
+    /// The file of the certificate, which is its own certificate authority.
     package let certificate: String
 
-    /// The file of the key, readable by the server's user alone.
+    /// The file of the key, readable only by the user that runs the servers.
     package let key: String
 
-    /// Makes both in a folder of their own and removes them afterwards.
+    /// Creates both files in a temporary folder for the duration of `body`.
     package static func with<Result: Sendable>(
         _ body: @Sendable (TestCertificate) async throws -> Result
     ) async throws -> Result {

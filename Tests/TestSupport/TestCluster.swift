@@ -4,9 +4,9 @@ import Subprocess
 /// The private PostgreSQL cluster that a test run uses.
 ///
 /// `deploy/test` starts one and names its folder in `ACCOUNTCTL_TEST_CLUSTER`; tests that break a server start their
-/// own by ``with(settings:_:)``.
+/// own with ``with(settings:_:)``.
 package struct TestCluster: Sendable {
-    /// The folder of the cluster: `socket` and `port` lie in it.
+    /// The folder of the cluster, which contains `socket` and `port`.
     package let folder: String
 
     /// The port of the server, on its socket and on 127.0.0.1.
@@ -15,7 +15,7 @@ package struct TestCluster: Sendable {
     /// The folder of the server's socket.
     package var socket: String { folder + "/socket" }
 
-    /// Where libpq finds the limited role's password for connections over TCP.
+    /// The password file from which libpq reads the limited role's password for connections over TCP.
     package var passwordFile: String { folder + "/tcp.passfile" }
 
     /// The cluster that the test command started.
@@ -37,12 +37,12 @@ package struct TestCluster: Sendable {
         self.port = port
     }
 
-    /// Starts a cluster of its own for a test that stops, kills or reconfigures the server, and removes it afterwards.
+    /// Starts a separate cluster for a test that stops, kills or reconfigures the server, and removes it afterwards.
     package static func with<Result: Sendable>(
         settings: [String] = [],
         _ body: @Sendable (TestCluster) async throws -> Result
     ) async throws -> Result {
-        // In the folder of the shared one, where the test command finds what a test that was cut off left running.
+        // In the shared cluster's folder, where the test command finds servers that an aborted test left running.
         let folder = try shared().folder + "/\(UUID().uuidString.prefix(8).lowercased())"
         try await command([privatePostgres(), "start", folder, "fsync=off"] + settings)
         do {
@@ -70,12 +70,12 @@ package struct TestCluster: Sendable {
         try await Self.command([Self.privatePostgres(), "start", folder])
     }
 
-    /// Connection keywords for one database of this cluster over its socket.
+    /// Returns connection keywords for one database of this cluster over its Unix socket.
     package func conninfo(database: String, user: String) -> String {
         "host=\(socket) port=\(port) user=\(user) dbname=\(database)"
     }
 
-    /// Connection keywords for the limited role over TCP: through a proxy, or to another port of 127.0.0.1.
+    /// Returns connection keywords for the limited role over TCP, to a proxy or another port of 127.0.0.1.
     package func conninfo(database: String, port: Int) -> String {
         "host=127.0.0.1 port=\(port) user=postgres passfile=\(passwordFile) dbname=\(database)"
     }

@@ -2,14 +2,15 @@ package import Logging
 package import Postgres
 
 extension TestDatabase {
-    /// How to connect to this database as the limited role that the product runs as.
+    /// The configuration to connect to this database as the limited role that the product uses.
     package var configuration: ConnectionConfiguration { Self.direct(conninfo) }
 
-    /// How to connect to it as the superuser.
+    /// The configuration to connect to this database as the superuser.
     package var administratorConfiguration: ConnectionConfiguration { Self.direct(adminConninfo) }
 
-    /// Nothing lies in between: whoever asks about that has a few seconds for the answer, and a machine may stand still
-    /// for longer.
+    /// Returns a configuration that declares that no pooler lies in between.
+    ///
+    /// Detecting a pooler has a time limit of a few seconds, and a busy test machine may stall for longer.
     private static func direct(_ conninfo: String) -> ConnectionConfiguration {
         var configuration = ConnectionConfiguration(conninfo: conninfo)
         configuration.pooler = .none
@@ -30,7 +31,7 @@ extension TestDatabase {
         configuration.connection.sessionSettings = sessionSettings
         configuration.connection.cancelGrace = cancelGrace
         configuration.maximumConnections = maximumConnections
-        // A hundred connections at once take a slow machine longer than is usual.
+        // A slow machine needs longer than the default to open a hundred connections at once.
         configuration.acquireDeadline = .seconds(120)
         return try await Pool.withPool(configuration, logger: logger, body)
     }
@@ -48,7 +49,7 @@ extension TestDatabase {
 }
 
 extension TestDatabase {
-    /// Connection keywords that lead through a proxy or another port of 127.0.0.1.
+    /// Returns connection keywords that lead to a proxy or another port of 127.0.0.1.
     package func conninfo(port: Int) -> String {
         cluster.conninfo(database: name, port: port)
     }

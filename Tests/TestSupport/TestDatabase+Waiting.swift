@@ -1,12 +1,14 @@
 package import Postgres
 
-/// For what other processes do as well; less than a suite may take, which would not say what was waited for.
+/// The longest wait, long enough for the work of other processes too.
+///
+/// It is shorter than the time limit of a suite, which would end the test without saying what it waited for.
 private let patience = Duration.seconds(120)
 
 extension TestDatabase {
-    /// Waits until a condition in SQL holds; it is looked at whenever one of the tables has changed.
+    /// Waits until a condition in SQL holds, evaluating it whenever one of the tables has changed.
     ///
-    /// - Throws: ``TestSupportError`` that says what was waited for in vain.
+    /// - Throws: ``TestSupportError`` that names the condition when the time is up.
     package func waitUntil(_ condition: String, changes tables: String...) async throws {
         try await withConnection(asAdministrator: true) { connection in
             try connection.script(
@@ -20,7 +22,7 @@ extension TestDatabase {
                     """
             )
             for table in tables {
-                // One lock at a time, since the tables are in use.
+                // One table lock at a time to avoid a deadlock, since the tables are in use.
                 try connection.script(
                     unsafeSQL: """
                         create or replace trigger tell_change after insert or update or delete on \(table)
@@ -54,32 +56,32 @@ extension TestDatabase {
 
     /// Waits until some session listens for notifications.
     ///
-    /// The server tells of that to nobody who does not ask.
+    /// The server does not announce this state, so it is polled.
     package func waitUntilSomebodyListens() async throws {
         try await waitUntil("a session listens", "query ilike 'listen%'")
     }
 
     /// Waits until a statement whose text contains `part` is running.
     ///
-    /// The server tells of that to nobody who does not ask: what the statement itself notifies is heard when it has
-    /// ended.
+    /// The server does not announce this state, so it is polled: a notification that the statement itself sends arrives
+    /// only after it has ended.
     package func waitUntilRunning(_ part: String) async throws {
         try await waitUntil("a session runs \(part)", "state = 'active' and query like \("%" + part + "%")")
     }
 
-    /// Waits until so many sessions wait for locks, whoever holds them.
+    /// Waits until this many sessions wait for locks, regardless of the holders.
     ///
-    /// The server tells of that to nobody who does not ask.
+    /// The server does not announce this state, so it is polled.
     package func waitUntilBlocked(sessions: Int) async throws {
         try await waitUntil("\(sessions) sessions wait for locks", "wait_event_type = 'Lock'", sessions: sessions)
     }
 
-    /// Waits until so many sessions sleep in a function that waits for something.
+    /// Waits until this many sessions are inside `pg_sleep`.
     package func waitUntilAsleep(sessions: Int) async throws {
         try await waitUntil("\(sessions) sessions sleep", "wait_event = 'PgSleep'", sessions: sessions)
     }
 
-    /// Looks again and again, by a connection of its own.
+    /// Polls `pg_stat_activity` on a separate connection until this many sessions fulfil the condition.
     private func waitUntil(_ what: String, _ condition: Statement, sessions: Int = 1) async throws {
         try await withConnection(asAdministrator: true) { connection in
             let counted: Statement = """
@@ -95,7 +97,7 @@ extension TestDatabase {
 extension Connection {
     /// Waits until another session waits for a lock that this one holds.
     ///
-    /// The server tells of that to nobody who does not ask.
+    /// The server does not announce this state, so it is polled.
     package func waitUntilSomebodyIsBlocked() async throws {
         let waiting: Statement =
             "select count(*) from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))"

@@ -1,19 +1,19 @@
 import Foundation
 import Synchronization
 
-/// A database of its own for one test, made from a template and dropped afterwards.
+/// A separate database for one test, created from a template and dropped afterwards.
 package struct TestDatabase: Sendable {
-    /// What a test's database holds at the start.
+    /// The initial content of a test's database.
     package enum Template: String, Sendable {
-        /// Nothing but what initdb makes.
+        /// Only the objects that initdb creates.
         case empty
-        /// Supabase's `auth` and `storage`, as `sql/platform` makes them.
+        /// Supabase's `auth` and `storage` schemas, as created by `sql/platform`.
         case platform
-        /// The platform with every migration of `sql/migrations` applied as `postgres`, and the rules of ``JobBooks``.
+        /// The platform with every migration of `sql/migrations` applied as `postgres`, and the checks of ``JobBooks``.
         case migrated
     }
 
-    /// The cluster the database is in.
+    /// The cluster that contains the database.
     package let cluster: TestCluster
 
     /// The name of the database.
@@ -25,7 +25,7 @@ package struct TestDatabase: Sendable {
     /// Connection keywords for the superuser.
     package var adminConninfo: String { cluster.conninfo(database: name, user: "supabase_admin") }
 
-    /// Gives `body` a fresh database and drops it afterwards.
+    /// Creates a database for the duration of `body` and drops it afterwards.
     package static func with<Result: Sendable>(
         _ template: Template,
         in cluster: TestCluster? = nil,
@@ -41,7 +41,7 @@ package struct TestDatabase: Sendable {
         } catch {
             result = .failure(error)
         }
-        // The cluster may be gone on purpose; the folder goes with it.
+        // The test may have stopped the cluster on purpose; its folder is removed with all databases.
         _ = try? await cluster.psql("drop database if exists \(name) with (force)")
         return try result.get()
     }
@@ -53,7 +53,7 @@ package struct TestDatabase: Sendable {
     }
 }
 
-/// Makes each template once per process and cluster.
+/// Creates each template database once per process and cluster.
 private actor Templates {
     static let shared = Templates()
 

@@ -1,4 +1,4 @@
-/// What went wrong in the set-up of a test, in words.
+/// An error in the set-up or support code of a test, described in words.
 package struct TestSupportError: Error, CustomStringConvertible {
     package let description: String
 
