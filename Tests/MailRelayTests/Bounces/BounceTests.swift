@@ -24,11 +24,11 @@ struct BounceTests {
         ("550 5.1.1 mx1.proofpoint.test said: user unknown", .userNotFound, .recipient),
         ("552 5.2.2 <x@privaterelay.appleid.com>: over quota", .mailboxFull, .recipient),
         ("550 5.9.9 what is this", .unrecognized, .unknown),
-        // Addresses hold digits that are no codes; Apple's servers are in 17.0.0.0/8.
+        // Addresses contain digits that are not status codes; Apple's servers are in 17.0.0.0/8.
         ("550 5.1.1 <a@b.test>: user not found (host mx.test[17.44.1.85] said)", .userNotFound, .recipient),
         ("550 5.1.1 <a@b.test>: user not found (host mx.test[17.5.1.8] said)", .userNotFound, .recipient),
         ("450 4.1.8 <x@y.test>: Sender address rejected", .senderDomainNotFound, .configuration),
-        // The envelope domain was asked about its own address: the user who is unknown is the sender.
+        // The sender address was looked up in its own domain: the unknown user is the sender.
         (
             "550 5.1.0 <x@y.test>: Sender address rejected: User unknown in local recipient table", .senderNotFound,
             .configuration
@@ -43,10 +43,10 @@ struct BounceTests {
             .configuration
         ),
         ("450 4.1.2 <x@y.test>: Recipient address rejected: Domain not found", .unrecognized, .unknown),
-        // A list of the receiver's own: the sender may well exist.
+        // The receiver's own access list rejects the sender, which may well exist.
         ("554 5.7.1 <x@y.test>: Sender address rejected: Access denied", .localPolicy, .load),
         ("550 5.4.1 <x@y.test>: Recipient address rejected: Access denied", .unrecognized, .unknown),
-        // Exim of our own, to which the mailer has not signed in.
+        // Our own Exim server, to which the mailer has not authenticated.
         ("550 relay not permitted", .unrecognized, .unknown),
     ]
 
@@ -58,7 +58,7 @@ struct BounceTests {
         #expect(parsed.status == Int(reply.prefix(3)))
     }
 
-    @Test("the same code means opposite things: our fault keeps the recipient")
+    @Test("the same code can mean opposite things: when the fault is ours, the recipient is kept")
     func keepsRecipient() throws {
         let ours = try #require(BounceReply.replies(in: "550 5.1.1 <a@b.test>: unauthorized sender".utf8).first)
         let theirs = try #require(
@@ -99,7 +99,7 @@ struct BounceTests {
         #expect(replies.first?.enhancedCode == "5.1.1")
     }
 
-    @Test("what the server says goes before what the mailer makes of it")
+    @Test("the server's own code takes precedence over the mailer's interpretation")
     func serversOwnCode() {
         let message =
             "Final-Recipient: rfc822; abc@privaterelay.appleid.com\nStatus: 5.0.0\n"
@@ -111,7 +111,7 @@ struct BounceTests {
         #expect(replies.map { BounceExplanation($0).code } == [.relayNotPermitted, .relayNotPermitted])
     }
 
-    @Test("an indented line behind an empty one does not join two recipients")
+    @Test("an indented line after an empty one does not join two recipients")
     func indentedRecipients() {
         let message =
             "Final-Recipient: rfc822; abc@privaterelay.appleid.com\nDiagnostic-Code: smtp; 550 5.1.1 user not found\n\n"
@@ -121,7 +121,7 @@ struct BounceTests {
         #expect(replies.map { BounceExplanation($0).code } == [.userNotFound, .excessiveVolume])
     }
 
-    @Test("nothing in, nothing out; rubbish and endless input do no harm")
+    @Test("empty input gives no replies; garbage and endless input do no harm")
     func rubbish() {
         #expect(BounceReply.replies(in: "".utf8).isEmpty)
         #expect(BounceReply.replies(in: " \r\n\t".utf8).isEmpty)

@@ -13,7 +13,7 @@ struct DNSMessageTests {
     func reply() throws {
         var builder = MessageBuilder(question)
         builder.flags |= 0x0020
-        // The alias's owner is a pointer to the question, its target ends in a pointer to "example.com".
+        // The alias's owner is a pointer to the question; its target ends in a pointer to "example.com".
         builder.answers.append(
             MessageBuilder.record([0xC0, 12], .cname, ttl: 60, [4] + Array("text".utf8) + [0xC0, 16])
         )
@@ -39,7 +39,7 @@ struct DNSMessageTests {
         #expect(reading == .settled(.records(answer)))
     }
 
-    @Test("what is not there, and what went wrong, are told apart")
+    @Test("missing data and each kind of failure are told apart")
     func outcomes() {
         func outcome(_ change: (inout MessageBuilder) -> Void) -> ReplyInterpreter.Reading {
             var builder = MessageBuilder(question)
@@ -81,7 +81,7 @@ struct DNSMessageTests {
         )
     }
 
-    @Test("aliases in a circle end, as do very long chains")
+    @Test("loops of aliases and very long chains of them end")
     func aliases() {
         var loop = MessageBuilder(question)
         loop.answers.append(MessageBuilder.record([0xC0, 12], .cname, MessageBuilder.name("b.test")))
@@ -104,7 +104,7 @@ struct DNSMessageTests {
         #expect(ReplyInterpreter.read(long.bytes, to: question) == .settled(.badReply(.aliasChainTooLong)))
     }
 
-    @Test("pointers that do not go back are refused")
+    @Test("compression pointers that do not point backwards are refused")
     func pointers() {
         func error(_ owner: [UInt8]) -> DNSMessageError? {
             var builder = MessageBuilder(question)

@@ -23,7 +23,7 @@ struct DomainNameTests {
     }
 
     @Test(
-        "names that are none are told why",
+        "text that is not a domain name is refused with the reason",
         arguments: [
             ("", DomainNameError.empty), (".", .empty), ("a..b", .emptyLabel), (".a", .emptyLabel),
             (String(repeating: "a", count: 64) + ".test", .labelTooLong(64)),
@@ -81,7 +81,7 @@ struct AddressTests {
     }
 
     @Test(
-        "texts that are none",
+        "texts that are not addresses",
         arguments: [
             "", "1.2.3", "1.2.3.4.5", "01.2.3.4", "256.1.1.1", "1.2.3.4 ", "1..2.3", ":", ":::", "1::2::3",
             "1:2:3:4:5:6:7", "12345::",

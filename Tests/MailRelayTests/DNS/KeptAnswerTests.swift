@@ -1,7 +1,7 @@
 import MailRelay
 import Testing
 
-/// Outcomes that nobody has to wait for.
+/// Lookup outcomes that are available without waiting.
 @Suite("Answers at hand")
 struct KeptAnswerTests {
     private func zone() throws -> (Question, ZoneResolver) {
@@ -10,7 +10,7 @@ struct KeptAnswerTests {
         return (question, ZoneResolver([question: .records(answer)]))
     }
 
-    @Test("a cache has at hand what has been asked, failures included")
+    @Test("a cache has the outcome of every earlier question at hand, failures included")
     func cache() async throws {
         let (question, zone) = try zone()
         let missing = Question(try DomainName(dotted: "x.test"), .a)
@@ -22,7 +22,7 @@ struct KeptAnswerTests {
         }
     }
 
-    @Test("a recorder notes what was at hand as it notes what was asked")
+    @Test("a recorder records an outcome at hand like the outcome of a query")
     func recorder() throws {
         let (question, zone) = try zone()
         let recorder = RecordingResolver(zone)
@@ -32,7 +32,7 @@ struct KeptAnswerTests {
         #expect(outcome?.isAbsence == false)
     }
 
-    @Test("aliases inside a table are followed, and the whole chain is told")
+    @Test("aliases inside a table are followed, and the whole chain is reported")
     func aliases() throws {
         let names = try ["a.test", "b.test", "c.test", "gone.test"].map { try DomainName(dotted: $0) }
         func alias(to name: DomainName, ttl: UInt32) -> LookupOutcome {

@@ -1,6 +1,6 @@
 @testable import MailRelay
 
-/// Puts DNS messages together byte by byte, wrong ones included.
+/// Builds DNS messages byte by byte, including malformed ones.
 struct MessageBuilder {
     var flags: UInt16 = 0x8180
     var id: UInt16 = 0x1234

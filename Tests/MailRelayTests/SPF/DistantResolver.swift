@@ -1,7 +1,7 @@
 import MailRelay
 import Synchronization
 
-/// Has nothing at hand but what it is told to have, and notes what it is asked.
+/// A resolver that has only the outcomes of the given questions at hand, and records every question.
 final class DistantResolver: Resolver {
     private let zone: ZoneResolver
     private let near: Set<Question>
@@ -12,10 +12,10 @@ final class DistantResolver: Resolver {
         self.near = near
     }
 
-    /// What had to be waited for.
+    /// The questions whose answers had to be waited for.
     var asked: [Question] { questions.withLock(\.waited) }
 
-    /// What was taken because it was at hand.
+    /// The questions whose answers were taken from those at hand.
     var taken: [Question] { questions.withLock(\.atHand) }
 
     func lookup(_ question: Question, by deadline: ContinuousClock.Instant) async -> LookupOutcome {

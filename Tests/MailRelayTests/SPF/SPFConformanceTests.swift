@@ -31,7 +31,7 @@ struct SPFConformanceTests {
         #expect(count == 203)
     }
 
-    @Test("answers that must be waited for give the same as those at hand, and none is asked for twice")
+    @Test("answers that must be waited for give the same results as answers at hand, and no question is asked twice")
     func distantAnswers() async throws {
         for scenario in try SPFSuite.load().scenarios {
             let zone = scenario.resolver

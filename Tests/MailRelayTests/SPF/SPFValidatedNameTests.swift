@@ -2,7 +2,7 @@ import Testing
 
 @testable import MailRelay
 
-/// The macro `p`: a name of the client that reverse DNS gives and that leads back to it.
+/// The macro `p`: a name of the client that reverse DNS gives and that resolves back to the client's address.
 @Suite("SPF, validated names")
 struct SPFValidatedNameTests {
     private func query() throws -> SPFQuery {
@@ -25,7 +25,7 @@ struct SPFValidatedNameTests {
             """
         )
         #expect(result.result == .pass)
-        // The reverse name, and the first term's own lookup.
+        // The lookup of the reverse name, and that of the first term.
         #expect(result.voids == 2)
     }
 
@@ -44,7 +44,7 @@ struct SPFValidatedNameTests {
         }
     }
 
-    @Test("an explanation uses up no void lookups: a fail stays one, with its words", arguments: [true, false])
+    @Test("an explanation uses up no void lookups: a fail stays a fail and is explained", arguments: [true, false])
     func explanation(hasName: Bool) async throws {
         let result = try await evaluate(
             """
@@ -59,7 +59,7 @@ struct SPFValidatedNameTests {
         #expect(result.terms == 2 && result.voids == 2)
     }
 
-    @Test("a percent sign before a brace is no macro, and asks for no name of the client")
+    @Test("an escaped percent sign before a brace is not a macro, and no name of the client is looked up")
     func percentSign() async throws {
         let zone = try TestZone("d.test TXT \"v=spf1 -all exp=why.test\"\nwhy.test TXT \"100%%{p}\"")
         let distant = DistantResolver(zone.resolver)

@@ -1,7 +1,7 @@
 import MailRelay
 import Testing
 
-/// Evaluations that wait for their answers.
+/// SPF evaluations that have to wait for DNS answers.
 @Suite("SPF, waiting for answers", .timeLimit(.minutes(5)))
 struct SPFWaitingTests {
     private let domain: DomainName
@@ -13,7 +13,7 @@ struct SPFWaitingTests {
         query = SPFQuery(address: address, domain: domain, helo: domain)
     }
 
-    /// A policy as long as a record can be, and as many lookups as the limits allow.
+    /// Returns a zone whose policy is as long as a record can be and needs as many lookups as the limits allow.
     private func longest() throws -> ZoneResolver {
         let length = 65_000
         var policy = "v=spf1" + (0..<10).map { " mx:\($0).test" }.joined()
@@ -42,12 +42,12 @@ struct SPFWaitingTests {
         let evaluation = await SPFEvaluator(distant, tracing: true).evaluate(query, by: deadline)
         #expect(evaluation.result == .neutral && evaluation.terms == 10)
         #expect(distant.asked.count == 110)
-        // Before the first answer, and with it; from there on it is remembered.
+        // The policy is read before the first answer and again with that answer; from then on it is remembered.
         #expect(distant.taken.count { $0 == policy } == 2)
         #expect(evaluation == (await SPFEvaluator(zone, tracing: true).evaluate(query, by: deadline)))
     }
 
-    @Test("past the deadline one answer at most is asked for, and what is at hand still counts")
+    @Test("past the deadline at most one more question is asked, and answers at hand still count")
     func deadline() async throws {
         let zone = try TestZone(
             """

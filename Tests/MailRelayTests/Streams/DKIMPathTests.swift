@@ -6,7 +6,7 @@ import Testing
 struct DKIMPathTests {
     typealias Case = PublishedPolicies.Case
 
-    /// The zone that a case means: of most it tells the selector's record alone.
+    /// Returns the zone of a case; most cases give only the selector's record.
     static func zone(_ test: Case) -> String {
         test.zone.contains("._domainkey") || test.zone.isEmpty ? test.zone : "s._domainkey.d.test TXT \(test.zone)"
     }
@@ -86,7 +86,7 @@ struct DKIMPathTests {
         #expect(Set(findings.map(\.code)) == test.codes, "\(findings)")
     }
 
-    @Test("a key cut at 255 bytes is told as such")
+    @Test("a key that was cut at 255 bytes is reported as cut")
     func cut() async throws {
         let record = "v=DKIM1; k=rsa; p=\(MadeUpKeys.rsa2048)".prefix(254)
         let (_, findings) = try await Self.check("s._domainkey.d.test TXT \"\(record)\"")
@@ -125,7 +125,7 @@ struct DKIMPathTests {
         }
     }
 
-    @Test("no record is to be published beside an alias; its target is named")
+    @Test("no record is suggested beside an alias; the alias's target is named")
     func noRecordBesideAlias() async throws {
         let zone = "s._domainkey.d.test CNAME s.esp.test\ns.esp.test TXT \(Self.good)"
         let (_, findings) = try await Self.check(zone) { $0.selectors = [MailStream.Selector("s", key: Self.ed)] }

@@ -41,7 +41,7 @@ struct DMARCRemarkTests {
         #expect(Set(report.findings.map(\.code)) == codes, "\(report.findings)")
     }
 
-    @Test("no record is to be published beside an alias that leads nowhere; its target is named")
+    @Test("no record is suggested beside an alias that leads nowhere; the alias's target is named")
     func noRecordBesideAlias() async throws {
         let zone = StreamTests.healthy.split(separator: "\n").filter { !$0.hasPrefix("_dmarc") }.joined(separator: "\n")
         let none = try await StreamTests.report(zone)
@@ -52,7 +52,7 @@ struct DMARCRemarkTests {
         #expect(found.publish == nil && found.summary.contains("gone.esp.test"), "\(found)")
     }
 
-    @Test("what is skipped in a DMARC record is named, and the rest of it counts")
+    @Test("the skipped parts of a DMARC record are named, and the rest of the record counts")
     func dmarcSkipped() async throws {
         let zone = StreamTests.healthy.replacing(
             "v=DMARC1; p=reject",

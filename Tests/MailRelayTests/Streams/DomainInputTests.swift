@@ -2,10 +2,10 @@ import Testing
 
 @testable import MailRelay
 
-@Suite("What people type")
+@Suite("Domains, selectors and keys as people type them")
 struct DomainInputTests {
     @Test(
-        "things that are no domain, each with its own words",
+        "input that is not a domain is refused, each kind with its own message",
         arguments: [
             ("", "a domain is wanted"), ("https://example.com/path", "a URL, a domain is wanted: example.com"),
             ("example.com/x", "a URL, a domain is wanted: example.com"),
@@ -26,13 +26,13 @@ struct DomainInputTests {
         }
     }
 
-    @Test("domains in their usual dress")
+    @Test("domains in the usual spellings")
     func right() throws {
         #expect(try DomainInput.domain(" Example.COM. ").description == "example.com")
         #expect(try DomainInput.domain("xn--bcher-kva.example").description == "xn--bcher-kva.example")
     }
 
-    @Test("selectors typed in full are cut back, those of another domain refused")
+    @Test("selectors typed as full names are shortened, and those of another domain are refused")
     func selectors() throws {
         let domain = try DomainName(dotted: "d.test")
         #expect(try DomainInput.selector("s1", domain: domain) == "s1")
@@ -44,7 +44,7 @@ struct DomainInputTests {
         #expect(throws: DomainInputError.self) { try DomainInput.selector("s 1", domain: domain) }
     }
 
-    @Test("a key is taken without its white space, and what is none is refused: published, it would withdraw the key")
+    @Test("white space in a key is removed, and text that is not a key is refused: publishing it would revoke the key")
     func keys() throws {
         let key = MadeUpKeys.rsa2048
         let folded = key.prefix(64) + " \t" + key.dropFirst(64)

@@ -4,7 +4,7 @@ import Testing
 
 /// Policies as people publish them, for a provider that sends from 192.0.2.25 and 2001:db8:25::25.
 enum PublishedPolicies {
-    /// What is published, and what a check of it has to say.
+    /// A published zone, and the expected result of a check of it.
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
         let zone: String

@@ -2,9 +2,9 @@ import Testing
 
 @testable import MailRelay
 
-@Suite("What cannot be read of the SPF path of a stream")
+@Suite("Unreadable parts of the SPF path of a stream")
 struct SPFPathSilenceTests {
-    /// A provider whose include leads on to others, as large ones have them.
+    /// Checks a stream of a provider whose include leads to further includes, as those of large providers do.
     private func path(_ zone: String, includes: Bool = true) async throws -> (PathVerdict, [Finding]) {
         let provider = try MailStream.Provider(includes: includes ? [DomainName(dotted: "_spf.esp.test")] : [])
         let stream = MailStream(name: "t", fromDomain: try DomainName(dotted: "d.test"), provider: provider)
@@ -30,7 +30,7 @@ struct SPFPathSilenceTests {
         #expect(!findings.contains { $0.severity == .broken }, "\(findings)")
     }
 
-    @Test("what of a provider's ranges could be read passes, and the rest is spoken of")
+    @Test("the readable part of a provider's ranges passes, and the rest is reported")
     func partialSilence() async throws {
         let zone = """
             d.test TXT "v=spf1 ip4:192.0.2.0/24 include:_spf.esp.test -all"
@@ -47,7 +47,7 @@ struct SPFPathSilenceTests {
         )
     }
 
-    @Test("more ranges than are tried, and more policies than are read, are said")
+    @Test("a finding says when not all ranges are tried or not all policies are read")
     func cut() async throws {
         let many = (0..<200).map { "ip4:10.0.\($0).0/24" }.joined(separator: " ")
         let (verdict, findings) = try await path(
@@ -64,7 +64,7 @@ struct SPFPathSilenceTests {
         #expect(wide.contains { $0.code == .checkCut && $0.subject == "_spf.esp.test" }, "\(wide)")
     }
 
-    @Test("when time is up no more of a policy is read, and that counts as silence")
+    @Test("when the time is up no more of a policy is read, and the unread rest counts as silence")
     func timeIsUp() async throws {
         let zone = PublishedPolicies.provider + "d.test TXT \"v=spf1 include:_spf.esp.test a:x.test -all\""
         let asked = RecordingResolver(try TestZone(zone).resolver)

@@ -4,26 +4,26 @@ import Testing
 
 @Suite("The SPF path of a stream whose includes were stated")
 struct SPFPathStatedTests {
-    /// What is found of a stream whose provider was stated by these includes.
+    /// Checks a stream whose provider is stated by these includes.
     private func path(_ zone: String, stating includes: [String]) async throws -> (PathVerdict, [Finding]) {
         let provider = try MailStream.Provider(includes: includes.map { try DomainName(dotted: $0) })
         let stream = MailStream(name: "t", fromDomain: try DomainName(dotted: "d.test"), provider: provider)
         return await SPFPathCheck(stream, try TestZone(zone).resolver).run(by: .now.advanced(by: .seconds(20)))
     }
 
-    @Test("a policy that lets its own addresses send is not good for a provider that nobody named")
+    @Test("a policy that lets its own addresses send is not judged good for a provider that was not stated")
     func senderUnstated() async throws {
         let (verdict, findings) = try await path("d.test TXT \"v=spf1 ip4:192.0.2.25 -all\"", stating: [])
         #expect(verdict == .unknown)
         #expect(findings.first { $0.code == .spfSenderUnstated }?.severity == .unknown)
-        // What no sender survives is broken, whoever sends.
+        // A policy that fails for every sender is broken, whichever provider sends.
         for policy in ["include:gone.test ip4:192.0.2.25 -all", "-all"] {
             #expect(try await path("d.test TXT \"v=spf1 \(policy)\"", stating: []).0 == .broken, "\(policy)")
         }
     }
 
     @Test(
-        "an include that was stated and lists nothing is spoken of, and is no fault of the stream's policy",
+        "a stated include that lists nothing is reported, and is not a fault of the stream's policy",
         arguments: [("", "is the name right?"), ("typo.test TXT \"v=spf1 -all\"", "lists no addresses")]
     )
     func emptyInclude(_ more: String, _ words: String) async throws {
@@ -38,12 +38,12 @@ struct SPFPathStatedTests {
         }
         let nobody = zone.replacing("include:_spf.esp.test -all", with: "-all")
         #expect(try await path(nobody, stating: ["typo.test"]).0 == .broken)
-        // A range that is refused is lost mail, whatever another include would have told.
+        // A refused range means lost mail, whatever another include would have listed.
         let another = zone.replacing("include:_spf.esp.test -all", with: "ip4:203.0.113.9 -all")
         #expect(try await path(another, stating: ["typo.test", "_spf.esp.test"]).0 == .broken)
     }
 
-    @Test("an include that DNS does not tell of leaves open what the others' addresses seem to settle")
+    @Test("an unreadable include leaves the verdict open, even if the addresses of the others seem to settle it")
     func unreadableInclude() async throws {
         let zone =
             PublishedPolicies.provider + "d.test TXT \"v=spf1 include:_spf.esp.test -all\"\nslow.test TXT TIMEOUT"
@@ -52,7 +52,7 @@ struct SPFPathStatedTests {
         #expect(findings.contains { $0.code == .spfUnknown && $0.subject == "slow.test" }, "\(findings)")
     }
 
-    @Test("“+all” is seen behind a redirect, and behind an include that lets nobody send it is none")
+    @Test("“+all” is found behind a redirect, and does not count behind an include that lets nobody send")
     func anyoneBelow() async throws {
         let behind = "\nr.test TXT \"v=spf1 +all\""
         let includes = ["_spf.esp.test"]
@@ -71,7 +71,7 @@ struct SPFPathStatedTests {
     }
 
     @Test(
-        "terms that no evaluation reaches, and includes that let nobody send, are no addresses of a provider",
+        "terms that no evaluation reaches, and includes that let nobody send, add no addresses to a provider",
         arguments: [
             "_spf.esp.test TXT \"v=spf1 ip4:192.0.2.25 -all ip4:203.0.113.9 include:other.test\"",
             "_spf.esp.test TXT \"v=spf1 ip4:192.0.2.25 -include:other.test ~all\"",
@@ -84,7 +84,7 @@ struct SPFPathStatedTests {
         #expect(verdict == .ok, "\(findings)")
     }
 
-    @Test("terms behind “all” cost no receiver a lookup")
+    @Test("terms after “all” cost a receiver no lookups")
     func termsBehindAll() async throws {
         let own = "d.test TXT \"v=spf1 include:_spf.esp.test -all \(PublishedPolicies.many)\"\n"
         let (verdict, findings) = try await path(
@@ -94,7 +94,7 @@ struct SPFPathStatedTests {
         #expect(verdict == .ok && !findings.contains { $0.code == .spfTermsWorstCase }, "\(findings)")
     }
 
-    @Test("a policy made to cost lookups is not read to its end, and no list in a finding is as long as it likes")
+    @Test("a policy made to cost many lookups is not read to its end, and the lists in findings have a bounded length")
     func boundedLookups() async throws {
         let terms = (0..<60).map { "mx:m\($0).test" }.joined(separator: " ")
         let exchangers = (0..<60).flatMap { mx in (0..<10).map { "m\(mx).test MX 10 h\($0).m\(mx).test" } }

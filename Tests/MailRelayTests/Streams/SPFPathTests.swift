@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The SPF path of a stream")
 struct SPFPathTests {
-    /// What is found in a zone beside that of the provider, by which the stream is sent.
+    /// Checks a stream in this zone, together with the zone of the provider that sends the stream.
     private func path(beside zone: String) async throws -> (PathVerdict, [Finding]) {
         let stream = try MailStream(
             name: "t",
@@ -24,7 +24,7 @@ struct SPFPathTests {
         #expect(codes == test.codes, "\(findings)")
     }
 
-    @Test("a name that does not exist is told besides the policy that is missing")
+    @Test("a name that does not exist is reported in addition to the missing policy")
     func noName() async throws {
         let zone = try TestZone(PublishedPolicies.provider.replacing("d.test", with: "other.test"))
         let stream = MailStream(name: "t", fromDomain: try DomainName(dotted: "d.test"))
@@ -33,7 +33,7 @@ struct SPFPathTests {
         #expect(findings.contains { $0.code == .nameMissing } && findings.contains { $0.code == .spfMissing })
     }
 
-    @Test("what to publish keeps the policy and puts the provider in front of all")
+    @Test("the suggested record keeps the policy and adds the provider before “all”")
     func suggestion() async throws {
         let (_, findings) = try await path(beside: #"d.test TXT "v=spf1 ip4:203.0.113.9 -all""#)
         let publish = try #require(findings.first { $0.code == .spfNotAuthorized }?.publish)
@@ -41,7 +41,7 @@ struct SPFPathTests {
         #expect(publish.name == "d.test" && publish.type == "TXT")
     }
 
-    @Test("a first policy has nobody refused who sends for the domain and was not stated")
+    @Test("a suggested first policy does not reject senders of the domain that were not stated")
     func firstPolicy() async throws {
         let (_, findings) = try await path(beside: "d.test A 192.0.2.9")
         let publish = try #require(findings.first { $0.code == .spfMissing }?.publish)
@@ -49,7 +49,7 @@ struct SPFPathTests {
     }
 
     @Test(
-        "a policy that the provider would make an error is not to be published, and it is said why",
+        "a policy that the provider's include would turn into an error is not suggested, and the reason is given",
         arguments: [(9, true), (10, false)]
     )
     func suggestionTooLong(terms: Int, fits: Bool) async throws {
@@ -62,7 +62,7 @@ struct SPFPathTests {
         #expect(found.summary.contains("more than 10 terms") == !fits, "\(found.summary)")
     }
 
-    @Test("no record is to be published beside an alias, there or wanted; its target is named")
+    @Test("no record is suggested beside an existing or wanted alias; the alias's target is named")
     func noRecordBesideAlias() async throws {
         let include = try DomainName(dotted: "_spf.esp.test")
         func finding(_ zone: String, target: String? = nil) async throws -> Finding {
@@ -90,7 +90,7 @@ struct SPFPathTests {
     }
 
     @Test(
-        "the envelope domain is an alias of what the provider expects, by way of another or not",
+        "the envelope domain is an alias of the name that the provider expects, directly or through another alias",
         arguments: [
             ("d.test CNAME ret.esp.test", true), ("d.test CNAME m.test\nm.test CNAME ret.esp.test", true),
             ("d.test CNAME m.test\nm.test CNAME gone.test", false), ("d.test TXT \"v=spf1 -all\"", false),

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Streams and the policy of their From domain")
 struct StreamPolicyTests {
-    /// The healthy stream without its key, with an envelope domain of the provider's organisation.
+    /// Reports on the healthy stream without its key, with an envelope domain of the provider's organisation.
     private static func foreign(_ change: (String) -> String = { $0 }) async throws -> StreamReport {
         let zone =
             StreamTests.healthy.replacing("s._domainkey.app.test", with: "t._domainkey.app.test") + """
@@ -19,15 +19,15 @@ struct StreamPolicyTests {
         }
     }
 
-    @Test("mail that the From domain's own policy has refused does not get through, though another's SPF passes")
+    @Test("mail that the From domain's own policy refuses does not get through, even if another domain's SPF passes")
     func refusedByPolicy() async throws {
         let refused = try await Self.foreign()
         #expect(refused.verdict.spf == .ok && refused.verdict.dkim == .broken)
         #expect(refused.verdict.reachable == .no && refused.conclusion == .broken)
         #expect(refused.findings.first { $0.code == .dmarcNotAligned }?.severity == .broken)
 
-        // The policy was read: what does not answer above it could only tell of organisations, and these have no domain
-        // in common.
+        // The policy was read: the silent names above it could only determine the organisational domains, and the From
+        // and envelope domains share none.
         let silentAbove = try await Self.foreign { $0 + "_dmarc.test TXT TIMEOUT" }
         #expect(silentAbove.verdict.reachable == .no && silentAbove.conclusion == .broken)
         #expect(!silentAbove.findings.contains { $0.code == .dmarcUnknown })
@@ -36,14 +36,14 @@ struct StreamPolicyTests {
         #expect(quarantined.verdict.reachable == .yes)
         #expect(quarantined.findings.first { $0.code == .dmarcNotAligned }?.severity == .weak)
 
-        // Being tried out, a policy counts as the next milder one.
+        // A policy in test mode (t=y) counts as the next milder policy.
         let tried = try await Self.foreign { $0.replacing("p=reject", with: "t=y; p=reject") }
         #expect(tried.verdict.reachable == .yes)
         #expect(tried.findings.first { $0.code == .dmarcNotAligned }?.summary.contains("“quarantine”") == true)
         let mildest = try await Self.foreign { $0.replacing("p=reject", with: "t=y; p=quarantine") }
         #expect(mildest.verdict.reachable == .yes && !mildest.findings.contains { $0.code == .dmarcNotAligned })
 
-        // A key that could not be read may be good.
+        // A key that could not be read may be valid.
         let open = try await Self.foreign { $0 + "s._domainkey.app.test TXT TIMEOUT" }
         #expect(open.verdict.reachable == .yes && !open.findings.contains { $0.code == .dmarcNotAligned })
     }
@@ -69,14 +69,14 @@ struct StreamPolicyTests {
         #expect(!relaxed.findings.contains { $0.code == .dmarcNotAligned }, "\(relaxed.findings)")
         #expect(try await foreign("s").verdict.reachable == .no)
 
-        // Whose organisation it is cannot be told: it may be the same.
+        // The organisational domain cannot be determined: it may be the same.
         let own = "\n_dmarc.news.app.test TXT \"v=DMARC1; p=reject\"\n_dmarc.test TXT TIMEOUT"
         let unknown = try await foreign("r", and: own)
         #expect(unknown.verdict.reachable == .yes)
         #expect(unknown.findings.first { $0.code == .dmarcUnknown }?.subject == "test", "\(unknown.findings)")
     }
 
-    @Test("what a policy has refused stays so while DNS does not tell of the policy")
+    @Test("mail that a policy has refused stays refused while DNS does not answer for the policy")
     func refusedAndSilent() async throws {
         let refused = try await Self.foreign().verdict
         let silent = try await Self.foreign { zone in

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MailRelay
 
-@Suite("What is held of a stream")
+@Suite("The recorded standing of a stream")
 struct StreamStandingTests {
     static func verdict(_ spf: PathVerdict, _ dkim: PathVerdict) -> StreamVerdict {
         StreamVerdict(spf: spf, dkim: dkim, envelopeRegistered: true, fromRegistered: true)
@@ -25,7 +25,7 @@ struct StreamStandingTests {
         #expect(standing.observe(Self.verdict(.broken, .broken), at: Self.start) == nil)
     }
 
-    @Test("unknown ages what is known and changes nothing, however often")
+    @Test("any number of unknown results let the known verdict age, but do not change it")
     func unknown() {
         var standing = StreamStanding()
         for _ in 0..<2 { _ = standing.observe(Self.verdict(.ok, .ok), at: Self.start) }
@@ -36,7 +36,7 @@ struct StreamStandingTests {
         #expect(standing.known?.spf == .ok)
         #expect(standing.unknownSince == Self.start.addingTimeInterval(3600))
         #expect(standing.confirmedAt == Self.start)
-        // One path answers: the other keeps what was known.
+        // Only one path answers: the other keeps its known verdict.
         let later = Self.start.addingTimeInterval(90_000)
         for _ in 0..<2 { _ = standing.observe(Self.verdict(.unknown, .broken), at: later) }
         #expect(standing.known == StreamStanding.Known(spf: .ok, dkim: .broken, reachable: .yes))
@@ -44,12 +44,12 @@ struct StreamStandingTests {
         #expect(standing.unknownSince == nil)
     }
 
-    @Test("a verdict ages that no run comes to any more, and is confirmed by one that comes to it in part")
+    @Test("a verdict that no run reaches any more ages, and a run that reaches part of it confirms it")
     func confirmedByItsAnswer() {
         let later = Self.start.addingTimeInterval(90_000)
         var held = StreamStanding()
         for _ in 0..<2 { _ = held.observe(Self.verdict(.ok, .broken), at: Self.start) }
-        // Nothing is stated of the SPF path any more: no run tells whether mail gets through.
+        // The SPF path is not stated any more: no run can tell whether mail gets through.
         let open = StreamVerdict(
             spf: .unknown,
             dkim: .broken,
@@ -67,7 +67,7 @@ struct StreamStandingTests {
         #expect(partly.confirmedAt == later && partly.unknownSince == later)
     }
 
-    @Test("a time that a clock running ahead left behind is past by the next run")
+    @Test("times recorded by a clock that ran ahead are corrected by the next run")
     func clockAhead() {
         let ahead = Self.start.addingTimeInterval(365 * 86_400)
         var standing = StreamStanding()
@@ -85,7 +85,7 @@ struct StreamStandingTests {
         #expect(new.known == nil && new.confirmedAt == nil)
         #expect(new.observe(Self.verdict(.broken, .broken), at: Self.start)?.to.reachable == .no)
 
-        // A path that breaks while DNS answers every other time.
+        // A path breaks while DNS answers only every other time.
         var held = StreamStanding()
         for _ in 0..<2 { _ = held.observe(Self.verdict(.ok, .ok), at: Self.start) }
         #expect(held.observe(Self.verdict(.broken, .ok), at: Self.start) == nil)
@@ -93,13 +93,13 @@ struct StreamStandingTests {
         #expect(held.known?.spf == .ok)
         #expect(held.observe(Self.verdict(.broken, .unknown), at: Self.start)?.to.spf == .broken)
         #expect(held.known == StreamStanding.Known(spf: .broken, dkim: .ok, reachable: .yes))
-        // And heals just so.
+        // It recovers under the same conditions.
         _ = held.observe(Self.verdict(.ok, .ok), at: Self.start)
         _ = held.observe(Self.verdict(.unknown, .unknown), at: Self.start)
         #expect(held.observe(Self.verdict(.ok, .unknown), at: Self.start)?.to.spf == .ok)
     }
 
-    @Test("a path that is seen to be as before withdraws what waits, and another path's goes on waiting")
+    @Test("a path seen unchanged cancels its pending change, and another path's change stays pending")
     func eachPathByItself() {
         var standing = StreamStanding()
         for _ in 0..<2 { _ = standing.observe(Self.verdict(.ok, .ok), at: Self.start) }
@@ -108,7 +108,7 @@ struct StreamStandingTests {
         #expect(standing.known?.spf == .ok && standing.pending == nil)
     }
 
-    @Test("registration that changes also needs two runs")
+    @Test("a change of registration also needs two runs")
     func registrationNeedsTwoRuns() {
         var standing = StreamStanding()
         for _ in 0..<2 { _ = standing.observe(Self.verdict(.ok, .ok), at: Self.start) }
@@ -117,7 +117,7 @@ struct StreamStandingTests {
         #expect(standing.observe(none, at: Self.start)?.to.reachable == .no)
     }
 
-    @Test("a stream without selectors is confirmed and becomes stable: its DKIM path is not one on which DNS is silent")
+    @Test("a stream without selectors is confirmed and becomes stable: its DKIM path does not count as DNS silence")
     func withoutSelectors() async throws {
         let verdict = try await StreamTests.report { $0.selectors = [] }.verdict
         #expect(verdict.spf == .ok && verdict.dkim == .unknown && !verdict.isSilent)
@@ -145,7 +145,7 @@ struct StreamStandingTests {
         #expect(report.findings.contains { $0.code == .dkimOtherDomain })
     }
 
-    @Test("hourly in doubt and after a change, daily when stable, spread by a tenth")
+    @Test("runs are hourly in doubt and after a change, daily when stable, and spread by a tenth")
     func schedule() {
         var standing = StreamStanding()
         #expect(standing.nextCheck(after: Self.start, jitter: 0) == Self.start.addingTimeInterval(3600))

@@ -39,7 +39,7 @@ struct StreamTests {
         return await StreamChecker(try TestZone(zone).resolver).check(stream, by: .now.advanced(by: .seconds(30)))
     }
 
-    @Test("a sound stream has nothing to be said about it")
+    @Test("a healthy stream has no findings")
     func healthy() async throws {
         let report = try await Self.report()
         #expect(report.findings == [])
@@ -63,7 +63,7 @@ struct StreamTests {
         #expect(unstated.conclusion == .advice && unstated.findings.map(\.code) == [.appleNotStated])
     }
 
-    @Test("no signature helps an envelope domain that does not exist; one of which DNS is silent changes nothing")
+    @Test("no signature makes up for an envelope domain that does not exist; DNS silence about it changes nothing")
     func envelopeMissing() async throws {
         let zone = Self.healthy.split(separator: "\n").filter { !$0.hasPrefix("send.app.test") }.joined(separator: "\n")
         let gone = try await Self.report(zone)
@@ -73,7 +73,7 @@ struct StreamTests {
         let silent = try await Self.report(zone + "\nsend.app.test * SERVFAIL")
         #expect(silent.verdict.reachable == .yes)
 
-        // Silence afterwards takes back neither answer.
+        // Silence afterwards withdraws neither answer.
         for (first, held) in [(try await Self.report().verdict, Reachability.yes), (gone.verdict, .no)] {
             var standing = StreamStanding()
             for _ in 0..<2 { _ = standing.observe(first, at: StreamStandingTests.start) }
@@ -82,14 +82,14 @@ struct StreamTests {
         }
     }
 
-    @Test("an envelope domain without an exchanger and an address sends all the same")
+    @Test("an envelope domain without a mail exchanger and an address can still send")
     func envelopeWithoutMail() async throws {
         let zone = Self.healthy.replacing("send.app.test MX 10 bounce.esp.test\n", with: "")
         let report = try await Self.report(zone)
         #expect(report.verdict.reachable == .yes && report.findings.map(\.code) == [.mxNone])
     }
 
-    @Test("a key on trial proves nothing, and is no silence of DNS")
+    @Test("a key in test mode (t=y) proves nothing, and does not count as DNS silence")
     func keyOnTrial() async throws {
         let zone = Self.healthy.replacing("v=DKIM1; p=", with: "v=DKIM1; t=y; p=")
         let beside = try await Self.report(zone)
@@ -113,7 +113,7 @@ struct StreamTests {
         #expect(doubt.verdict.spf == .unknown && doubt.conclusion == .unknown)
     }
 
-    @Test("a stream of which nobody said who sends is reached by its signature, and else it cannot be told")
+    @Test("a stream without a stated sender is reachable by its signature; without a signature that is unknown")
     func nobodySaidWhoSends() async throws {
         let signed = try await Self.report { $0.provider = MailStream.Provider() }
         #expect(signed.verdict.spf == .unknown && !signed.verdict.isSilent && signed.verdict.reachable == .yes)
@@ -122,7 +122,7 @@ struct StreamTests {
         #expect(unsigned.verdict.reachable == .unknown && unsigned.conclusion == .unknown)
     }
 
-    @Test("wrong signatures of a zone are told as such, once for each name")
+    @Test("invalid signatures of a zone are reported as such, once for each name")
     func bogus() async throws {
         let zone = Self.healthy.split(separator: "\n").filter { !$0.hasPrefix("send.app.test TXT") }.joined(
             separator: "\n"
@@ -134,7 +134,7 @@ struct StreamTests {
         #expect(FindingCode.dnsBogus.explanation.contains("DNSSEC"))
     }
 
-    @Test("a silent name server cannot hold a check up")
+    @Test("a silent name server cannot hold up a check")
     func bounded() async throws {
         struct Silent: Resolver {
             func lookup(_ question: Question, by deadline: ContinuousClock.Instant) async -> LookupOutcome {

@@ -1,9 +1,9 @@
 @testable import MailRelay
 
-/// Zones written as text, one record a line: name, type, data; `TIMEOUT`, `SERVFAIL`, `BOGUS` and `REFUSED` stand for
-/// data.
+/// A zone written as text, one record a line: name, type, data.
 ///
-/// Strings of a TXT record stand in double quotes; `\xNN` is a byte.
+/// `TIMEOUT`, `SERVFAIL`, `BOGUS` and `REFUSED` may take the place of the data. Strings of a TXT record are in double
+/// quotes; `\xNN` is a byte.
 struct TestZone {
     var outcomes: [Question: LookupOutcome] = [:]
     var silent: Set<DomainName> = []
@@ -87,7 +87,7 @@ struct TestZone {
     }
 }
 
-/// Public keys for records, made up: their shape is what is looked at, nobody verifies with them.
+/// Invented public keys for records: checks look only at the form of a key, and verify no signature with it.
 enum MadeUpKeys {
     static func base64(_ bytes: [UInt8]) -> String {
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
@@ -124,7 +124,7 @@ enum MadeUpKeys {
     static let rsa2048 = base64(rsa(bits: 2048))
     static let ed25519 = base64([UInt8](repeating: 7, count: 32))
 
-    /// A record as a zone line writes it, cut into strings of 255 bytes.
+    /// Quotes a record for a zone line, split into strings of 255 bytes.
     static func quoted(_ record: String) -> String {
         let bytes = Array(record.utf8)
         return stride(from: 0, to: bytes.count, by: 255)

@@ -11,7 +11,7 @@ struct CaresResolverTests {
 
     static func soon() -> ContinuousClock.Instant { .now.advanced(by: .seconds(20)) }
 
-    /// Asks one question of a server that answers as said; short time-outs are for one that does not.
+    /// Asks one question of a server with this handler; tests of a server that stays silent pass short time-outs.
     func outcome(
         tcp: Bool = true,
         of question: Question = Self.question,
@@ -53,7 +53,7 @@ struct CaresResolverTests {
         #expect(asked.withLock { $0 } == odd)
     }
 
-    @Test("a cut answer is asked for again over TCP, up to 64 kB", arguments: [16, 240])
+    @Test("a truncated answer is requested again over TCP, up to 64 kB", arguments: [16, 240])
     func truncation(strings: Int) async throws {
         let text = (0..<strings).map { [UInt8](repeating: UInt8($0), count: 255) }
         let outcome = try await outcome { request in
@@ -65,14 +65,14 @@ struct CaresResolverTests {
         #expect(outcome == .records(LookupOutcome.Answer(records: [.text(text)], ttl: 300)))
     }
 
-    @Test("a cut answer without TCP behind it is no answer")
+    @Test("a truncated answer from a server without TCP is not an answer")
     func truncationWithoutTCP() async throws {
         let outcome = try await outcome(tcp: false) { [$0.reply { $0.flags |= 0x0200 }] }
         #expect(outcome == .unreachable)
         #expect(outcome.description.contains("TCP"), "the server was reached, by UDP: \(outcome)")
     }
 
-    @Test("silence is a timeout, told in bounded time")
+    @Test("silence is reported as a timeout within a bounded time")
     func silence() async throws {
         let start = ContinuousClock.now
         let outcome = try await outcome(tryTimeout: .milliseconds(150)) { _ in [] }
@@ -94,7 +94,7 @@ struct CaresResolverTests {
         }
     }
 
-    @Test("one lost datagram is asked for again")
+    @Test("a question is asked again after one lost datagram")
     func repeated() async throws {
         let asked = Mutex(0)
         let outcome = try await outcome(tryTimeout: .milliseconds(150), tries: 6) { request in
@@ -113,7 +113,7 @@ struct CaresResolverTests {
         #expect(try await outcome { [$0.reply()] } == .noData(LookupOutcome.Absence()))
     }
 
-    @Test("data that only an unvalidated question gets has wrong signatures")
+    @Test("data that is returned only with checking disabled has invalid signatures")
     func bogus() async throws {
         let outcome = try await outcome { request in
             guard request.checkingDisabled else { return [request.reply(code: 2)] }
@@ -122,7 +122,7 @@ struct CaresResolverTests {
         #expect(outcome == .serverFailure(LookupOutcome.ServerFailure(dnssecBogus: true)))
     }
 
-    @Test("a failure that has passed is no wrong signature: the answer counts")
+    @Test("a temporary failure is not taken for an invalid signature: the answer counts")
     func failureThatPasses() async throws {
         let failed = Mutex(false)
         let outcome = try await outcome { request in
@@ -135,7 +135,7 @@ struct CaresResolverTests {
         #expect(outcome == Self.records)
     }
 
-    @Test("where one name server fails or refuses, the next one is asked", arguments: [2, 4, 5] as [UInt16])
+    @Test("when one name server fails or refuses, the next one is asked", arguments: [2, 4, 5] as [UInt16])
     func nextServer(code: UInt16) async throws {
         func outcome(second: UInt16?) async throws -> LookupOutcome {
             try await DNSTestServer.withServer({ [$0.reply(code: code)] }) { first in
@@ -173,7 +173,7 @@ struct CaresResolverTests {
         #expect(outcomes == [LookupOutcome](repeating: Self.records, count: 4))
     }
 
-    @Test("an answer to another question is not taken for one")
+    @Test("an answer to another question is not accepted")
     func anotherQuestion() async throws {
         let outcome = try await outcome(tryTimeout: .milliseconds(150)) { request in
             var builder = MessageBuilder(Question(DNSMessageTests.name("evil.test"), .txt))
@@ -184,7 +184,7 @@ struct CaresResolverTests {
         #expect(outcome == .timeout || outcome == .badReply(.anotherQuestion))
     }
 
-    @Test("a forged answer with another id does not push out the true one")
+    @Test("a forged answer with another id does not displace the true one")
     func forgedID() async throws {
         let outcome = try await outcome { request in
             var forged = MessageBuilder(request.question)
@@ -195,7 +195,7 @@ struct CaresResolverTests {
         #expect(outcome == Self.records)
     }
 
-    @Test("replies with loops in their names, or made of rubbish, are no answers")
+    @Test("replies with loops in their names, or made of garbage, are not accepted as answers")
     func malformed() async throws {
         let loop = try await outcome { request in
             let here = UInt8(12 + request.question.name.wire.count + 5)
@@ -208,7 +208,7 @@ struct CaresResolverTests {
         #expect(rubbish.isTemporary)
     }
 
-    @Test("a lame server that only refers to others is no answer")
+    @Test("a lame server's referral to other servers is not an answer")
     func lame() async throws {
         let outcome = try await outcome { request in
             [
@@ -254,24 +254,24 @@ struct CaresResolverTests {
         }
     }
 
-    @Test("where nobody listens, that is said")
+    @Test("a port on which nobody listens is reported as unreachable")
     func nobody() async throws {
-        // A port that was free a moment ago.
+        // The port of a server that has just been closed.
         let free = try await DNSTestServer.withServer({ _ in [] }) { $0.address }
         for _ in 0..<100 {
             let configuration = ResolverConfiguration(servers: [free], tryTimeout: .milliseconds(100))
             let outcome = try await CaresResolver.withResolver(configuration) { resolver in
                 await resolver.lookup(Self.question, by: Self.soon())
             }
-            // Until the test server's thread has closed its sockets the question meets silence.
+            // Until the test server's thread has closed its sockets, the question meets silence.
             if outcome == .unreachable { return }
         }
         Issue.record("the port stayed open")
     }
 
-    @Test("no more questions are on their way than allowed, and all get their answer")
+    @Test("no more questions are in flight than allowed, and each gets its answer")
     func cap() async throws {
-        // The server holds answers back until as many questions wait as may; one more would be seen.
+        // The server holds its answers back until the allowed number of questions wait; it would see one more.
         let held = Mutex<(waiting: [[UInt8]], most: Int)>(([], 0))
         let answered = try await DNSTestServer.withServer({ request in
             held.withLock { held in
@@ -303,11 +303,11 @@ struct CaresResolverTests {
         #expect(held.withLock { $0.most } == 8)
     }
 
-    @Test("closing the resolver ends what still waits")
+    @Test("closing the resolver ends the lookups that still wait")
     func close() async throws {
         try await DNSTestServer.withServer({ _ in [] }) { server in
             let configuration = ResolverConfiguration(servers: [server.address], tryTimeout: .seconds(30))
-            // Often, so that it is closed at every point on a question's way.
+            // Repeated many times, so that the resolver is closed at every stage of a question.
             for _ in 0..<300 {
                 var resolver: CaresResolver?
                 let waiting = try await CaresResolver.withResolver(configuration) { open in
@@ -336,7 +336,7 @@ struct NameServerTests {
     }
 
     @Test(
-        "what is none",
+        "texts that are not name server addresses",
         arguments: [
             "", "localhost", "localhost:53", "127.0.0.1:0", "127.0.0.1:65536", "127.0.0.1:", "[::1", "1.2.3:53",
         ]

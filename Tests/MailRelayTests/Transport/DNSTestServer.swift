@@ -4,9 +4,9 @@ import TestSupport
 
 @testable import MailRelay
 
-/// A name server on loopback that answers as a test says, lies included: UDP and TCP on one port, one thread.
+/// A name server on loopback whose answers, true or false, a test gives: UDP and TCP on one port, in one thread.
 final class DNSTestServer: Sendable {
-    /// What arrived.
+    /// A query that arrived.
     struct Request {
         let question: Question
         let id: UInt16
@@ -14,7 +14,7 @@ final class DNSTestServer: Sendable {
         let checkingDisabled: Bool
         let hasEDNS: Bool
 
-        /// A reply to this request, changed as one likes.
+        /// Builds a reply to this request; `change` can alter it in any way.
         func reply(code: UInt16 = 0, _ change: (inout MessageBuilder) -> Void = { _ in }) -> [UInt8] {
             var builder = MessageBuilder(question, code: code)
             builder.id = id
@@ -33,9 +33,9 @@ final class DNSTestServer: Sendable {
         NameServer(address: .v4(IPv4Address(rawValue: 0x7F00_0001)), port: port)
     }
 
-    /// Starts a server; the handler returns the messages to send, none for silence.
+    /// Starts a server whose handler returns the messages to send, or no message to stay silent.
     ///
-    /// Without TCP connections are refused.
+    /// Without `tcp`, connections are refused.
     static func withServer<Result>(
         tcp: Bool = true,
         _ handler: @escaping @Sendable (Request) -> [[UInt8]],
@@ -53,7 +53,9 @@ final class DNSTestServer: Sendable {
         (datagrams, listener, port) = try Self.sockets(tcp: tcp)
     }
 
-    /// Sockets at a port that is free for both; new ones for each try, since one that is bound cannot be bound again.
+    /// Binds sockets to a port that is free for UDP and TCP.
+    ///
+    /// Each attempt makes new sockets, since a bound socket cannot be bound again.
     private static func sockets(tcp: Bool) throws -> (datagrams: Int32, listener: Int32, port: UInt16) {
         for _ in 0..<50 {
             let (datagrams, port) = try Socket.bind(.datagrams)
