@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A database made after a scenario, and what can be done with it: looked at, planned, migrated.
+/// A database built from a scenario, which tests inspect, plan for and migrate.
 struct AdoptionDatabase: Sendable {
     let database: TestDatabase
     let scenario: AdoptionScenario
@@ -29,19 +29,20 @@ struct AdoptionDatabase: Sendable {
         }
     }
 
-    /// What the plan says before anything is migrated.
+    /// Makes the adoption plan from the current state of the database.
     func plan() async throws -> AdoptionPlan {
         let facts = try await database.withConnection { try await AdoptionFacts.read(on: $0) }
         return AdoptionPlan(facts: facts, visibility: scenario.visibility)
     }
 
-    /// What the migrations noted.
+    /// Returns the notes that the migrations recorded.
     func notes() async throws -> [AdoptionNote] {
         try await database.withConnection { try AdoptionNote.all(on: $0) }
     }
 
-    /// Applies every migration as `postgres`, each in its transaction, and tells the locks that each held at its end on
-    /// tables that were there before it.
+    /// Applies every migration as `postgres`, each in its own transaction.
+    ///
+    /// - Returns: The locks that each migration held at its end on tables that existed before it.
     @discardableResult
     func migrate() async throws -> [Int: [String: TableLock.Mode]] {
         var words = ["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", database.conninfo]
@@ -75,19 +76,19 @@ struct AdoptionDatabase: Sendable {
         return held
     }
 
-    /// Rows of a query as lines, asked as the superuser.
+    /// Runs a query as the superuser and returns its rows as lines.
     func lines(_ query: String) async throws -> [String] {
         try await database.psql(query).split(separator: "\n").map(String.init)
     }
 
-    /// Rows of a query as PostgREST would ask it: as a role, with a token's claims.
+    /// Runs a query as PostgREST would, with a role and a token's claims, and returns its rows as lines.
     func lines(as role: String, of account: String? = nil, _ query: String) async throws -> [String] {
         try await database.psql("begin; \(Self.becoming(role, account)); \(query); commit").split(separator: "\n").map(
             String.init
         )
     }
 
-    /// What each of several queries gives, by name, in one session; one that is refused gives nothing but `refused`.
+    /// Runs several queries in one session and returns the rows of each by name; a refused query gives only `refused`.
     func sections(_ queries: [(name: String, sql: String)]) async throws -> [String: [String]] {
         var words = ["psql", "-X", "-q", "-A", "-t", "-d", database.adminConninfo]
         for (name, sql) in queries {
@@ -105,7 +106,7 @@ struct AdoptionDatabase: Sendable {
         return sections
     }
 
-    /// SQL that makes what follows in its transaction PostgREST's: a role, with a token's claims.
+    /// Returns SQL that makes the rest of its transaction run as PostgREST would run it, with a role and a token's claims.
     static func becoming(_ role: String, _ account: String?) -> String {
         let claims = account.map { "{\"sub\": \"\($0)\", \"role\": \"\(role)\"}" } ?? ""
         return """

@@ -1,21 +1,21 @@
 import Migrations
 import Postgres
 
-/// What the migrations did with one thing they met: a row of `accountctl.adoption_notes`.
+/// What the migrations did with one existing object: a row of `accountctl.adoption_notes`.
 struct AdoptionNote: Sendable {
-    /// What it is about; the name of an item of the plan.
+    /// The name of the plan's item that the note is about.
     let item: String
 
-    /// The database object that was made, replaced or left.
+    /// The database object that was created, replaced or left alone.
     let object: String
 
     /// `created`, `replaced`, `kept` or `left_off`.
     let decision: String
 
-    /// Why it was kept or left off.
+    /// Why the object was kept or left off.
     let reason: String?
 
-    /// Every note, in the order in which they were made.
+    /// Returns every note, in the order in which they were made.
     static func all(on connection: isolated Connection) throws -> [AdoptionNote] {
         try connection.query(
             """
@@ -29,7 +29,7 @@ struct AdoptionNote: Sendable {
 }
 
 extension AdoptionDecision {
-    /// The word that the notes have for it afterwards.
+    /// The decision that the notes record after the migrations for this decision of the plan.
     var outcome: String? {
         switch self {
         case .create: "created"

@@ -2,8 +2,9 @@ import Migrations
 import TestSupport
 import Testing
 
-/// The plan says what the migrations then do, and which locks they take for it; and what was there is there afterwards:
-/// every row and column, every policy of the app's own, every right to read.
+/// The adoption plan says what the migrations then do and which locks they take, and nothing existing is lost.
+///
+/// Every row and column, every policy of the app's own and every right to read is still there afterwards.
 @Suite(.timeLimit(.minutes(5))) struct AdoptionPlanTests {
     @Test(arguments: AdoptionScenario.all) func planIsWhatHappens(_ scenario: AdoptionScenario) async throws {
         try await AdoptionDatabase.with(scenario) { adoption in
@@ -27,7 +28,7 @@ import Testing
 
             for (number, locks) in held where number >= 10 && number != 14 {
                 let items = planned.filter { $0.migration == number }
-                // A migration that adopts nothing is told by its text.
+                // For a migration that adopts nothing, the locks are read off its text.
                 let told =
                     items.isEmpty ? try Self.migration(number).locks : items.flatMap(\.locks)
                 for (table, mode) in locks {
@@ -38,7 +39,7 @@ import Testing
                     #expect(locks[lock.table] != nil, "\(number) was to lock \(lock.table)")
                 }
             }
-            // Validating reads while writers go on.
+            // Validating a constraint takes a lock that lets writers continue.
             #expect(held[14, default: [:]].values.allSatisfy { $0 == .shareUpdateExclusive })
         }
     }
@@ -116,7 +117,7 @@ import Testing
             let adoption = AdoptionDatabase(database: database, scenario: AdoptionScenario(name: "no right"))
             let refused = try await adoption.plan().refusals
             #expect(refused.count == 6 && refused.allSatisfy { $0.migration == 11 })
-            // As the platform's extension is set up.
+            // This is how the platform's extension is configured.
             try await database.psql(
                 """
                 alter database \(database.name)

@@ -1,21 +1,21 @@
 import Migrations
 import Testing
 
-/// A database that is there before the migrations: fixtures of `sql/tests/fixtures`, in order, and SQL on top.
+/// A database that exists before the migrations: fixtures of `sql/tests/fixtures`, in order, and then SQL.
 struct AdoptionScenario: Sendable, CustomTestStringConvertible {
     let name: String
     var fixtures: [String] = []
-    /// Run as `postgres` after the fixtures.
+    /// SQL that runs as `postgres` after the fixtures.
     var sql = ""
-    /// Run as the superuser after that.
+    /// SQL that runs as the superuser after that.
     var adminSQL = ""
     var visibility: ProfilesVisibility?
 
     var testDescription: String { name }
 
-    /// Anna of the fixtures.
+    /// The id of the fixtures' user Anna.
     static let anna = "0a000000-0000-4000-8000-00000000000a"
-    /// Bert of the fixtures.
+    /// The id of the fixtures' user Bert.
     static let bert = "0b000000-0000-4000-8000-00000000000b"
 
     static let starters: [AdoptionScenario] = [
@@ -41,7 +41,7 @@ struct AdoptionScenario: Sendable, CustomTestStringConvertible {
             """
     )
 
-    /// Each sign-up takes the local part of the address for a name, whoever has it already.
+    /// An app whose sign-up uses the local part of the address as the username, even if another user already has it.
     static let namesAtSignUp = AdoptionScenario(
         name: "no rules on usernames, which the app's own sign-up writes",
         fixtures: ["starter_documentation"],

@@ -1,23 +1,23 @@
 import Testing
 
-/// What a database held and who could read it at one moment.
+/// The content of a database and the rights to read it, at one moment.
 struct AdoptionSnapshot {
-    /// Rows, columns and policies of the app's own, by what they are.
+    /// The app's own rows, columns and policies, by kind.
     let kept: [String: [String]]
-    /// Who may do what with profiles, and with single columns of it.
+    /// The grants on the table `profiles` and on its columns.
     let grants: Set<String>
-    /// What each kind of reader sees, by reader and table.
+    /// The rows that each kind of reader sees, by reader and table.
     let seen: [String: [String]]
 
-    /// Expects that all of this is there later, and that nobody reads less.
+    /// Expects that a later snapshot still contains all of this, and that no reader sees less.
     func expectNothingLost(in later: AdoptionSnapshot, narrowed: Bool) {
         for (name, lines) in kept where lines != ["refused"] {
             #expect(later.kept[name] == lines, "\(name)")
         }
-        // Whoever made the table decided who may do what with it.
+        // The grants on an existing table were the decision of its creator.
         if kept["columns"] != ["refused"] { #expect(grants == later.grants) }
         guard !narrowed else { return }
-        // Who was refused outright, for want of a grant or a table, may have got it.
+        // A reader who was refused because a grant or the table was missing may have gained access since.
         for (name, lines) in seen where lines != ["refused"] {
             #expect(later.seen[name] == lines, "\(name)")
         }
@@ -54,7 +54,7 @@ extension AdoptionDatabase {
         (name: "users", sql: "select to_jsonb(u) from auth.users as u order by 1"),
         (
             name: "buckets",
-            // The one that the migrations make in a database without is left out.
+            // The bucket that the migrations create in a database without one is left out.
             sql: "select to_jsonb(b) from storage.buckets as b where b.id <> 'avatars' or b.public order by 1"
         ),
         (

@@ -2,9 +2,9 @@ import Migrations
 import TestSupport
 import Testing
 
-/// What an adopted database can do afterwards: sign up, write, delete, lock out.
+/// An adopted database works afterwards: sign-ups, writes, deletes and lock-outs.
 ///
-/// ``AdoptionPlanTests`` holds that nothing is lost.
+/// ``AdoptionPlanTests`` checks that nothing is lost.
 @Suite(.timeLimit(.minutes(5))) struct AdoptionTests {
     @Test(arguments: AdoptionScenario.starters) func aStarterGetsWhatItLacks(_ scenario: AdoptionScenario) async throws
     {
@@ -15,7 +15,7 @@ import Testing
             }
             try await adoption.migrate()
 
-            // Signing up, by the Auth server's own role; a profile that is there already is no error.
+            // Sign-up as the Auth server's own role; a profile that already exists is not an error.
             let signUp = """
                 set role supabase_auth_admin;
                 insert into auth.users (id, raw_user_meta_data)
@@ -31,7 +31,7 @@ import Testing
                 ) == ["accountctl_profile_name", "on_auth_user_created"]
             )
 
-            // One's own files can be deleted, others' not.
+            // A user can delete their own files and no others.
             let delete = """
                 set local storage.allow_delete_query = 'true';
                 set local storage.operation = 'storage.object.delete_many';
@@ -39,7 +39,7 @@ import Testing
                 """
             #expect(try await adoption.lines(as: "authenticated", of: AdoptionScenario.bert, delete) == ["two.jpeg"])
 
-            // Locked out means locked out, on adopted tables too.
+            // The lock-out also applies to adopted tables.
             let write = "update public.profiles set website = 'x' returning username"
             #expect(try await adoption.lines(as: "authenticated", of: AdoptionScenario.anna, write) == ["anna"])
             try await adoption.database.psql("update auth.users set banned_until = 'infinity'")
@@ -47,7 +47,7 @@ import Testing
                 _ = try await adoption.lines(as: "authenticated", of: AdoptionScenario.anna, write)
             }
 
-            // Uploading as somebody else, or signed in as nobody, is over.
+            // Uploads in another user's name, or without a sign-in, are refused from now on.
             await #expect(throws: TestSupportError.self) {
                 _ = try await adoption.lines(
                     as: "anon",
@@ -111,7 +111,7 @@ import Testing
             let comment = "select obj_description(to_regprocedure('public.handle_new_user()')::oid)"
             try await adoption.migrate()
             #expect(try await adoption.lines(comment).first?.hasSuffix("Of accountctl.") == true)
-            // As the release before left it, and the app since.
+            // The state that the previous release left, changed by the app since.
             try await adoption.database.psql(
                 """
                 create or replace function public.handle_new_user() returns trigger language plpgsql
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    /// Whatever rows are there: what writes the next ones may rest on a rule's absence.
+    /// Regardless of the existing rows: code that writes new rows may rely on the absence of a rule.
     @Test func rulesOnUsernamesThatTheAppDroppedStayDropped() async throws {
         try await AdoptionDatabase.with(.namesAtSignUp) { adoption in
             try await adoption.migrate()
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    /// Usual after a restore of data alone, which asks no key.
+    /// Such rows are usual after a data-only restore, which checks no foreign keys.
     @Test func profilesWithoutAnAccountStopNothing() async throws {
         let scenario = AdoptionScenario(
             name: "profiles without an account",
@@ -179,7 +179,7 @@ import Testing
             let note = try #require(try await adoption.notes().first { $0.item == "profiles.user_key" })
             #expect(note.decision == "replaced")
             #expect(note.reason == "not validated: there are profiles without an account")
-            // For every row that has an account it cascades.
+            // For every row that has an account, the foreign key still cascades.
             try await adoption.database.psql("delete from auth.users where id = '\(AdoptionScenario.anna)'")
             #expect(
                 try await adoption.lines("select username from public.profiles where username is not null") == [

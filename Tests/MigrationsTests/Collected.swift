@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Texts that several tasks add to.
+/// A list of texts to which several tasks add.
 final class Collected: Sendable {
     private let texts = Mutex<[String]>([])
 

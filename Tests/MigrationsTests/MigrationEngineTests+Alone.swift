@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Migrations without a transaction, which leave things behind when they fail.
+/// Migrations without a transaction, which can leave objects behind when they fail.
 extension MigrationEngineTests {
     @Test("An index left unfinished is dropped and built again")
     func invalidIndex() async throws {
@@ -16,7 +16,7 @@ extension MigrationEngineTests {
                 head: "bundle=core no-transaction"
             )
             let set = try Self.set(first, unique)
-            // Two equal rows: the build fails at its end and leaves an invalid index behind.
+            // The two equal rows make the index build fail at its end, which leaves an invalid index behind.
             let error = await #expect(throws: MigrationError.self) { try await Self.up(set, database) }
             #expect(error?.code == .failed)
             #expect(
@@ -40,7 +40,7 @@ extension MigrationEngineTests {
         }
     }
 
-    @Test("A finished index of which the history did not hear is not built again")
+    @Test("A finished index that the history does not record yet is not built again")
     func finishedIndex() async throws {
         try await TestDatabase.with(.empty) { database in
             let set = try Self.set(
@@ -84,7 +84,7 @@ extension MigrationEngineTests {
                 #expect(before.hasPrefix("10s read committed "))
                 try await engine.up(on: connection)
                 let after = try connection.one(settings, as: String.self)
-                // A setting with a name of ours is empty once it was made.
+                // Once a session has set a custom setting, it reads as an empty text instead of null.
                 #expect(after == before + " ")
             }
         }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension MigrationEngineTests {
-    @Test("What somebody changes afterwards is found, and what runs change is not")
+    @Test("Later changes by hand are found as drift; partitions added at run time are not")
     func drift() async throws {
         try await TestDatabase.with(.empty) { database in
             let set = try Self.set(
@@ -59,7 +59,7 @@ extension MigrationEngineTests {
         }
     }
 
-    /// As they are read where no session is set up.
+    /// Returns the differences as read behind a transaction pooler, where the session settings are not applied.
     private static func pooledDifferences(_ database: TestDatabase) async throws -> [String] {
         var configuration = database.configuration
         configuration.pooler = .transaction
@@ -76,7 +76,7 @@ extension MigrationEngineTests {
         #expect(isRecorded)
     }
 
-    @Test("No difference is told because a role or a database has another search_path, or prints in another style")
+    @Test("Another search_path or output style of a role or database is not reported as a difference")
     func driftByAnySetting() async throws {
         try await TestDatabase.with(.empty) { database in
             let set = try Self.set(
@@ -99,7 +99,7 @@ extension MigrationEngineTests {
                 )
             )
             try await Self.up(set, database)
-            /// Of the role in this database, which wins over what the database and the role have.
+            /// Changes a setting of the role in this database, which wins over those of the database and of the role.
             func alterRole(_ change: String) async throws {
                 try await database.withConnection { connection in
                     try connection.script(
@@ -120,7 +120,7 @@ extension MigrationEngineTests {
                 #expect(try await Self.differences(database) == [], "with \(setting)")
                 #expect(try await Self.pooledDifferences(database) == [], "with \(setting), behind a pooler")
             }
-            // What is recorded under other settings is recorded in the same form.
+            // A snapshot recorded under other settings has the same form.
             let second = try Self.migration(2, "create table accountctl.u (mood public.mood);")
             try await Self.up(Self.set(set.migrations[0], second), database)
             try await alterRole("reset all")
@@ -128,7 +128,7 @@ extension MigrationEngineTests {
         }
     }
 
-    @Test("No difference is told because another major version of the server prints a view in other words")
+    @Test("The way in which another major version of the server prints a view is not reported as a difference")
     func driftByVersion() async throws {
         try await TestDatabase.with(.empty) { database in
             let set = try Self.set(
@@ -143,7 +143,7 @@ extension MigrationEngineTests {
                 )
             )
             try await Self.up(set, database)
-            // As the versions on the other side of 16 print it: with the table before each column, or without.
+            // The form that versions on the other side of 16 print: with or without the table before each column.
             let rewritten = try await database.psql(
                 """
                 with printed as (
@@ -169,7 +169,7 @@ extension MigrationEngineTests {
             #expect(try await Self.differences(database) == [])
             try await database.psql("create or replace view accountctl.v as select id, state from accountctl.t")
             #expect(try await Self.differences(database) == ["changed relation accountctl.v"])
-            // The same names in another schema are another table.
+            // A table of the same name in another schema is a different table.
             try await database.psql(
                 """
                 create schema other;
@@ -185,7 +185,7 @@ extension MigrationEngineTests {
         }
     }
 
-    @Test("A change is accepted while nobody migrates, and only the one that was looked at")
+    @Test("A change is accepted only while no migration runs, and only if it is still the one that was shown")
     func acceptingWaits() async throws {
         try await TestDatabase.with(.empty) { database in
             let set = try Self.set(Self.migration(1, "create table accountctl.t (id int primary key);"))
@@ -211,7 +211,7 @@ extension MigrationEngineTests {
         }
     }
 
-    @Test("A change is not hidden by the migrations that come after it, and what they make is no change")
+    @Test("Later migrations do not hide a change, and the objects that they create do not count as one")
     func driftOutlivesARun() async throws {
         try await TestDatabase.with(.empty) { database in
             let first = try Self.migration(
@@ -246,14 +246,14 @@ extension MigrationEngineTests {
                     "column accountctl.t.state", "function accountctl.f()", "relation accountctl.foreign_body",
                 ]
             )
-            // The function is as the second migration made it.
+            // The function is as the second migration created it.
             #expect(try await Self.differences(database) == drift)
             try await Self.acceptAll(Self.set(first, second), database)
             #expect(try await Self.differences(database) == [])
         }
     }
 
-    @Test("What a run made that died before its end is no change either, once another has run")
+    @Test("After the next run, the objects of a run that died before its end do not count as a change either")
     func aDeadRunLeavesNoDrift() async throws {
         try await TestDatabase.with(.empty) { database in
             let first = try Self.migration(1, "create table accountctl.t (id int primary key);")
@@ -264,7 +264,7 @@ extension MigrationEngineTests {
             _ = await #expect(throws: MigrationError.self) { try await Self.up(Self.set(first, good, bad), database) }
             let isUnfinished = try await database.withConnection { try CatalogSnapshot.isUnfinished(on: $0) }
             #expect(isUnfinished)
-            // The third was withdrawn: there is nothing to apply, and still something to record.
+            // The third migration was withdrawn: nothing is left to apply, but the snapshot must still be recorded.
             #expect(try await Self.up(Self.set(first, good), database).applied.isEmpty)
             #expect(try await Self.differences(database) == ["added relation accountctl.foreign_body"])
         }

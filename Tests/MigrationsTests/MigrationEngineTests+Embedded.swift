@@ -6,7 +6,7 @@ import Testing
 
 /// The product's own migrations.
 extension MigrationEngineTests {
-    @Test("The product's own migrations run as the limited role, and again is nothing to do")
+    @Test("The product's own migrations run as the limited role, and a second run has nothing to do")
     func embedded() async throws {
         try await TestDatabase.withPlatform { database in
             let set = try MigrationSet.embedded()
@@ -19,8 +19,8 @@ extension MigrationEngineTests {
         }
     }
 
-    /// As many projects have it for Realtime: nobody deletes from a published table whose rows have no identity.
-    @Test("They run where every table is published, and the history lives there")
+    /// Many projects publish every table for Realtime; a published table without a replica identity refuses deletes.
+    @Test("They run where every table is published, and rows of the job history can be deleted there")
     func everythingPublished() async throws {
         try await TestDatabase.withPlatform { database in
             _ = try await database.psql("create publication everything for all tables")
@@ -42,15 +42,15 @@ extension MigrationEngineTests {
                 #expect(
                     try connection.one("select count(*) from accountctl.job_history_default", as: Int.self) == 0
                 )
-                // As an ended job that is tried again leaves it, of a day that was made at first and of one of those
-                // since.
+                // Trying an ended job again deletes its row; one row is in a partition that the migration created, the
+                // other in a partition created since.
                 #expect(try connection.execute("delete from accountctl.job_history where id in (1, 8)") == 2)
             }
         }
     }
 
-    /// Nobody waits for the key that an operator gave up before it was wiped with what it sealed.
-    @Test("Identifiers that were given up with their key are wiped, and those of others are not")
+    /// Before migration 0077, identifiers stayed when their key was given up; afterwards no request waits for such a key.
+    @Test("Identifiers that were given up with their key are wiped, and those of other requests are not")
     func givenUp() async throws {
         try await TestDatabase.withPlatform { database in
             let all = try MigrationSet.embedded()

@@ -3,9 +3,9 @@ import Migrations
 import TestSupport
 import Testing
 
-/// Files that are not as the history knows them, and bundles that are left out.
+/// Files that differ from the recorded history, and bundles that are left out.
 extension MigrationEngineTests {
-    @Test("An edited file, a newer database and a number that comes too late are refused")
+    @Test("An edited file, a newer database and a number lower than those already applied are refused")
     func conflicts() async throws {
         try await TestDatabase.with(.empty) { database in
             let one = try Self.migration(1, "create table t (i int);")
@@ -22,7 +22,7 @@ extension MigrationEngineTests {
         }
     }
 
-    @Test("A corrected file counts as applied where the text was that it names as replaced")
+    @Test("A corrected file counts as applied where the text that it names as replaced was applied")
     func replaced() async throws {
         try await TestDatabase.with(.empty) { database in
             let former = try Self.migration(1, "create table t (i int);")
@@ -39,7 +39,7 @@ extension MigrationEngineTests {
         }
     }
 
-    @Test("A bundle left out stays out until it is asked for, and one that was wanted is completed")
+    @Test("A bundle left out stays out until it is requested, and a requested bundle is completed by a later run")
     func bundles() async throws {
         try await TestDatabase.with(.empty) { database in
             let set = try Self.set(
@@ -62,7 +62,7 @@ extension MigrationEngineTests {
         }
     }
 
-    @Test("A bundle that was wanted and did not come to anything can be left out; one that did cannot")
+    @Test("A requested bundle of which nothing was applied can be left out; one of which something was cannot")
     func bundleGivenUp() async throws {
         let profiles = try Self.migration(2, "create table p (i int);", head: "bundle=profiles")
         let core = try Self.migration(1, "create table t (i int);")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 extension MigrationEngineTests {
-    @Test("Many that start at once all succeed, and apply once")
+    @Test("Many runs that start at once all succeed, and each migration is applied once")
     func manyStarters() async throws {
         try await TestDatabase.with(.empty) { database in
             let set = try Self.set(
@@ -22,7 +22,7 @@ extension MigrationEngineTests {
         }
     }
 
-    @Test("Whoever keeps the lock for too long is named")
+    @Test("A session that holds the lock for too long is named")
     func lockHeld() async throws {
         try await TestDatabase.with(.empty) { database in
             let set = try Self.set(Self.migration(1, "create table t (i int);"))
@@ -42,7 +42,7 @@ extension MigrationEngineTests {
         }
     }
 
-    @Test("A table locked by others is waited for briefly and often, and the blocker is named")
+    @Test("A run waits for a table locked by others in many short attempts, and names the blocker")
     func lockTimeout() async throws {
         try await TestDatabase.with(.empty) { database in
             let set = try Self.set(
@@ -78,7 +78,7 @@ extension MigrationEngineTests {
         }
     }
 
-    @Test("When the lock never comes the migration gives up and nothing of it is there")
+    @Test("A migration that never gets its lock gives up and leaves nothing behind")
     func lockNeverComes() async throws {
         try await TestDatabase.with(.empty) { database in
             let first = try Self.migration(1, "create table t (i int);")

@@ -40,7 +40,7 @@ struct MigrationEngineTests {
         }
     }
 
-    @Test("Each migration is applied once, with its row")
+    @Test("Each migration is applied once, and its row of the history is written with it")
     func appliesOnce() async throws {
         try await TestDatabase.with(.empty) { database in
             let set = try Self.set(
@@ -55,7 +55,7 @@ struct MigrationEngineTests {
         }
     }
 
-    @Test("A migration that fails leaves nothing of itself, and what was before it")
+    @Test("A migration that fails leaves nothing behind, and the migrations before it stay applied")
     func failureLeavesNothing() async throws {
         try await TestDatabase.with(.empty) { database in
             let good = try Self.migration(1, "create table t (i int);")
@@ -72,7 +72,7 @@ struct MigrationEngineTests {
     }
 
     @Test(
-        "A process that dies between any two statements leaves a state from which the next run ends well",
+        "A process that dies between any two statements leaves a state from which the next run succeeds",
         arguments: 0...4
     )
     func diesBetweenStatements(_ after: Int) async throws {
@@ -81,7 +81,7 @@ struct MigrationEngineTests {
                 "create table a (i int)", "insert into a values (1)", "create table b (i int)",
                 "insert into b values (1)",
             ]
-            // The server process goes away exactly there, as it does when its client is killed.
+            // The server process ends at exactly this statement, as it does when its client is killed.
             var dying = statements
             dying.insert("select pg_terminate_backend(pg_backend_pid())", at: after)
             let first = try Self.migration(1, "create table before (i int);")
@@ -107,7 +107,7 @@ struct MigrationEngineTests {
         }
     }
 
-    @Test("What a later migration would stop at stops the run before it has changed anything")
+    @Test("A conflict with a later migration stops the run before it has changed anything")
     func refused() async throws {
         try await TestDatabase.with(.platform) { database in
             let set = try MigrationSet.embedded()
@@ -125,7 +125,7 @@ struct MigrationEngineTests {
         }
     }
 
-    @Test("Another role than the one that the schema belongs to is refused before anything is tried")
+    @Test("A role that does not own the schema is refused before anything is tried")
     func anotherRole() async throws {
         try await TestDatabase.with(.empty) { database in
             let first = try Self.migration(1, "create table accountctl.t (i int);")
@@ -138,7 +138,7 @@ struct MigrationEngineTests {
             #expect(error?.code == .refused)
             #expect(error?.message.contains("belongs to the role postgres, and this is supabase_admin") == true)
             #expect(try await Self.up(both, database).applied == ["0002_step.sql"])
-            // Where there is nothing to apply it does not matter who looks.
+            // With nothing to apply, any role may run it.
             let again = try await database.withConnection(asAdministrator: true) { try await engine.up(on: $0) }
             #expect(again.applied.isEmpty)
         }

@@ -4,9 +4,9 @@ import SQLFiles
 import TestSupport
 import Testing
 
-@Suite("Files of migrations")
+@Suite("Migration files")
 struct MigrationFileTests {
-    @Test("The list in the binary is the folder, file by file and byte by byte")
+    @Test("The list in the binary equals the folder, file by file and byte by byte")
     func embeddedFiles() throws {
         let folder = try Repository.sqlFiles(in: "sql/migrations")
         #expect(EmbeddedSQL.migrations.map(\.name) == folder.map { URL(fileURLWithPath: $0).lastPathComponent })
@@ -36,7 +36,7 @@ struct MigrationFileTests {
     }
 
     @Test(
-        "A name or head that is not as it should be is refused",
+        "An invalid name or head is refused",
         arguments: [
             ("1.sql", "-- accountctl: bundle=core\nselect 1"),
             ("0001_Name.sql", "-- accountctl: bundle=core\nselect 1"),
@@ -53,7 +53,7 @@ struct MigrationFileTests {
         #expect(throws: MigrationFileError.self) { try Migration(fileName: name, text: text) }
     }
 
-    @Test("What editors change on their own does not count as a change")
+    @Test("Line ends and trailing white space, which editors change on their own, do not count as a change")
     func checksum() throws {
         func sum(_ text: String) throws -> String { try Migration(fileName: "0001_a.sql", text: text).checksum }
         let plain = try sum("-- accountctl: bundle=core\nselect 1;\n")
@@ -82,7 +82,7 @@ struct MigrationFileTests {
         #expect(SQLText.statements(text).count == count)
     }
 
-    @Test("Locks on tables of others are read off the text")
+    @Test("Locks on tables outside the product's schema are read off the text")
     func locks() throws {
         let migration = try Migration(
             fileName: "0001_a.sql",

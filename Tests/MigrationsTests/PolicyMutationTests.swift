@@ -1,10 +1,10 @@
 import TestSupport
 import Testing
 
-/// Whether the pgTAP tests notice when a policy, grant or function is not what it should be.
+/// The pgTAP tests notice every change of a policy, grant or function.
 ///
-/// Each policy is dropped once and widened once per clause; the matrix of roles, verbs and rows has to fail by what the
-/// database then does, without the file that compares the policies' text.
+/// Each policy is dropped once and widened once per clause. The matrix of roles, verbs and rows has to fail because of
+/// the database's behaviour, without the file that compares the policies' text.
 @Suite(.timeLimit(.minutes(5))) struct PolicyMutationTests {
     private static let matrices = ["profiles_rls", "avatars_rls"]
 
@@ -53,7 +53,7 @@ import Testing
         """,
     ]
 
-    /// Changes that the rows of the matrix cannot show; the exact sets of policies and rights have to.
+    /// Changes that the rows of the matrix cannot show; the test of the exact sets of policies and rights must fail.
     private static let unseen = [
         "alter policy avatars_select on storage.objects to public",
         "alter policy profiles_update_open on public.profiles to anon",
@@ -89,10 +89,10 @@ import Testing
         }
     }
 
-    /// Runs a pgTAP file after a change, and counts what fails.
+    /// Runs a pgTAP file after a change and returns the number of failed tests.
     ///
-    /// The change is made in the transaction that the file takes back at its end, so that one database serves all of
-    /// them.
+    /// The change is made in the transaction that the file rolls back at its end, so that one database serves all
+    /// changes.
     private func failures(in file: String, after mutation: String, _ database: TestDatabase) async throws -> Int {
         let path = Repository.path("sql/tests/\(file).sql")
         do {
@@ -103,7 +103,7 @@ import Testing
             ])
             return output.split(separator: "\n").count { $0.hasPrefix("not ok ") }
         } catch let error as TestSupportError where error.description.contains("psql:\(path)") {
-            // The file stopped at an error; an error of the change itself is not meant.
+            // The file stopped at an error, which counts as a failure unless the change itself caused it.
             return 1
         }
     }

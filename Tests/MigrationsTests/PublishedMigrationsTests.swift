@@ -2,10 +2,11 @@ import Testing
 
 @testable import Migrations
 
-/// What databases have applied is never another text, unless the new one names the old one's checksum: such a database
-/// could not be migrated any more.
+/// A published migration never changes its text, unless the new text names the old one's checksum.
+///
+/// Otherwise a database that has applied the old text could not be migrated any more.
 @Suite struct PublishedMigrationsTests {
-    /// The texts that were given out, by the checksums that databases hold.
+    /// The published texts, by the checksums that databases record.
     private let published: [(fileName: String, checksum: String)] = [
         ("0001_foundation.sql", "57482ca534faec8027a4509155d05e63261e7ec697bc6b744a3ccb6df73cf198"),
         ("0002_jobs.sql", "0bda35e534f7e66908faf02579c5828b17a3187e08db43300a041464b8cd0dc9"),
