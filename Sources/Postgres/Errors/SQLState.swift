@@ -32,6 +32,8 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
 
     /// 0A000, feature not supported.
     static let featureNotSupported = SQLState(rawValue: "0A000")
+    /// 23001, restrict violation: from PostgreSQL 18 on, what a key with RESTRICT refuses.
+    package static let restrictViolation = SQLState(rawValue: "23001")
     /// 23502, not null violation.
     package static let notNullViolation = SQLState(rawValue: "23502")
     /// 23503, foreign key violation.

@@ -79,7 +79,7 @@ extension BlockerSearch {
         if table == TableName.holds.description { return .hold }
         if let trigger = Self.blocker(of: Self.origin(of: error, among: plan.triggers), for: error) { return trigger }
         switch state {
-        case .foreignKeyViolation, .notNullViolation:
+        case .foreignKeyViolation, .restrictViolation, .notNullViolation:
             return Blocker(table: table, name: error.diagnostics?.constraint, rows: nil, code: .blockingRows)
         case _ where state.class == .integrityConstraintViolation && error.diagnostics?.constraint != nil:
             let detail = "a constraint that rows without their account do not meet"
