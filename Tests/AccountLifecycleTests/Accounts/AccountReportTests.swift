@@ -52,7 +52,7 @@ struct AccountReportTests {
         }
     }
 
-    @Test("The report lists tables that refer to the profile, and warns of blocking rows even if it did not count them")
+    @Test("The report lists tables that refer to the profile, and warns of uncounted rows that may block the deletion")
     func dependentsOfProfile() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(DirectoryPeople.sql)

@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    /// A code is waited for before the delete is tried.
+    /// A code is waited for before the delete is tried once more.
     ///
     /// The trial would lock the account's row, and the exchange could not store a grant that Apple issues only once.
     @Test func aCodeIsWaitedForBeforeTheDeleteIsTriedOnceMore() async throws {

@@ -1,10 +1,10 @@
 import AccountLifecycle
 import Testing
 
-@Suite("Which avatars are named")
+@Suite("Which object keys a text names")
 struct AvatarNamesTests {
     @Test(
-        "By its key, by a URL that ends with it, by one with escapes, whatever follows",
+        "An object is named by its key, or by a URL that ends with the key, plain or escaped, whatever follows",
         arguments: [
             "u/a b.png", "avatars/u/a b.png", "https://x.test/storage/v1/object/public/avatars/u/a b.png",
             "https://x.test/storage/v1/object/sign/avatars/u/a%20b.png?token=e.y.J", "https://cdn.test/u/a%20b.png#1",
@@ -26,7 +26,7 @@ struct AvatarNamesTests {
     }
 
     @Test(
-        "A key may hold the bucket's name",
+        "A key may contain the bucket's name",
         arguments: [
             "u/avatars/a.png", "https://cdn.test/u/avatars/a.png", "https://x.test/avatars/u/avatars/a.png?t=1",
             "https://x.test/avatar?path=u/avatars/a.png",
@@ -36,7 +36,7 @@ struct AvatarNamesTests {
         #expect(AvatarNames([url]).contains("u/avatars/a.png"))
     }
 
-    @Test("A key may hold what means something in a URL, and is no other spelling of itself")
+    @Test("A key may contain characters that are special in a URL, and differs from its other Unicode spellings")
     func odd() {
         #expect(AvatarNames(["u/a?b#c%41.png"]).contains("u/a?b#c%41.png"))
         #expect(AvatarNames(["https://x.test/avatars/u/a%3Fb.png?t=1"]).contains("u/a?b.png"))
@@ -46,7 +46,7 @@ struct AvatarNamesTests {
         #expect(!AvatarNames([]).contains("") && !AvatarNames([""]).contains("a"))
     }
 
-    @Test("A key that a text ends with by chance is not named")
+    @Test("A key is not named by a text that merely happens to end with it")
     func chance() {
         #expect(!AvatarNames(["https://x.test/avatars/17.jpg?t=1"]).contains("7.jpg"))
         #expect(!AvatarNames(["https://avatars.githubusercontent.com/u/12345"]).contains("45"))
@@ -57,20 +57,20 @@ struct AvatarNamesTests {
         }
     }
 
-    @Test("A key begins behind an escape, however often it was escaped", arguments: ["", "25", "2525"])
+    @Test("A key may begin after an escaped character, however often that was escaped", arguments: ["", "25", "2525"])
     func escaped(_ again: String) {
         #expect(AvatarNames(["https://x.test/image?url=x%\(again)2Fb.png&w=1"]).contains("b.png"))
         #expect(AvatarNames(["https://x.test/avatar?path=x%\(again)2Fa+b.png"]).contains("a b.png"))
     }
 
-    @Test("Dots are followed within the path, and not from what is behind it")
+    @Test("Dot segments are resolved within the path, and not in the query or fragment after it")
     func dots() {
         #expect(AvatarNames(["https://x.test/avatars//u//a.png?next=/../b"]).contains("u/a.png"))
         #expect(AvatarNames(["https://x.test/avatars/w/r&d/../u//a.png#/../b"]).contains("w/u/a.png"))
         #expect(AvatarNames(["https://x.test/?next=a//b&path=v//u/../a.png#/../b"]).contains("v/a.png"))
     }
 
-    @Test("Each end of many texts is found, and nothing that is none of them")
+    @Test("Every ending of many texts is found, and nothing else")
     func many() {
         let texts = (0..<500).map { "https://x.test/\($0 % 7)/avatars/\($0)/\($0 * $0).png?t=\($0)" }
         let names = AvatarNames(texts)
@@ -91,7 +91,7 @@ struct AvatarNamesTests {
         #expect(!names.contains("500/250000.png"))
     }
 
-    @Test("A key as long as keys can be is found, and one that cannot be is not called unused")
+    @Test("A key of the greatest length is found, and a longer one, which cannot exist, is not reported as unused")
     func long() {
         let key = String(repeating: "k", count: 1020) + ".png"
         let names = AvatarNames(["a", "https://x.test/avatars/\(key)?t=1"])
@@ -101,10 +101,10 @@ struct AvatarNamesTests {
         #expect(AvatarNames(["1" + key, "/" + key, "a" + key]).contains(key))
     }
 
-    @Test("A long text of one person costs no more than its length", .timeLimit(.minutes(5)))
+    @Test("The cost of a long text is linear in its length", .timeLimit(.minutes(5)))
     func costs() {
         let fillings = ["/", "?", "%41", "%", "%25", "/../", "?//", "+"].map { String(repeating: $0, count: 1 << 16) }
-        // Escaped again and again.
+        // The last text is escaped many times over.
         for text in fillings + ["%" + String(repeating: "25", count: 1 << 15)] {
             let names = AvatarNames([text, "u/a.png"])
             #expect(names.contains("u/a.png") && !names.contains("u/b.png"))

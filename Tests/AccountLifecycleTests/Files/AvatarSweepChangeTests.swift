@@ -7,11 +7,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Between the look at an object and the call that deletes it a sweep may read thousands of pages.
+/// A sweep respects changes between reading an object and deleting it, when it may read thousands of pages.
 @Suite(.timeLimit(.minutes(5))) struct AvatarSweepChangeTests {
     private let sweep = AvatarSweep(before: Date(timeIntervalSinceNow: -86_400))
 
-    /// What is left behind, once everything is old.
+    /// Makes all objects old, and returns those that are left behind.
     private func leftovers(on stage: Stage) async throws -> [AvatarSweep.Leftover] {
         try await stage.sql("alter table storage.objects disable trigger user")
         try await stage.sql(
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// Deletes what was found, which nobody forbids.
+    /// Deletes the objects that were found, with a check that forbids nothing.
     private func deleteUnhindered(
         _ found: [AvatarSweep.Leftover],
         on stage: Stage
@@ -38,7 +38,7 @@ import Testing
         )
     }
 
-    /// Storage turns the first call away: it is repeated for what is left behind still, and nothing is recorded twice.
+    /// A call that Storage rejects is repeated only for objects that are still left behind, and none is recorded twice.
     @Test func whatIsInUseAgainBeforeTheCallIsRepeatedStays() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    /// It goes as its user's delete would let it go, and is not found again among the versions.
+    /// An object in a versioned bucket gets a delete marker, as if its user deleted it, and is not found again.
     @Test func aBucketThatKeepsVersionsIsSweptOnce() async throws {
         try await Stage.with { stage in
             try await stage.keepVersions()
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// Somebody stops everything while a call that was turned away waits for its repeat.
+    /// A rejected call is not repeated if an operator has stopped everything in the meantime.
     @Test func whatIsForbiddenBeforeTheCallIsRepeatedIsNotDone() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -110,7 +110,8 @@ import Testing
 
     private struct Forbidden: Error {}
 
-    /// What stands in front of Storage may turn a call away that Storage has carried out.
+    /// A rejected call counts its deletions, since a proxy may report an error although Storage has carried out the
+    /// call.
     @Test func whatACallDidThatWasTurnedAwayIsCounted() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

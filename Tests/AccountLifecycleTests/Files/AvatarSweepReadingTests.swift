@@ -5,9 +5,9 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("What a sweep of avatars reads", .timeLimit(.minutes(5)))
+@Suite("The reading cost of a sweep of avatars", .timeLimit(.minutes(5)))
 struct AvatarSweepReadingTests {
-    /// Accounts with two avatars each, both of the same last name, of which the profile names one.
+    /// Creates accounts with two avatars each, which share a file name and of which the profile names one.
     private static func filling(_ accounts: Int) -> String {
         """
         set session_replication_role = replica;
@@ -27,7 +27,7 @@ struct AvatarSweepReadingTests {
 
     private static let tables = "storage.objects, public.profiles, accountctl.deletion_requests, accountctl.holds"
 
-    @Test("A page of objects is read in the order of an index, and looks nothing over")
+    @Test("A page of objects is read in index order, without a sequential scan")
     func plan() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(Self.filling(10_000))
@@ -43,7 +43,7 @@ struct AvatarSweepReadingTests {
         }
     }
 
-    /// The next one begins behind that key: what it names now could be among those that are left out.
+    /// The next page begins after that key, so a version left out here, perhaps the current one, would be skipped.
     @Test("A page holds all versions of its last key")
     func versions() async throws {
         try await TestDatabase.with(.migrated) { database in
@@ -61,7 +61,8 @@ struct AvatarSweepReadingTests {
         }
     }
 
-    /// Rows that are read while all is looked over, and again in batches, as a sweep does that deletes.
+    /// The number of rows read by a survey of all objects, followed by reading them in batches as a deleting sweep
+    /// does.
     private func rowsRead(_ accounts: Int) async throws -> Int {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(Self.filling(accounts))
@@ -74,7 +75,7 @@ struct AvatarSweepReadingTests {
                 """
             let before = Int(try await database.psql(read)) ?? 0
             try await database.withConnection { connection in
-                // A small table is walked over sooner than a large one; how the cost grows is what counts.
+                // The planner scans small tables sequentially, which would distort how the cost grows.
                 try connection.execute("set enable_seqscan = off")
                 let sweep = AvatarSweep(before: Date())
                 let names = try sweep.names(on: connection)
@@ -104,13 +105,13 @@ struct AvatarSweepReadingTests {
         }
     }
 
-    @Test("Four times the avatars cost four times the reading")
+    @Test("The rows read grow linearly with the number of avatars")
     func growth() async throws {
         let (few, many) = (try await rowsRead(500), try await rowsRead(2000))
         #expect(few > 1000 && many < few * 5, "\(few) rows for 500 avatars, \(many) for 2,000")
     }
 
-    @Test("What a profile names by the time it would go stays")
+    @Test("An object that a profile names by the time of its deletion is kept")
     func renamed() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(Self.filling(3))
@@ -129,11 +130,11 @@ struct AvatarSweepReadingTests {
         }
     }
 
-    @Test("Of what a person wrote no more is read than can name something, and what it names stays")
+    @Test("A long text is read only as far as it can name an object, and the object that it names is kept")
     func longTexts() async throws {
         try await TestDatabase.with(.migrated) { database in
             try await database.psql(Self.filling(4))
-            // A key behind a million bytes, before as many, and neither.
+            // A key after a million bytes, a key before a million bytes, and a million bytes without a key.
             try await database.psql(
                 """
                 update public.profiles as p

@@ -6,10 +6,13 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// Rows of an app that refer to files of Storage.
+/// Rows of an app's tables that refer to files in Storage.
 @Suite(.timeLimit(.minutes(5))) struct FileReferenceTests {
-    /// Storage is asked to delete the files before any row goes, also one that would go with the account: it would refuse
-    /// for good, with the account locked out and its grants revoked.
+    /// Rows whose foreign key keeps files block the deletion before anything is touched, even rows that cascade with
+    /// the account.
+    ///
+    /// Storage deletes the files before any row is deleted. It would refuse for good, when the account is already
+    /// locked out and its grants are revoked.
     @Test func rowsThatKeepFilesAreNamedBeforeAnythingIsTouched() async throws {
         try await Stage.with { stage in
             try await stage.sql(
@@ -44,13 +47,15 @@ import Testing
                 add foreign key (file) references storage.objects on delete cascade
                 """
             )
-            // The catalog is read anew at once: the key that refused is no longer there.
+            // The catalog is read again at once, since the key that refused no longer exists.
             #expect(try await driver.drive(request) == .ended(.verified))
             #expect(try await stage.count("select from public.scans where owner = \(other.id)") == 3)
         }
     }
 
-    /// Storage's delete would be refused, with the account locked out, by what no delete of ours can try.
+    /// Checks and publications that would make Storage's delete fail after the lock-out are found before it.
+    ///
+    /// No trial delete of ours can run into them.
     @Test(arguments: [
         (
             """
@@ -107,7 +112,7 @@ import Testing
         }
     }
 
-    /// What the key of a deleted file leaves behind may stay so, and what tells rows apart may be published with others.
+    /// A row that satisfies its check without the file, or whose replica identity is published, does not keep a file.
     @Test func whatLetsFilesGoKeepsNothing() async throws {
         try await Stage.with { stage in
             try await stage.sql(
@@ -129,7 +134,8 @@ import Testing
         }
     }
 
-    /// What is published by others alone, for other changes, in part with what tells its rows apart, or never.
+    /// A publication keeps no file if it covers only other tables, other changes, a replica identity, or unlogged
+    /// tables.
     @Test func whatPublicationsLetGoKeepsNothing() async throws {
         try await Stage.with { stage in
             for statement in [
@@ -160,7 +166,7 @@ import Testing
         }
     }
 
-    /// As where a placeholder takes the place of a file that was deleted.
+    /// A check does not keep a file if a trigger makes the row meet it, such as by filling in a placeholder.
     @Test func aCheckThatATriggerHasRowsMeetKeepsNothing() async throws {
         try await Stage.with { stage in
             for statement in [
@@ -185,7 +191,9 @@ import Testing
         }
     }
 
-    /// They come after the preflight, and the server's word for them is not Storage's.
+    /// Rows that keep files are named even if they are inserted after the preflight.
+    ///
+    /// They are found in the database, since Storage reports the refusal only as an invalid request.
     @Test func rowsThatKeepFilesAreNamedAfterTheLockOutToo() async throws {
         try await Stage.with { stage in
             try await stage.sql("create table public.scans (file uuid references storage.objects)")
@@ -204,7 +212,7 @@ import Testing
         }
     }
 
-    /// Storage's delete takes attachments along, and would be refused for what refers to these.
+    /// Rows that refer to rows which cascade with files block the deletion, since Storage's delete would be refused.
     @Test func rowsThatKeepWhatGoesWithFilesAreNamedBeforeAnythingIsTouched() async throws {
         try await Stage.with { stage in
             for statement in [
@@ -219,7 +227,7 @@ import Testing
             ] as [Statement] { try await stage.sql(statement) }
             let (person, other) = (try await stage.fullAccount(), try await stage.fullAccount("berta"))
             try await stage.sql("insert into public.attachments select id, id, null from storage.objects")
-            // Of no file itself: it goes with the attachment that it is a preview of.
+            // The preview has no file of its own, and cascades with the attachment that it belongs to.
             let preview = UUID()
             try await stage.sql(
                 """
@@ -251,7 +259,9 @@ import Testing
         }
     }
 
-    /// Replies among attachments: in how many statements Storage deletes their files nobody else knows.
+    /// Rows that keep others block the deletion even if both cascade with files.
+    ///
+    /// Here attachments reply to one another, and in how many statements Storage deletes their files is unknown.
     @Test func rowsThatKeepOthersWhichGoWithFilesAreNamedThoughTheyGoWithFilesThemselves() async throws {
         try await Stage.with { stage in
             try await stage.sql(
@@ -283,7 +293,8 @@ import Testing
         }
     }
 
-    /// Rows that came since the preflight, too many of them, have nothing to do with it.
+    /// A failure of Storage is not attributed to rows that cascade with files, even if too many came after the
+    /// preflight.
     @Test func whatStorageFailsAtIsNotLaidToRowsThatGoAlong() async throws {
         try await Stage.with { stage in
             try await stage.sql("create table public.likes (file uuid references storage.objects on delete cascade)")
@@ -321,7 +332,8 @@ import Testing
         }
     }
 
-    /// They may be anybody's: the plan counts them, and very many stop the deletion.
+    /// The plan counts rows that cascade with files, since they may be anybody's, and too many of them stop the
+    /// deletion.
     @Test func rowsThatGoWithFilesAreCountedBeforeAnythingIsTouched() async throws {
         try await Stage.with { stage in
             try await stage.sql("create table public.likes (file uuid references storage.objects on delete cascade)")

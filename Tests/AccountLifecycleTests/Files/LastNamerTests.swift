@@ -6,14 +6,14 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// Objects that several people named: who leaves last takes them along.
+/// An object that several people name is deleted with the last of them.
 @Suite(.timeLimit(.minutes(5))) struct LastNamerTests {
     private func requestsOfTwoWhoName(_ key: String, on stage: Stage) async throws -> [UUID] {
         let people = try await stage.twoWhoName(key)
         return [try await stage.request(people.person), try await stage.request(people.other)]
     }
 
-    /// Both leave: whoever is the last takes it along.
+    /// An object named by two people who leave one after the other is deleted with the second.
     @Test func whatOnlyThoseWhoAreGoneNamedGoesWithTheLast() async throws {
         try await Stage.with { stage in
             let requests = try await requestsOfTwoWhoName("team.png", on: stage)
@@ -25,7 +25,9 @@ import Testing
         }
     }
 
-    /// Each was told that the other names it; when both have gone on, nobody names it.
+    /// An object named by two people who leave at the same time is deleted with the last.
+    ///
+    /// Each deletion first found that the other profile names the object, and once both have gone on, none does.
     @Test func whatTwoWhoLeaveAtOnceNamedGoesWithTheLast() async throws {
         try await Stage.with { stage in
             let requests = try await requestsOfTwoWhoName("team.png", on: stage)
@@ -33,7 +35,7 @@ import Testing
                 try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.deleteAvatars)))
                 #expect(try await stage.avatarCounts(request) == ["objects": 0, "shared": 1])
             }
-            // Both come as far as they can, and end only then.
+            // Both deletions are blocked by this lock until each has come as far as it can.
             let drives = try await stage.admin.withTransaction { [requests] connection in
                 try connection.execute("select \(DeletionBrakes.awaiting)")
                 let drives = requests.map { request in Task { try await stage.drive(request) } }
@@ -61,7 +63,9 @@ import Testing
         }
     }
 
-    /// A file that comes late takes the run back, when the profile is gone that named what stayed.
+    /// The receipt counts the objects that stayed, even if a late file makes the files be deleted again.
+    ///
+    /// By then, the profile that named them no longer exists.
     @Test func theReceiptCountsWhatStayedHoweverOftenFilesAreDeleted() async throws {
         try await Stage.with { stage in
             let person = try await stage.twoWhoName("team.png").person

@@ -6,9 +6,9 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// Files of nobody that a profile names: people write their profiles themselves.
+/// Ownerless files that a profile names; people write their profiles themselves.
 @Suite(.timeLimit(.minutes(5))) struct NamedFileTests {
-    /// As an operator has it who has said nothing of folders.
+    /// A policy with the given folders, by default none, as if the operator has not configured any.
     private static func policy(_ folders: AvatarFolders = AvatarFolders()) -> DeletionPolicy {
         var policy = Stage.swift
         policy.avatarFolders = folders
@@ -30,11 +30,12 @@ import Testing
         #expect(folders.fate(of: "teams/logo.png") == .undecided)
         #expect(folders.fate(of: "photos") == .undecided)
         #expect(AvatarFolders(accounts: ["both"], apps: ["both"]).fate(of: "both/1.png") == .apps)
-        // To Swift these are the same text.
+        // Swift considers these two strings equal.
         #expect(AvatarFolders(accounts: ["\u{212B}"]).fate(of: "\u{C5}/1.png") == .undecided)
     }
 
-    /// The first who leaves with the app's picture, or a team's, does not take it from everybody.
+    /// A picture of the app, or of a team, is not deleted with the first person who leaves, although no one else picked
+    /// it.
     @Test(arguments: ["defaults/fox.png", "fox.png"])
     func theAppsPictureDoesNotGoWithTheOnlyOneWhoPickedIt(_ key: String) async throws {
         try await Stage.with { stage in
@@ -62,7 +63,8 @@ import Testing
         }
     }
 
-    /// What is uploaded with the service key is in the folder of the account whose it is, or the operator says so.
+    /// A file uploaded with the service key is deleted with the account if it is in the account's folder, or if the
+    /// operator declares its folder to be of accounts.
     @Test func whatTheServerUploadsForAnAccountGoesWithIt() async throws {
         try await Stage.with { stage in
             let inFolder = try await stage.signUp("anna", apple: false)
@@ -86,7 +88,7 @@ import Testing
         }
     }
 
-    /// Whoever names somebody else's picture keeps it from going; nobody is told that all is gone.
+    /// A picture that stays because another person names it is reported, so that the proof does not claim full erasure.
     @Test func thatAPictureStayedIsTold() async throws {
         try await Stage.with { stage in
             let person = try await stage.twoWhoName("photos/anna.png").person
@@ -101,7 +103,9 @@ import Testing
         }
     }
 
-    /// A server may write the profile of somebody who is locked out: a question is too late by then.
+    /// A file that a profile names only after the lock-out is kept, since it is too late to ask the operator.
+    ///
+    /// An app's server may still write the profile of a locked-out person.
     @Test func whatIsNamedAfterTheLockOutIsNotTakenAlong() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp(apple: false)
@@ -118,7 +122,7 @@ import Testing
         }
     }
 
-    /// Once the other has let go of it, nobody knows whose it is.
+    /// A file that the other person no longer names is kept if no folder says whose it is.
     @Test func whatTheOtherNoLongerNamesIsNotTakenAlongWhereNobodySaidWhoseItIs() async throws {
         try await Stage.with { stage in
             let (person, other) = try await stage.twoWhoName("team.png")
@@ -133,7 +137,9 @@ import Testing
         }
     }
 
-    /// To each the other named it, until both were locked out; nobody is stopped there.
+    /// A file that two people named who leave at once is kept if no folder says whose it is.
+    ///
+    /// Each preflight found the other profile naming it, and after the lock-out no request is blocked for it.
     @Test func whatTwoWhoLeaveAtOnceNamedStaysWhereNobodySaidWhoseItIs() async throws {
         try await Stage.with { stage in
             #expect(try await stage.upload("team.png", by: nil))
@@ -170,7 +176,7 @@ import Testing
 }
 
 extension Stage {
-    /// What the app is told that the erasure was searched for.
+    /// The proof of the erasure that the app is told.
     fileprivate func proof(_ request: UUID) async throws -> String? {
         try await value("select accountctl.deletion_status_document(\(request)) ->> 'proof'", as: String?.self)
     }

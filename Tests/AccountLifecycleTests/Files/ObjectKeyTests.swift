@@ -6,7 +6,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// Keys that look like others, hostile profiles, and many of them.
+/// Object keys that look alike, hostile profiles, and large numbers of profiles.
 @Suite(.timeLimit(.minutes(5))) struct ObjectKeyTests {
     private static let profiles = DeletionCatalog.Profiles(
         table: TableName("public", "profiles"),
@@ -16,7 +16,7 @@ import Testing
         documents: []
     )
 
-    /// Two keys of different bytes that Swift calls equal.
+    /// Two keys with different bytes are distinct, even if Swift considers them equal.
     @Test func keysThatLookTheSameAreTwo() async throws {
         try await Stage.with { stage in
             var people: [UUID] = []
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// What somebody wrote into their profile without end is not all sent.
+    /// The server does not send all of a very long text in a profile.
     @Test func aVeryLongAddressIsReadByItsStart() async throws {
         try await Stage.with { stage in
             let key = AccountObjects.key(in: "v.text")
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    /// Many keys end with the same name: what is before it is compared, too.
+    /// The path before the file name is compared as well, since many keys end with the same name.
     @Test func profilesThatNameOthersAreNotSent() async throws {
         try await Stage.with { stage in
             try await stage.database.psql(
@@ -91,7 +91,7 @@ import Testing
             #expect(try await stage.upload(owned, by: victim))
             var attackers: [Person] = []
             for number in 0..<4 { attackers.append(try await stage.signUp("attacker\(number)")) }
-            // Files nobody owns: one that two profiles name, one in the victim's folder, one that the attacker alone
+            // Ownerless files: one that two profiles name, one in the victim's folder, one that only the attacker
             // names.
             for key in ["shared.jpeg", "\(victim.text)/free.jpeg", "own.jpeg"] {
                 #expect(try await stage.upload(key, by: nil))
@@ -108,13 +108,15 @@ import Testing
             let keys = try await stage.admin.withConnection {
                 try $0.query("select name from storage.objects order by name", as: String.self)
             }
-            // What two name, what lies in somebody's folder and what somebody owns all stay.
+            // A file that two profiles name, one in another's folder, and one with an owner are all kept.
             #expect(Set(keys).isSuperset(of: left))
             #expect(!keys.contains("own.jpeg"))
         }
     }
 
-    /// Put there by the app's server, for one: it is its owner's, and the receipt tells of it.
+    /// A file in the account's folder that another account owns, such as one put there by the app's server, is kept.
+    ///
+    /// The receipt mentions it.
     @Test func whatSomebodyElseOwnsInTheFolderStays() async throws {
         try await Stage.with { stage in
             let owner = try await stage.signUp("owner")
@@ -126,7 +128,7 @@ import Testing
                     "update storage.objects set owner = \(owner), owner_id = \(owner)::text where name = \(key)"
                 )
             }
-            // Handed over by the column that Storage documents; the deprecated one says otherwise.
+            // The column that Storage documents names the new owner; the deprecated one still names the former.
             #expect(try await stage.upload("handed-over.png", by: person))
             try await stage.sql("update storage.objects set owner_id = \(owner.text) where name = 'handed-over.png'")
             let request = try await stage.request(person)
@@ -143,7 +145,7 @@ import Testing
         }
     }
 
-    /// However many profiles there are, they are read once, and hardly any is sent.
+    /// However many profiles there are, they are read once, and hardly any are sent to the client.
     @Test func profilesAreReadOnce() async throws {
         try await Stage.with { stage in
             try await stage.database.psql(

@@ -7,9 +7,9 @@ import Waiting
 
 @testable import AccountLifecycle
 
-/// Keys of `public.profiles` besides the one by which a profile is the account's own.
+/// Foreign keys of `public.profiles` other than the one that makes a profile the account's own.
 @Suite(.timeLimit(.minutes(5))) struct ProfileKeyTests {
-    /// What refers to the account from other people's profiles, by a key that lets nothing go.
+    /// Foreign keys from other people's profiles to the account that refuse its deletion.
     private static let refusing: [(column: String, target: Statement)] = [
         ("invited_by", "references auth.users"),
         ("friend", "references public.profiles"),
@@ -33,7 +33,7 @@ import Waiting
             let blocker = try #require(try await stage.situation(request)?.blockers?.first)
             #expect(blocker.table == "public.profiles")
             #expect(blocker.name == "profiles_\(column)_fkey")
-            // The account's own goes too: it refuses nothing.
+            // The account's own profile is deleted too, so it does not refuse.
             #expect(blocker.rows == 1)
             #expect(try await stage.count("select from auth.sessions where user_id = \(person.id)") == 1)
             #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
@@ -63,7 +63,7 @@ import Waiting
         }
     }
 
-    /// The profile goes before its account does, and what hangs off the account alone goes with both.
+    /// Rows that cascade only with the account do not block its profile, which is deleted before the account.
     @Test func rowsThatGoWithTheAccountAloneDoNotStandInTheWayOfItsProfile() async throws {
         try await Stage.with { stage in
             try await stage.sql(
@@ -74,7 +74,7 @@ import Waiting
                 )
                 """
             )
-            // Goes with the profile by one key, and is asked for the other one first.
+            // A note cascades with the profile by one key, but the other key is checked first.
             try await stage.sql(
                 """
                 create table public.notes (
@@ -97,7 +97,10 @@ import Waiting
         }
     }
 
-    /// It is still there when the profile goes, and is counted: where nothing may be tried, a trial does not tell.
+    /// Rows that cascade only with the account block its profile if we may not delete them.
+    ///
+    /// They still exist when the profile is deleted. They are counted, since without the right to delete no trial can
+    /// find them.
     @Test func whatWeMayNotDeleteAndGoesWithTheAccountAloneStandsInTheWayOfItsProfile() async throws {
         try await Stage.with { stage in
             try await stage.sql(
@@ -115,7 +118,7 @@ import Waiting
             #expect(try await stage.state(request) == "blocked")
             let blockers = try await stage.situation(request)?.blockers
             #expect(blockers?.map(\.name) == ["posts_author_id_fkey"])
-            // A trial does not count them.
+            // A trial would not count these rows.
             #expect(blockers?.map(\.rows) == [1])
             #expect(try await stage.count("select from auth.sessions where user_id = \(person.id)") == 1)
             try await stage.sql("update public.posts set author_id = null")
@@ -124,7 +127,9 @@ import Waiting
         }
     }
 
-    /// By the one of a moment ago nothing is found, and nothing names the file once the profile is gone.
+    /// A file named by a profile is found by the current key column, even if that has just changed.
+    ///
+    /// The former key would find nothing, and once the profile is deleted, nothing names the file.
     @Test func whatAProfileNamesIsFoundByTheKeyThatItHasNow() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -141,7 +146,10 @@ import Waiting
         }
     }
 
-    /// Whoever declared it so wants it; it is told beforehand, and large tables of it go in batches.
+    /// Profiles of others that cascade with the account are counted in advance, and deleted in batches if there are
+    /// many.
+    ///
+    /// The cascade was declared by the app, so it is intended.
     @Test(arguments: ["auth.users", "public.profiles"])
     func profilesOfOthersThatCascadeAreCounted(_ target: String) async throws {
         try await Stage.with { stage in
@@ -175,7 +183,7 @@ import Waiting
             #expect(try await stage.count("select from public.profiles where id <> \(stranger.id)") == 0)
             #expect(try await stage.count("select from public.profiles") == 1)
             #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
-            // The account's own profile goes with the account.
+            // The account's own profile is deleted with the account, not in a batch.
             #expect(try await stage.counts(of: .deleteRows, request)["batched_rows"] == 4)
         }
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// Objects of nobody that the profile of a leaving person names.
+/// Ownerless objects that the profile of a leaving person names.
 @Suite(.timeLimit(.minutes(5))) struct SharedObjectTests {
     /// Ways in which a profile can name the object of a key.
     private static let spellings: [@Sendable (String) -> String] = [
@@ -69,7 +69,8 @@ import Testing
                 { "update public.profiles set cover_url = \(url + $0) where id = \($1.id)" },
                 { "update public.profiles set look = jsonb_build_object('a', array[\($0)::text]) where id = \($1.id)" },
                 {
-                    // As programs write that keep to ASCII, and with what no text of the server's can hold.
+                    // JSON as written by programs that keep to ASCII, with escapes that no text value of the server can
+                    // hold.
                     """
                     update public.profiles
                     set old = ('{"a": "\\u0000\\ud800", "b": "\\ud83d\\ude00\\/' || replace(\($0), 'pics/', '\\u0070ics\\u002F') || '"}')::json
@@ -86,7 +87,7 @@ import Testing
                 let other = try await stage.signUp("berta\(number)", apple: false)
                 #expect(try await stage.upload(key, by: nil))
                 try await stage.setAvatar(of: person, key)
-                // What a person names twice is not shared for that.
+                // An object that one person names twice is not shared.
                 try await stage.sql("update public.profiles set cover_url = avatar_url where id = \(person.id)")
                 #expect(try await stage.plan(person)?.buckets.map(\.shared) == [0])
                 try await stage.sql(place(key, other))
@@ -123,7 +124,7 @@ import Testing
         }
     }
 
-    /// A profile can be made to name the app's own files: what was there before the account is not what it brought.
+    /// A file that is older than the account is kept, since a profile can be made to name the app's own files.
     @Test func whatWasThereBeforeTheAccountStays() async throws {
         try await Stage.with { stage in
             #expect(try await stage.upload("default.png", by: nil))
@@ -149,7 +150,7 @@ import Testing
 }
 
 extension Stage {
-    /// What the deletion of a person would do.
+    /// The preview of a person's deletion.
     fileprivate func plan(_ person: Person) async throws -> DeletionPreview? {
         try await pool.withConnection { connection in
             try await DeletionPreview.read(person.id, policy: Stage.swift, asksTriggers: false, on: connection)

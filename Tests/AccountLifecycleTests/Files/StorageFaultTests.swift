@@ -5,9 +5,11 @@ import Sandbox
 import TestSupport
 import Testing
 
-/// Storage that fails, lies or is left alone, and files that only look like somebody's.
+/// Failures and false answers of Storage, its requested delays, and files that only seem to be the account's.
 @Suite(.timeLimit(.minutes(5))) struct StorageFaultTests {
-    /// Whoever uploads may write much into a row, and Storage answers a delete with the rows.
+    /// Objects with long metadata are deleted without a failure, although Storage answers a delete with all the rows.
+    ///
+    /// People who upload may write much metadata into a row.
     @Test func objectsWithLongMetadataGoAtOnce() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -58,7 +60,9 @@ import Testing
         }
     }
 
-    /// Whoever has no files, too: after the lock-out Storage is asked whether it lists any.
+    /// A request waits before the lock-out while Storage is down, even without files.
+    ///
+    /// After the lock-out, Storage is asked whether it lists any files.
     @Test(arguments: [true, false]) func storageThatIsDownHoldsUpBeforeTheLockOut(_ hasFiles: Bool) async throws {
         try await Stage.with { stage in
             let person = try await hasFiles ? stage.fullAccount() : stage.signUp()
@@ -98,7 +102,8 @@ import Testing
         }
     }
 
-    /// Storage did nothing, and says so; what it may have seen is for the next try of the step.
+    /// A call that Storage rejects without acting is repeated; one that may have had an effect fails this attempt at
+    /// the step.
     @Test(arguments: [
         (Fault.status(429), 2, true), (.status(503, retryAfter: "0"), 2, true), (.storageBusy, 2, true),
         (.html(status: 503), 2, true), (.html(status: 502), 1, false), (.drop(), 1, false),
@@ -114,7 +119,8 @@ import Testing
         }
     }
 
-    /// What stands in front of Storage may turn a call away that Storage has carried out.
+    /// A rejected call counts its deletions, since a proxy may report an error although Storage has carried out the
+    /// call.
     @Test func whatACallDidThatWasTurnedAwayIsCounted() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -176,13 +182,15 @@ import Testing
         }
     }
 
-    /// As residue it would be removed by hand, and its row without the bytes.
+    /// An undecided bucket blocks the final search as well, instead of being reported as residue.
+    ///
+    /// Residue would be removed by hand, which deletes the row without the bytes.
     @Test func aBucketThatNobodyDecidedAboutBlocksTheLastSearchToo() async throws {
         try await Stage.with { stage in
             try await stage.sql("insert into storage.buckets (id, name) values ('invoices', 'invoices')")
             let person = try await stage.signUp()
             let request = try await stage.request(person)
-            // By an old token, where the account had nothing before.
+            // An old token uploads into a bucket where the account had no files before.
             try await stage.drive(request, once: .before(.verify)) {
                 _ = try await stage.upload("\(person.text)/1.pdf", by: nil, bucket: "invoices")
             }
@@ -197,7 +205,7 @@ import Testing
         }
     }
 
-    /// Their rows are not searched, and what is the account's there stays.
+    /// The receipt names the buckets that are kept, where rows are not searched and the account's files stay.
     @Test func theReceiptNamesTheBucketsThatAreKept() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -211,7 +219,7 @@ import Testing
                        ('invoices', '3.pdf', null)
                 """
             )
-            // Its row names the account as theirs do.
+            // The row of an upload names the account as the rows of objects do.
             try await stage.sql(
                 """
                 insert into storage.s3_multipart_uploads (id, upload_signature, bucket_id, key, version, owner_id)
@@ -232,7 +240,7 @@ import Testing
         }
     }
 
-    /// The app tells the person by it whether all is gone.
+    /// Files in a kept bucket change the proof, from which the app tells the person whether everything is deleted.
     @Test(arguments: [(true, "accepted"), (false, "searched")])
     func filesThatAKeptBucketKeepsAreTold(_ hasFile: Bool, _ proof: String) async throws {
         try await Stage.with { stage in
@@ -251,7 +259,7 @@ import Testing
         }
     }
 
-    /// A file of nobody, in every way in which Storage writes its address.
+    /// An ownerless file is the person's if the profile has its address in any form in which Storage writes it.
     @Test(arguments: [
         "my%20face.png", "https://x.supabase.co/storage/v1/object/public/avatars/my%20face.png?v=1", "my face.png",
     ])
@@ -270,7 +278,9 @@ import Testing
         }
     }
 
-    /// All are found in one pass, and deleted in parts for as long as it takes.
+    /// A file that another person obtains after it was found is kept.
+    ///
+    /// All files are found in one pass, and then deleted in batches, which may take long.
     @Test func aFileThatSomebodyElseGotSinceItWasFoundStays() async throws {
         try await Stage.with { stage in
             try await stage.sql("insert into storage.buckets (id, name) values ('teams', 'teams')")
@@ -296,7 +306,7 @@ import Testing
 }
 
 extension Stage {
-    /// As Storage does when somebody uploads an object in place of another.
+    /// Sets the owner of an object, as Storage does when somebody replaces it by an upload.
     fileprivate func setOwner(of key: String, _ person: Person) async throws {
         try await sql(
             "update storage.objects set owner = \(person.id), owner_id = \(person.text) where name = \(key)"

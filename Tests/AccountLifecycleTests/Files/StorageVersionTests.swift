@@ -7,21 +7,21 @@ import Testing
 
 @testable import AccountLifecycle
 
-/// A bucket that keeps versions: each has an owner of its own, and a delete by key removes nothing.
+/// Versioned buckets, in which each version has its own owner, and a delete by key removes nothing.
 @Suite(.timeLimit(.minutes(5))) struct StorageVersionTests {
-    /// Deletes as whoever uploads does, which leaves a mark.
+    /// Deletes by key, as people who upload do, which leaves a delete marker.
     private func hide(_ key: String, on stage: Stage) async throws {
         let outcome = try await stage.storage.delete([StorageTarget(key)], in: "avatars")
         guard case .done = outcome else { throw Unexpected(outcome) }
     }
 
-    /// What was deleted long ago goes for good, and what somebody else has put in its place stays.
+    /// All versions of the account are deleted, even those hidden long ago, and another's file in their place is kept.
     @Test func everyVersionOfTheAccountGoesAndNoOther() async throws {
         try await Stage.with { stage in
             try await stage.keepVersions()
             let person = try await stage.signUp("anna", apple: false)
             let other = try await stage.signUp("berta", apple: false)
-            // The id in a name that is no folder's is residue, in a mark as well.
+            // The account's id in a file name, not only in a folder's, is residue, even in that of a delete marker.
             let hidden = ["team.png", "\(person.text)/me.png", "\(person.text)-1.png"]
             for key in hidden + ["mine.png"] { #expect(try await stage.upload(key, by: person)) }
             for key in hidden { try await hide(key, on: stage) }
@@ -55,7 +55,9 @@ import Testing
         }
     }
 
-    /// It keeps what it has, and a delete by key would hide that as before.
+    /// Versions in a bucket with suspended versioning are deleted.
+    ///
+    /// Such a bucket keeps its versions, and a delete by key would only hide them.
     @Test func versionsOfASuspendedBucketGo() async throws {
         try await Stage.with { stage in
             try await stage.keepVersions()
@@ -69,7 +71,9 @@ import Testing
         }
     }
 
-    /// No call names what has no version; a delete by its key would hide what somebody else has put there since.
+    /// A file without a version is not deleted by its key, which could hide another's newer file.
+    ///
+    /// No call can name a file without a version.
     @Test func aFileWithoutAVersionIsNotDeletedByItsKey() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp("anna", apple: false)
@@ -78,7 +82,7 @@ import Testing
             #expect(try await stage.objects(of: person).map(\.target) == ["old.png"])
             try await stage.keepVersions()
             #expect(try await stage.objects(of: person).map(\.version) == [.missing])
-            // Nor does anything else go that cannot be taken back.
+            // Nothing else that cannot be undone is deleted either.
             let request = try await stage.request(person)
             try await stage.drive(request)
             let blockers = try #require(try await stage.situation(request)?.blockers)
@@ -89,7 +93,9 @@ import Testing
         }
     }
 
-    /// Its bucket keeps versions since the preflight: what a call names goes first.
+    /// A file without a version is reported after the lock-out too, if versioning was enabled since the preflight.
+    ///
+    /// The files that a call can name are deleted first.
     @Test func aFileWithoutAVersionIsToldAfterTheLockOutToo() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp("anna", apple: false)
@@ -106,11 +112,12 @@ import Testing
         }
     }
 
-    /// Its bucket keeps versions since the file was found: all of them are the account's, and more than a call takes.
+    /// Versions added after a file was found are all the account's, and are deleted in several calls if one is not
+    /// enough.
     @Test func versionsThatCameSinceAFileWasFoundGoInSeveralCalls() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp("anna", apple: false)
-            // The last one is judged once a call's worth of others is gone.
+            // The last file is checked after a full batch of others has been deleted.
             try await stage.sql(
                 """
                 insert into storage.objects (bucket_id, name, owner, owner_id, version)
@@ -135,7 +142,9 @@ import Testing
         }
     }
 
-    /// Between two versions, too: the older one would be there again once the newer has gone.
+    /// A delete marker above another's version is kept, even between two versions.
+    ///
+    /// Once the newer version is deleted, the older would be visible again without the marker.
     @Test func aMarkAboveAnothersVersionStays() async throws {
         try await Stage.with { stage in
             try await stage.keepVersions()
@@ -150,8 +159,10 @@ import Testing
         }
     }
 
-    /// Without it, a file that somebody else deleted would be there again; and whoever knows an account's id could keep its
-    /// erasure from its end by such a file.
+    /// A delete marker that hides another's file is kept, and does not block the erasure.
+    ///
+    /// Without the marker, a file that another person deleted would be visible again. If it blocked the erasure, anyone
+    /// who knows an account's id could prevent the erasure with such a file.
     @Test func aMarkThatHidesAnothersFileStays() async throws {
         try await Stage.with { stage in
             try await stage.keepVersions()
@@ -178,7 +189,7 @@ import Testing
 }
 
 extension Stage {
-    /// What is found to be an account's own.
+    /// The objects that are found to be the account's own.
     fileprivate func objects(of person: Person) async throws -> [StoredObject] {
         try await admin.withConnection { connection in
             try AccountObjects.find(
