@@ -3,7 +3,7 @@ import Postgres
 import Sandbox
 import Testing
 
-/// Exchanges whose answer comes late, or never.
+/// Code exchanges whose answer from Apple arrives late or never.
 @Suite(.timeLimit(.minutes(5))) struct LateAnswerTests {
     @Test(arguments: [false, true])
     func anUnknownGrantAfterRevokingIsTold(_ heldBefore: Bool) async throws {

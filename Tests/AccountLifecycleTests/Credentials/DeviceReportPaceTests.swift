@@ -23,7 +23,7 @@ import Testing
             }
             #expect(try await CredentialEvents(services).handleWaiting() == 3)
             #expect(try await CredentialChecks(services).sweep() == .init())
-            // The exchange of the sign-up, and one question.
+            // One call is the exchange of the sign-up, and one the check of the credential.
             #expect(stage.sandbox.journal.count(.appleToken) == 2)
         }
     }

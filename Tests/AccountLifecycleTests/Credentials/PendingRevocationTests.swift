@@ -137,7 +137,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<apple.callsAtOnce {
                     group.addTask {
-                        // Until it is cancelled.
+                        // Occupies a slot until the task is cancelled.
                         _ = try? await apple.inTurn {
                             holding.add()
                             let end = AsyncStream<Never>.makeStream()

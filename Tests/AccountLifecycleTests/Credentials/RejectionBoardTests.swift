@@ -165,7 +165,7 @@ import Testing
         try await CredentialStage.with { stage in
             let id = CredentialStage.clientID
             let developer = stage.sandbox.apple.developerKey
-            // Left by a worker that has died since.
+            // This row was left by a worker that has since died.
             try await stage.sql(
                 """
                 insert into accountctl.apple_rejections (client_id, team_id, key_id, refusal, retry_after)

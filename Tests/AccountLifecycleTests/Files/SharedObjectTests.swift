@@ -31,7 +31,7 @@ import Testing
     @Test func whatAnotherProfileNamesInAnyWayStays() async throws {
         try await Stage.with { stage in
             for (number, spelling) in Self.spellings.enumerated() {
-                // Keys of several lengths; some are the end of none.
+                // Keys of several lengths, some shorter than every ending that the server compares.
                 let key = String(repeating: "p", count: number * 5) + "\(number)/pic.png"
                 let person = try await stage.signUp("anna\(number)", apple: false)
                 let other = try await stage.signUp("berta\(number)", apple: false)
