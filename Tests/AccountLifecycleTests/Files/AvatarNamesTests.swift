@@ -63,7 +63,7 @@ struct AvatarNamesTests {
         #expect(AvatarNames(["https://x.test/avatar?path=x%\(again)2Fa+b.png"]).contains("a b.png"))
     }
 
-    @Test("Dot segments are resolved within the path, and not in the query or fragment after it")
+    @Test("Dot segments are resolved within the path, and those in the text after it are ignored")
     func dots() {
         #expect(AvatarNames(["https://x.test/avatars//u//a.png?next=/../b"]).contains("u/a.png"))
         #expect(AvatarNames(["https://x.test/avatars/w/r&d/../u//a.png#/../b"]).contains("w/u/a.png"))
