@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Secrets in logs, metrics and tables", .timeLimit(.minutes(5)))
 struct SecrecyProcessTests {
-    @Test("Trace logs, metrics and a dump of the tables hold no code, token, key or address")
+    @Test("Logs, metrics and commands show no code, token, key or address; tables keep no secret except an open code")
     func nothingShown() async throws {
         try await AppleProgram.with { program in
             let (anna, ben) = (try await program.signUp(), try await program.signUp(credential: false))

@@ -80,8 +80,9 @@ struct TransferProcessTests {
         let rest = try await transfer(program, "generate", "--rate", "200")
         #expect(rest.status == 0, "\(rest.errors)")
         #expect(try await program.database.psql(Self.identified) == "\(Self.people - 1)")
-        // Three users were asked about twice: the one in progress at the kill, the one whose request was throttled, and
-        // the one whom Apple refused, because a refusal is believed only after a second request with a new token.
+        // At most three users were asked about twice: the one in progress at the kill, the one whose request was
+        // throttled, and the one whom Apple refused, because a refusal is believed only after a request with a new
+        // token.
         #expect(program.sandbox.journal.count(.appleMigration) <= Self.people + 3)
         let again = try await transfer(program, "generate", "--json", "due,done,refused,doubted,stopped_by")
         #expect(again.status == 0)

@@ -81,7 +81,7 @@ struct CommandEndTests {
 
     @Test("A closed pipe and a full disk end a command in different ways")
     func outputTrouble() async throws {
-        // Help and version do not go through the output of commands.
+        // Help and version are printed on another path than the results of commands.
         for words in [["config", "show"], ["--help"], ["jobs", "--help"], ["jobs"], ["help", "jobs"], ["--version"]] {
             let pipe = Pipe.closedOnExec()
             try pipe.fileHandleForReading.close()

@@ -126,14 +126,14 @@ struct DeployFilesTests {
         #expect(!ofHeld.isEmpty && leavingOut == ofHeld, "\(ofHeld)")
     }
 
-    @Test("Averages over time are over all workers: a new worker has no history to compare with")
+    @Test("Averages over time are taken over all workers: a new worker's average covers only its own lifetime")
     func usual() throws {
         let averages = try queries().filter { $0.contains("avg_over_time") }
         let ofAll = averages.filter { $0.contains("avg_over_time(max(") }
         #expect(!averages.isEmpty && ofAll == averages, "\(averages)")
     }
 
-    @Test("Every command line in the deploy files is valid")
+    @Test("Every command line that the deploy files start is valid")
     func commandLines() throws {
         let unit = try text("deploy/systemd/accountctl-worker.service")
         let manifest = try text("deploy/kubernetes/accountctl.yaml")

@@ -158,7 +158,7 @@ struct BulkRequestTests {
         }
     }
 
-    @Test("A reason or ticket that identifies an account of the list is refused before anything is done")
+    @Test("Words that identify an account of the list are refused at the start; other accounts may be named")
     func ownWords() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(4)

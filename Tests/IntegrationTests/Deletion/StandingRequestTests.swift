@@ -141,7 +141,7 @@ struct StandingRequestTests {
         }
     }
 
-    @Test("A list of 80 columns shows the state of a request and what ends it")
+    @Test("A list on a terminal of 80 columns shows the state of a request and what ends it")
     func narrowList() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
