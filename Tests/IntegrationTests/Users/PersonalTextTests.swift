@@ -30,7 +30,7 @@ struct PersonalTextTests {
                 ("key sb_secret_0123456789abcdef", "a token"), ("ghp_0123456789abcdefghijABCDEFGHIJ012345", "a token"),
                 ("key: -----BEGIN PRIVATE KEY-----", "a token"),
             ]
-            // Of each kind one is typed; the others are seen by the same look.
+            // One text of each kind is tried as an option; the same check sees the others.
             var kinds: Set<String> = []
             for (text, what) in texts {
                 #expect(PersonalText.suspicion(in: text, as: .words) == what, "\(text)")
@@ -61,7 +61,7 @@ struct PersonalTextTests {
         }
     }
 
-    @Test("An operator's name is kept for good, too, wherever it comes from")
+    @Test("An operator's name is checked, too, wherever it comes from, since it is kept for good")
     func operatorNames() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -87,7 +87,7 @@ struct PersonalTextTests {
             let own = try await stage.run(["user", "sign-out", id, "--as", "phone 4512345678"])
             #expect(own.status == 2 && own.errors.contains("holds a phone number of the account"), "\(own)")
             #expect(try await stage.database.psql("select count(*) from accountctl.operator_log") == "0")
-            // Machines whose logins are addresses: what is before the sign stands for the person.
+            // On a machine whose logins are addresses, the part before the at sign names the person.
             var variables = stage.variables.merging(["USER": "olga@corp.example.com"]) { $1 }
             variables["ACCOUNTCTL_OPERATOR"] = nil
             let named = try await AccountctlProcess(["user", "sign-out", id], environment: variables).result()
@@ -96,7 +96,7 @@ struct PersonalTextTests {
         }
     }
 
-    @Test("Numbers, dates, ids and names that operators do write are taken")
+    @Test("Numbers, dates, ids and names that operators do write are accepted")
     func taken() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -125,7 +125,7 @@ struct PersonalTextTests {
         }
     }
 
-    @Test("What is the account's own is refused wherever it stands, and the same of somebody else is not")
+    @Test("Data of the account is refused anywhere in a text, and the same text is accepted for another account")
     func own() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)

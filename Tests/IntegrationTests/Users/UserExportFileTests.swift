@@ -6,7 +6,7 @@ import Testing
 struct UserExportFileTests {
     private static let anna = OperatorStage.id(1)
 
-    @Test("A file that is there stays, and a run that fails leaves none")
+    @Test("An existing file is kept, and a failed run leaves no file")
     func wholeOrNotAtAll() async throws {
         try await StorageStage.with { storage in
             let stage = storage.stage
@@ -40,7 +40,7 @@ struct UserExportFileTests {
             let dry = try await stage.run(["user", "export", Self.anna, "--dry-run", "--json", "rows,files"])
             #expect(dry.status == 0)
             #expect(dry.output.contains(#""files": 1"#))
-            // What it does not look at does not stop it.
+            // A setting that a command does not use does not stop it.
             let wrong = ["ACCOUNTCTL_MAIL_RESOLVERS": "x", "ACCOUNTCTL_STORAGE_URL": "x"]
             for words in [["user", "export", "--dry-run"], ["deletion", "plan"]] {
                 let variables = stage.variables.merging(wrong) { $1 }
@@ -51,7 +51,7 @@ struct UserExportFileTests {
         }
     }
 
-    @Test("A folder and standard output are no files to write an archive to")
+    @Test("An archive is written neither to a folder nor to standard output")
     func paths() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -126,7 +126,7 @@ struct UserExportFileTests {
         }
     }
 
-    /// The most memory that a process had so far, in kB.
+    /// The peak memory of a process so far, in kB.
     private static func peakMemory(of process: Int32) -> Int? {
         let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
         let line = status?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

@@ -7,8 +7,7 @@ struct UserExportTests {
     private static let anna = OperatorStage.id(1)
     private static let bob = OperatorStage.id(2)
 
-    /// Tables as apps have them: rows by the account and by its profile, rows of rows, and answers of other people to
-    /// them.
+    /// Tables as apps have them: rows of the account and of its profile, rows below those, and replies of other people.
     private static let fixture = """
         create table public.posts (
             id bigint primary key, author_id uuid references public.profiles (id), body text, api_key text
@@ -36,7 +35,7 @@ struct UserExportTests {
         insert into accountctl.holds (user_id, reason, placed_by) values ('\(anna)', 'sealed order', 'olga');
         """
 
-    @Test("The archive holds the account's rows and files and nobody else's, no secrets, and sums that are right")
+    @Test("The archive holds the account's rows and files and nobody else's, no secrets, and correct checksums")
     func contents() async throws {
         try await StorageStage.with { storage in
             let stage = storage.stage
@@ -58,7 +57,7 @@ struct UserExportTests {
             #expect(Set(comments) == ["Anna below Anna", "Anna below Bob", "nobody below Anna"])
             #expect(try archive.rows("public.pictures").map { $0["url"] as? String } == ["picture of Anna"])
             #expect(try archive.rows("auth.sessions").count == 1)
-            // Tables whose names have no harmless characters, and one whose column is called as any alias may be.
+            // Tables with names that are not ASCII, and a column `t`, which an alias may be called as well.
             #expect(try archive.rows("public.帖子").map { $0["body"] as? String } == ["a post of Anna"])
             let remarks = try archive.rows("public.评论")
             #expect(remarks.map { ($0["t"] as? [String: String])?["x"] } == ["a remark of Anna"], "\(remarks)")
@@ -88,7 +87,7 @@ struct UserExportTests {
         #expect(leftOut["public.posts"] == ["api_key"])
     }
 
-    @Test("Rows far from the account come along, and none that another key gives to somebody else")
+    @Test("Rows many foreign keys away are exported, but none that another key assigns to somebody else")
     func farRows() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
@@ -99,7 +98,7 @@ struct UserExportTests {
                 insert into public.far_0 values (1, '\(own)'), (2, '\(other)'), (3, '\(own)');
                 """
             ]
-            // So many that a condition written twice for each would be more than a server takes.
+            // So many levels that a condition repeated twice for each would exceed what a server accepts.
             let last = 20
             for level in 1...last {
                 statements.append(
@@ -135,7 +134,7 @@ struct UserExportTests {
         }
     }
 
-    @Test("JSON that is no text to the server takes nobody's archive away, nor the sight of the account")
+    @Test("JSON that the server cannot convert to text breaks neither an export nor the view of the account")
     func unreadableJSON() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Finding accounts that are being erased, or are", .timeLimit(.minutes(5)))
+@Suite("Finding accounts that are being erased or have been erased", .timeLimit(.minutes(5)))
 struct UserFindDeletionTests {
-    @Test("Soft-deleted, under way with step and deadline, in words and for programs")
+    @Test("Soft deletions, and deletions under way with step and deadline, in words and for programs")
     func states() async throws {
         try await OperatorStage.with { stage in
             try await stage.database.psql(UserFindPeople.sql)
@@ -20,7 +20,7 @@ struct UserFindDeletionTests {
                 "user", "show", UserFindPeople.anna, "--json", "state,step,legal_deadline",
             ])
             #expect(shown.output.contains("delete_rows") && shown.output.contains("2030-02-03T04:05:06"))
-            // Why it does not go on, and where that is told at length.
+            // The reason why the deletion does not go on, and the command that explains it.
             try await stage.database.psql(
                 """
                 update accountctl.deletion_requests
@@ -34,7 +34,7 @@ struct UserFindDeletionTests {
                 #""situation": "undecided_bucket""#, #""subject": "scans""#, #""paused": true"#,
                 "accountctl deletion show \(UserFindPeople.request)", "paused by itself",
             ] { #expect(still.output.contains(part), "\(part): \(still)") }
-            // Pasted as it stands, the command acts where this one looked.
+            // The printed command acts on the environment of the command that printed it.
             let config = stage.path("staging.conf")
             try Data().write(to: URL(fileURLWithPath: config))
             let elsewhere = try await stage.run(["user", "show", UserFindPeople.anna, "--config", config])
@@ -42,7 +42,7 @@ struct UserFindDeletionTests {
         }
     }
 
-    @Test("An erased account is told by its id, its request and its receipt, with date and number")
+    @Test("An erased account is found by its id, its request and its receipt, with date and number")
     func erased() async throws {
         try await ErasureSite.with(accounts: 0) { site in
             let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
@@ -68,7 +68,7 @@ struct UserFindDeletionTests {
             let mail = try await AccountctlProcess(["user", "find", "stays2@example.com"], environment: site.variables)
                 .result()
             #expect(mail.status == 3 && mail.errors.contains("found by its user id or receipt only"))
-            // Somebody's username is the receipt's number: both are told.
+            // If somebody's username is the receipt's number, both are listed.
             try await site.database.psql(
                 """
                 alter table accountctl.deletion_receipts alter column number restart with 4711;
@@ -83,7 +83,7 @@ struct UserFindDeletionTests {
             ).result()
             #expect(try FoundRow.all(in: both).map(\.state) == ["active", "erased"], "\(both.output)")
             #expect(both.status == 0 && both.errors.contains("receipt 4711 is that of an account that was erased"))
-            // Nobody who means the one acts on the other.
+            // A command acts on neither, since the other may be meant.
             for words in [
                 ["user", "suspend", "4711", "--reason", "x", "--yes"], ["user", "show", "4711"],
                 ["deletion", "request", "4711", "--confirm=4711", "--no-input"], ["audit", "list", "--user", "4711"],
@@ -104,7 +104,7 @@ struct UserFindDeletionTests {
         }
     }
 
-    @Test("An account that is gone before its erasure is finished is told with state, step and deadline")
+    @Test("An account that is gone before its erasure is finished is shown with state, step and deadline")
     func leaving() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -143,7 +143,7 @@ struct UserFindDeletionTests {
                     #expect(result.errors.contains(fact), "\(words): \(result.errors)")
                 }
             }
-            // An account that is there is not one that is gone.
+            // An account that exists again is not reported as gone.
             try await stage.database.psql(
                 "insert into auth.users (id, email) values ('\(account)', 'back@example.com')"
             )
@@ -152,7 +152,7 @@ struct UserFindDeletionTests {
         }
     }
 
-    @Test("The start of an erased account's id tells nothing, and more erased requests than are shown are told")
+    @Test("The start of an erased account's id finds nothing, and a cut list of erased requests says so")
     func erasedStarts() async throws {
         try await OperatorStage.with { stage in
             try await stage.database.psql(

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Finding accounts by the start and by any part", .timeLimit(.minutes(5)))
 struct UserFindPartTests {
-    @Test("By the start and by any part, with a limit that is told, and with wildcards taken at their word")
+    @Test("By the start and by any part, with a limit that is reported, and with wildcards taken literally")
     func parts() async throws {
         try await OperatorStage.with { stage in
             try await stage.database.psql(UserFindPeople.sql)
@@ -20,7 +20,7 @@ struct UserFindPartTests {
             #expect(try await ids("--contains", "b'd") == [nil])
             #expect(try await ids("--contains", #"c'd""#) == [UserFindPeople.digits])
             #expect(try await ids("--contains", #"\"#) == [nil])
-            // The address of a provider, which whole and start find, too.
+            // The address at a provider, which searches for the whole or the start find, too.
             try await stage.database.psql(
                 "update auth.identities set identity_data = '{\"email\": \"linked@example.net\"}' where provider = 'google'"
             )
@@ -34,11 +34,11 @@ struct UserFindPartTests {
         }
     }
 
-    @Test("The start of anything that has an index is found, and what was not compared is told")
+    @Test("The start of anything that has an index is found, and kinds that were not compared are named")
     func starts() async throws {
         try await OperatorStage.with { stage in
             try await stage.database.psql(UserFindPeople.sql)
-            // An address that no identity knows: of somebody whom an operator entered by hand.
+            // An address without an identity, of somebody whom an operator added by hand.
             try await stage.database.psql(
                 """
                 insert into auth.users (id, email, created_at) values ('\(OperatorStage.id(9))', 'zoe@example.com', now())
@@ -67,7 +67,7 @@ struct UserFindPartTests {
             }
             let short = try await stage.find(["--prefix", "ab"]).result
             #expect(short.errors.contains("not compared with it: id (from 6 hexadecimal digits on"), "\(short.errors)")
-            // A number with its country is one, unless one says otherwise.
+            // A number with a country code counts as a phone number, unless --by says otherwise.
             let number = try await stage.find(["--prefix", "+4915"]).result
             #expect(number.errors.contains("email (only with --by)"), "\(number.errors)")
             let address = try await stage.find(["--prefix", "+4915", "--by", "email"]).result
@@ -81,7 +81,7 @@ struct UserFindPartTests {
             let unindexed = try await stage.find(["--prefix", "anna_"])
             #expect(unindexed.rows.map(\.state) == ["not_found"])
             #expect(unindexed.result.errors.contains("username (no index"), "\(unindexed.result.errors)")
-            // Nor by an index in another order, or one that does not lead to all of them.
+            // Nor with an index in another order, or one that does not lead to all usernames.
             let others = [
                 "(username text_pattern_ops)", "(username collate \"C\")", "(lower(username))", "(id, username)",
                 "(username) where id is not null", "using hash (username)",

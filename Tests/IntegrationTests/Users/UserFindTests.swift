@@ -32,7 +32,7 @@ struct UserFindTests {
                 #expect(result.status == 0, "\(words): \(result.errors)")
                 #expect(rows.map(\.id) == [id] && rows.first?.matched == [matched], "\(words): \(result.output)")
             }
-            // Said to be another kind than it is, it is not found.
+            // A term is not found if --by names another kind than its own.
             for words in [
                 [UserFindPeople.anna, "--by", "request"], [UserFindPeople.request, "--by", "id"],
                 [UserFindPeople.sub, "--by", "provider-id"],
@@ -49,7 +49,7 @@ struct UserFindTests {
         }
     }
 
-    @Test("Of what may be a phone number nothing is sworn, and half an address is told how to be looked for")
+    @Test("No claim is made about a possible phone number, and half an address gets the search that finds it")
     func unsworn() async throws {
         try await OperatorStage.with { stage in
             try await stage.database.psql(UserFindPeople.sql)
@@ -70,7 +70,7 @@ struct UserFindTests {
         }
     }
 
-    @Test("What may be several things, or is several people's, is all of them")
+    @Test("A term that may mean several things or several people finds all of them")
     func ambiguous() async throws {
         try await OperatorStage.with { stage in
             try await stage.database.psql(UserFindPeople.sql)
@@ -87,7 +87,7 @@ struct UserFindTests {
                     UserFindPeople.anna, UserFindPeople.enterprise,
                 ]
             )
-            // No command acts on one of several.
+            // A command acts on none of several accounts.
             for words in [["show"], ["sign-out"], ["suspend", "--reason", "x", "--yes"], ["watch"]] {
                 let refused = try await stage.run(["user", words[0], "4242424"] + words.dropFirst())
                 #expect(refused.status == 2 && refused.output.isEmpty, "\(words)")
@@ -98,7 +98,7 @@ struct UserFindTests {
         }
     }
 
-    @Test("Several terms and standard input give a row for each, also for one that was never there")
+    @Test("Several terms and the lines of standard input give a row each, even if no such account ever existed")
     func lists() async throws {
         try await OperatorStage.with { stage in
             try await stage.database.psql(UserFindPeople.sql)
@@ -108,12 +108,12 @@ struct UserFindTests {
             #expect(result.status == 3)
             #expect(rows.map(\.id) == [UserFindPeople.digits, UserFindPeople.anna, nil, nil], "\(result.output)")
             #expect(rows.map(\.state) == ["active", "deletion_running", "not_found", "not_found"])
-            // The first word, then the lines.
+            // The number of the word, and then of each line.
             #expect(rows.map(\.number) == [1, 2, 5, 6])
             #expect(result.errors.contains("\"nobody@example.com\"") && result.errors.contains("and none was erased"))
             let json = try await stage.run(["user", "find", never, "nobody", "--json", "id,state"])
             #expect(json.output == #"[\#n{"id":null,"state":"not_found"},\#n{"id":null,"state":"not_found"}\#n]\#n"#)
-            // Without the key nothing tells whether it was erased, and nobody says that it was not.
+            // Without the key it is unknown whether the account was erased, and nothing says that it was not.
             let without = stage.variables.filter { $0.key != "ACCOUNTCTL_KEYS_HASH_FILE" }
             let blind = try await AccountctlProcess(["user", "find", never, "--json", "state"], environment: without)
                 .result()
@@ -127,7 +127,7 @@ struct UserFindTests {
         }
     }
 
-    @Test("A table of profiles that is the app's own and no account's is left alone")
+    @Test("A table of profiles that the app uses for something other than accounts is left alone")
     func otherProfiles() async throws {
         try await OperatorStage.with { stage in
             try await stage.database.psql(UserFindPeople.sql)
@@ -172,7 +172,7 @@ struct UserFindTests {
         }
     }
 
-    @Test("Who finds nobody is told how to look for parts, on lines that the term cannot break")
+    @Test("A search that finds nobody says how to look for parts, on lines that the term cannot break")
     func hint() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -193,7 +193,7 @@ struct UserFindTests {
         }
     }
 
-    @Test("Nobody is told to raise the limit beyond what it may be")
+    @Test("A cut list advises a higher limit only up to the largest one")
     func largestLimit() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1999)

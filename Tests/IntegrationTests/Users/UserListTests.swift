@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Listing accounts through the program", .timeLimit(.minutes(5)))
 struct UserListTests {
-    /// Nine accounts, each with one thing about it.
+    /// Statements that give each of nine accounts something that a filter can select.
     private static let differences = """
         update auth.users set created_at = '2020-01-01', last_sign_in_at = now() - interval '1 day';
         update auth.users set created_at = '2024-05-05T00:00:00Z' where id = '\(OperatorStage.id(1))';
@@ -34,7 +34,7 @@ struct UserListTests {
         return result.output.split(separator: "\n").map { Int($0.prefix { $0 != "\t" }.suffix(12)) ?? -1 }
     }
 
-    @Test("Each filter takes what it says, its opposite takes the others, and the count is that of the list")
+    @Test("Each filter selects what it says, its opposite selects the others, and the count is that of the list")
     func filters() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(9)
@@ -51,7 +51,7 @@ struct UserListTests {
                 (["--created-after", "2024-05-05"], [1]), (["--created-after", "2024-05-06"], []),
                 (["--created-before", "2024-05-05"], all.filter { $0 != 1 }),
                 (["--created-before", "2024-05-05T00:00:01Z"], all),
-                // As tables, PostgreSQL and other programs write it.
+                // Times as tables, PostgreSQL and other programs write them.
                 (["--created-after", "2024-05-05 00:00:00Z"], [1]), (["--created-after", "2024-05-05 00:00:01Z"], []),
                 (["--created-after", "2024-05-05 01:00:00+01"], [1]),
                 (["--created-after", "2024-05-05T01:00:00.001+01:00"], []),
@@ -74,7 +74,7 @@ struct UserListTests {
         }
     }
 
-    @Test("Wrong use names the option, and reads nothing")
+    @Test("Wrong use is refused with the name of the option, and nothing is read")
     func usage() async throws {
         let cases: [([String], String)] = [
             (["--created-after", "yesterday"], "--created-after: \"yesterday\""),
@@ -112,7 +112,7 @@ struct UserListTests {
         }
     }
 
-    @Test("The forms for programs say the same, and a field can be selected where there are names")
+    @Test("The formats for programs hold the same data, and fields can be selected by name")
     func forms() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
@@ -168,11 +168,11 @@ struct UserListTests {
                 from generate_series(1, 50000) as g;
                 """
             )
-            // Looked at from outside, which may come too late for the end of a run: several of each.
+            // Read from outside, which may miss the peak at the end of a run: so several runs of each.
             var few = 0
             for _ in 0..<5 { few = try await max(few, peak(["--limit", "5000"])) }
             let many = try await min(peak([]), peak([]))
-            // A row that is kept would cost more than a hundred bytes.
+            // If rows were kept, each would cost more than a hundred bytes.
             #expect(few > 0 && many - few < 4000, "\(few) kB for 5,000, \(many) kB for 50,000")
         }
     }
@@ -200,7 +200,7 @@ struct UserListTests {
         }
     }
 
-    @Test("A ban without end is a ban, and is told as one")
+    @Test("A ban without end counts as a ban, and is shown as one")
     func endlessBan() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)

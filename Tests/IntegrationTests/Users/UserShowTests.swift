@@ -40,7 +40,7 @@ struct UserShowTests {
         return try JSONDecoder().decode(Shown.self, from: Data(result.output.utf8)).files
     }
 
-    /// When the profile was saved, by what is shown.
+    /// The time at which the profile was saved, as it is shown.
     private func saved(_ result: AccountctlProcess.Result) throws -> String? {
         struct Shown: Decodable {
             let profile: [String: String?]
@@ -48,14 +48,14 @@ struct UserShowTests {
         return try JSONDecoder().decode(Shown.self, from: Data(result.output.utf8)).profile["updated_at"] ?? nil
     }
 
-    @Test("When a profile was saved is written as every other moment is")
+    @Test("The time at which a profile was saved is written like every other time")
     func savedAt() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
             let database = stage.database
             let at = "2024-11-02T10:30:00.120Z"
             try await database.psql("update public.profiles set updated_at = '2024-11-02 12:30:00.12+02'")
-            // However the server writes dates.
+            // The zone in which the server writes times makes no difference.
             try await database.psql(
                 """
                 do $$
@@ -68,7 +68,7 @@ struct UserShowTests {
             #expect(try saved(json) == at, "\(json)")
             let table = try await stage.run(["user", "show", Self.anna])
             #expect(table.output.contains(/updated_at +2024-11-02 10:30:00Z, .+ ago/), "\(table)")
-            // No date, and a column of an app's own making.
+            // Infinity, and a column whose type the app has changed.
             try await database.psql("update public.profiles set updated_at = 'infinity'")
             let endless = try await stage.run(["user", "show", Self.anna, "--json", "profile"])
             #expect(try saved(endless) == "infinity", "\(endless)")
@@ -78,20 +78,20 @@ struct UserShowTests {
         }
     }
 
-    @Test("Files count wherever they lie, those that are not in use too, and those of others do not")
+    @Test("An account's files count wherever they lie, even if they are not in use; files of others do not")
     func avatars() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
             try await stage.database.psql(Self.files)
             let bucket = "avatars"
             #expect(try await files(stage) == [.init(bucket: bucket, count: 3, bytes: 1230, unused: 2, shared: 0)])
-            // The avatar by a public URL, and nobody's file by name.
+            // The avatar is named by a public URL, and by its key.
             for url in ["https://x.supabase.co/storage/v1/object/public/avatars/new.jpeg?t=1", "new.jpeg"] {
                 try await stage.database.psql("update public.profiles set avatar_url = '\(url)'")
                 #expect(try await files(stage).first?.unused == 2, "\(url)")
             }
             try await stage.database.psql("update public.profiles set avatar_url = 'nobodys.jpeg'")
-            // The other profile names it, too: a deletion would leave it.
+            // Both profiles name this file, so a deletion would leave it.
             #expect(try await files(stage) == [.init(bucket: bucket, count: 3, bytes: 1230, unused: 3, shared: 1)])
             let plan = try await stage.run(["deletion", "plan", Self.anna, "--json", "objects", "--format", "ndjson"])
             #expect(plan.output.contains(#""objects":3,"shared":1}]"#), "\(plan)")
@@ -99,7 +99,7 @@ struct UserShowTests {
                 "update public.profiles set avatar_url = 'else.jpeg' where id = '\(OperatorStage.id(2))'"
             )
             #expect(try await files(stage) == [.init(bucket: bucket, count: 4, bytes: 1236, unused: 3, shared: 0)])
-            // Another bucket is nobody's avatar.
+            // A file in another bucket is no avatar.
             try await stage.database.psql(
                 """
                 insert into storage.buckets (id, name) values ('scans', 'scans');
@@ -114,7 +114,7 @@ struct UserShowTests {
         }
     }
 
-    @Test("Files in the app's own folders are not counted, be they named by one profile or by several")
+    @Test("Files in the app's own folders are not counted, whether one profile names them or several")
     func foldersOfTheApp() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
@@ -138,7 +138,7 @@ struct UserShowTests {
         }
     }
 
-    @Test("What Apple said last is shown until the person signs in again")
+    @Test("What Apple reported last is shown until the person signs in again")
     func mark() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -158,7 +158,7 @@ struct UserShowTests {
         }
     }
 
-    @Test("What the log does not take is refused by the option's name, before anything is done")
+    @Test("A text that the log does not take is refused with the option's name, before anything is done")
     func lengths() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -180,7 +180,7 @@ struct UserShowTests {
                     #expect(long.errors.contains("\(option) has \(limit + 1) characters: at most \(limit) are kept"))
                 }
             }
-            // By the same look as the length.
+            // The check of the length also refuses an empty text.
             for option in ["--reason", "--as", "--ticket"] {
                 let empty = try await stage.run(["user", "sign-out", Self.anna, option, " "])
                 #expect(empty.status == 2 && empty.errors.contains("\(option) is empty"), "\(empty.errors)")
@@ -194,7 +194,7 @@ struct UserShowTests {
             #expect(try await database.psql("select count(*) from accountctl.deletion_requests") == "0")
             #expect(try await database.psql("select u::text from auth.users as u") == before)
             #expect(!FileManager.default.fileExists(atPath: stage.path("a.tar")))
-            // The longest that fits is kept whole.
+            // The longest text that fits is kept whole.
             let longest = ["--reason", text(1000), "--as", text(200), "--ticket", text(200)]
             for command in [
                 ["user", "hold", Self.anna], ["deletion", "request", Self.anna, "--confirm=\(Self.anna)"],
