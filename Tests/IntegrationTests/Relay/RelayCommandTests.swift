@@ -38,7 +38,7 @@ struct RelayCommandTests {
         }
     }
 
-    @Test("A name server that is silent costs a bounded time and is no verdict on the sender")
+    @Test("A silent name server costs a bounded time and leads to no verdict on the sender")
     func silence() async throws {
         try await ZoneServer.withServer("shop.test TXT SILENT\nsend.shop.test TXT SILENT") { server in
             let start = ContinuousClock.now
@@ -83,7 +83,7 @@ struct RelayCommandTests {
         }
     }
 
-    @Test("Following the advice mends the stream: what is to be published is published")
+    @Test("Publishing the records that the advice names repairs the stream")
     func adviceHelps() async throws {
         let zone = MailZone.changed(("include:_spf.esp.test -all", "-all"))
         try await ZoneServer.withServer(zone) { server in
@@ -103,7 +103,7 @@ struct RelayCommandTests {
         }
     }
 
-    @Test("Of no stream at all nothing can be told")
+    @Test("Without any stream there is no verdict")
     func noStream() async throws {
         try await TestDatabase.with(.migrated) { database in
             let nothing = try await AccountctlProcess.run("relay", "check", "--json", environment: database.variables)
@@ -112,7 +112,7 @@ struct RelayCommandTests {
         }
     }
 
-    @Test("A selector typed in full is its selector")
+    @Test("A selector may be typed as its full domain name")
     func fullSelector() async throws {
         try await ZoneServer.withServer(MailZone.sound) { server in
             let options = MailZone.options.map { $0.replacingOccurrences(of: "s1=", with: "s1._domainkey.shop.test=") }

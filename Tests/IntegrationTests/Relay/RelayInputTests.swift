@@ -1,9 +1,9 @@
 import Testing
 
-@Suite("What is typed wrong at the relay commands", .timeLimit(.minutes(5)))
+@Suite("Wrong input to the relay commands", .timeLimit(.minutes(5)))
 struct RelayInputTests {
     @Test(
-        "What is typed wrong is one clear line, and no question is asked",
+        "Wrong input is refused with one clear line, and no query is sent",
         arguments: [
             (["check", "https://shop.test/path"], "is a URL, a domain is wanted: shop.test"),
             (["check", "news@shop.test"], "is an e-mail address, a domain is wanted: shop.test"),

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("What the mail checks tell monitoring", .timeLimit(.minutes(5)))
+@Suite("The metrics of the mail checks", .timeLimit(.minutes(5)))
 struct RelayMetricsTests {
     private func scrape(_ port: String) async throws -> String {
         let request = "GET /metrics HTTP/1.1\\r\\nHost: x\\r\\nConnection: close\\r\\n\\r\\n"
@@ -29,7 +29,7 @@ struct RelayMetricsTests {
         return lines
     }
 
-    @Test("Checks, verdicts, changes and the age of what is known, by stream; how they stand, by every worker")
+    @Test("Checks, verdicts, changes and ages are reported by stream, and the streams' state by every worker")
     func metrics() async throws {
         let keys = try await TestKeys.make()
         defer { keys.remove() }
@@ -52,14 +52,14 @@ struct RelayMetricsTests {
                     "select accountctl.enqueue_job(kind => 'mail.check', args => jsonb_build_object('stream', id), "
                         + "queue => 'mail') from accountctl.mail_streams"
                 )
-                // The change is counted last: a scrape may come in between.
+                // The change is counted last, so a scrape may still lack it.
                 let changes = #"accountctl_mail_verdict_changes_total{stream="news"} 1"#
                 let second = try await lines(of: port, until: changes)
                 for series in [
                     checks + " 2",
                     #"accountctl_mail_check_duration_seconds_count{stream="news"} 2"#,
                 ] { #expect(second.contains { $0.hasPrefix(series) }, "\(series)") }
-                // It has checked nothing.
+                // The other worker has checked nothing itself.
                 let (other, itsPort) = try await start(variables)
                 let age = #"accountctl_mail_verdict_age_seconds{stream="news"} "#
                 let known = try await lines(of: itsPort, until: age)

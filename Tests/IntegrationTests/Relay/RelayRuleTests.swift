@@ -132,7 +132,7 @@ struct RelayRuleTests {
         return try decoder.decode(Shown.self, from: Data(result.output.utf8))
     }
 
-    @Test("Listing, showing and asking whether mail may go agree on every account")
+    @Test("The list of accounts, the view of one and can-send agree on every account")
     func agreement() async throws {
         try await OperatorStage.with { stage in
             try await fill(stage)
@@ -151,7 +151,7 @@ struct RelayRuleTests {
                     "\(account.what)"
                 )
                 let send = try await stage.run(["relay", "can-send", "--stream", "news", "--user", id, "--json"])
-                // Nobody is written to whose account is gone or has no address.
+                // No mail can go to an account that is gone or has no address.
                 let isPlain = ["not a relay address", "no such account", "has no address"]
                     .contains { send.output.contains($0) }
                 #expect(isPlain != account.isRelay, "\(account.what): \(send.output)")
@@ -159,7 +159,7 @@ struct RelayRuleTests {
         }
     }
 
-    @Test("The program's own rule, for a database without the schema, is the same")
+    @Test("The program's own rule, for a database without the schema, gives the same answers")
     func withoutSchema() async throws {
         try await TestDatabase.with(.platform) { database in
             try await fill(database)
@@ -176,7 +176,7 @@ struct RelayRuleTests {
         }
     }
 
-    @Test("The function for an address and the program say the same")
+    @Test("The SQL function for an address and the program give the same answers")
     func ofAnAddress() async throws {
         let rule = try RelayDomains(Self.domains)
         try await OperatorStage.with { stage in
@@ -196,7 +196,7 @@ struct RelayRuleTests {
         }
     }
 
-    @Test("What Apple told of forwarding is on the account's screen")
+    @Test("The view of an account shows what Apple reported about forwarding")
     func forwarding() async throws {
         try await OperatorStage.with { stage in
             try await fill(stage)

@@ -57,7 +57,7 @@ struct RelayStreamTests {
                 let yes = try await run("can-send", "--stream", "news", "--user", user, "--json")
                 #expect(yes.status == 0 && yes.output.contains(#""answer": "yes""#), "\(yes.output)")
 
-                // As where nothing is registered any more: the paths do not tell.
+                // As if nothing were registered any more, which the paths do not show.
                 let answer = "update accountctl.mail_streams set reachable = 'no', standing = "
                 try await database.psql(answer + "jsonb_set(standing, '{known,reachable}', '\"no\"')")
                 let unregistered = try await run("can-send", "--stream", "news", "--user", user, "--tsv", "reason,todo")
@@ -66,7 +66,7 @@ struct RelayStreamTests {
                 let former = answer.replacing("'no'", with: "'yes'")
                 try await database.psql(former + "jsonb_set(standing, '{known,reachable}', '\"yes\"')")
 
-                // DNS is silent: what is known stays known, and ages.
+                // A part of DNS fails: what is known stays known, and ages.
                 try server.publish(
                     MailZone.changed(
                         (
@@ -89,7 +89,7 @@ struct RelayStreamTests {
                 let mending = try await todo(user).output
                 #expect(mending.contains("no path is open: something has to be published"), "\(mending)")
                 #expect(mending.contains("accountctl relay check news --explain"), "\(mending)")
-                // The stream is not why.
+                // The stream is not the reason.
                 let nobody = try await todo(UUID().uuidString)
                 #expect(nobody.status == 8 && !nobody.output.contains("accountctl"), "\(nobody)")
                 let shown = try await run("stream", "show", "news")
