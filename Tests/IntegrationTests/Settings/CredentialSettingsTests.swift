@@ -4,9 +4,9 @@ import Testing
 
 @testable import accountctl
 
-@Suite("What is done about credentials that died is what the settings say:")
+@Suite("The reactions to credentials that are no longer valid follow the settings:")
 struct CredentialSettingsTests {
-    @Test("where they say nothing, what the documentation says of them, which is what the lifecycle does by itself")
+    @Test("if they say nothing, the documented reactions apply, which are the defaults of the lifecycle")
     func standard() {
         #expect(policy() == CredentialPolicy())
     }

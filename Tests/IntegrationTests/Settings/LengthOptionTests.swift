@@ -21,7 +21,7 @@ struct LengthOptionTests {
         }
     }
 
-    @Test("of another form, and beyond their bounds, are refused by the name of the option")
+    @Test("of another form or beyond their bounds are refused with the name of the option")
     func refused() {
         for (text, message) in [
             ("30", "--life \(DurationArgument.form)"), ("", "--life \(DurationArgument.form)"),
@@ -35,7 +35,7 @@ struct LengthOptionTests {
         #expect(parts?.message == "--per must be whole seconds from 0 to 1h")
     }
 
-    @Test("are told by the help of every command as such, and by no number of a unit")
+    @Test("are called durations in the help of every command, and no option counts a unit")
     func help() throws {
         var count = 0
         for command in try CommandDescription.root().all {
@@ -50,7 +50,7 @@ struct LengthOptionTests {
         #expect(count >= 10, "\(count)")
     }
 
-    @Test("are that of a request's grace")
+    @Test("are accepted for a request's grace")
     func grace() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("An option that is given twice", .timeLimit(.minutes(5)))
 struct RepeatedOptionTests {
-    @Test("is refused where it takes one value, in every command and however it is spelt")
+    @Test("is refused if it takes one value, in every command and however it is spelt")
     func everyCommand() throws {
         var count = (single: 0, several: 0)
         for description in try CommandDescription.root().all where description.children.isEmpty {
@@ -21,7 +21,7 @@ struct RepeatedOptionTests {
                     let behind = try RepeatedOption.name(in: path + [name, "a", "--", name], of: command)
                     #expect(behind == nil, "\(words)")
                 }
-                // Who reads the help knows which is which.
+                // The help says which options may be repeated.
                 let isToldSo = option.abstract?.contains("be repeated") == true
                 #expect(isToldSo == option.isRepeating, "\(path) \(names)")
                 if option.isRepeating { count.several += 1 } else { count.single += 1 }
@@ -30,14 +30,14 @@ struct RepeatedOptionTests {
         #expect(count.single > 600 && count.several > 15, "\(count)")
     }
 
-    @Test("is known by its dash: no option takes what begins so for its value")
+    @Test("is recognised by its dash, since no option takes a word that begins with a dash as its value")
     func dashes() {
         let strategies = Accountctl._dumpHelp().matches(of: #/"parsingStrategy"\s*:\s*"(\w+)"/#).map { String($0.1) }
         #expect(Set(strategies) == ["default"])
     }
 
     @Test(
-        "is told by its name, and nothing is done",
+        "is reported by its name, and nothing is done",
         arguments: [
             (["deletion", "request", "anna@example.com", "--confirm", "a", "--confirm=b"], "--confirm"),
             (["deletion", "request", "anna@example.com", "--reason", "a", "--by", "email", "--by=id"], "--by"),
@@ -59,7 +59,7 @@ struct RepeatedOptionTests {
     }
 
     @Test(
-        "is taken where it may be: one of several values, a flag, and what is none",
+        "is accepted if it takes several values, is a flag, or is a word that is no option",
         arguments: [
             ["jobs", "list", "--state", "parked", "--state", "running", "--queue", "a", "--queue=b", "--kind", "c"],
             ["jobs", "watch", "--kind", "a", "--kind", "b"], ["jobs", "list", "--json", "--json"],
@@ -73,7 +73,7 @@ struct RepeatedOptionTests {
         #expect(name == words[1])
     }
 
-    @Test("leaves help and other mistakes to be told first")
+    @Test("is reported only after help and other mistakes")
     func others() async throws {
         let help = try await AccountctlProcess.run("jobs", "list", "--limit", "5", "--limit", "6", "--help")
         #expect(help.status == 0 && help.output.contains("USAGE: accountctl jobs list"), "\(help)")
