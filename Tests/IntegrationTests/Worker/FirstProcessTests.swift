@@ -6,7 +6,7 @@
     @Suite("As the first process of a container", .timeLimit(.minutes(5)))
     struct FirstProcessTests {
         @Test(
-            "A signal ends a command, though none has its default action there",
+            "A signal ends a command, although no signal has its default action there",
             .enabled(if: geteuid() == 0, "root alone makes a name space of processes")
         )
         func signals() async throws {

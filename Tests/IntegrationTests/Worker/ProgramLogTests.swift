@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Programs beside accountctl in the operators' log", .timeLimit(.minutes(5)))
+@Suite("Entries of other programs in the operators' log", .timeLimit(.minutes(5)))
 struct ProgramLogTests {
-    /// Runs a command that has to work, and returns what it prints.
+    /// Runs a command that has to succeed, and returns its output.
     @discardableResult
     private func must(_ words: [String], _ stage: OperatorStage) async throws -> String {
         let result = try await stage.run(words)
@@ -17,7 +17,7 @@ struct ProgramLogTests {
         return names.map { told[$0] as? Int }
     }
 
-    @Test("What they log decides nothing, and a line that names no request stops no replay")
+    @Test("Such an entry decides nothing, and a line that names no request does not stop a replay")
     func replay() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(2)
@@ -33,7 +33,7 @@ struct ProgramLogTests {
             let list = try await must(["deletion", "export"], stage)
             let (lostRequest, pausedRequest) = (try await request(of: lost), try await request(of: paused))
             try await backup.restore(to: database)
-            // Roles are the cluster's, which other tests share.
+            // Roles belong to the cluster, which other tests share.
             let login = "mailer_\(UUID().uuidString.prefix(8).lowercased())"
             try await database.psql("create role \(login) login in role accountctl_operator")
             try await database.psql(
@@ -44,7 +44,7 @@ struct ProgramLogTests {
                 """,
                 user: login
             )
-            // As they stand in a log from before such programs were told apart.
+            // Lines as in a log from before other programs were told apart.
             try await database.psql(
                 """
                 select accountctl.log_operation('kim', 'deletion.request', facts => '{"replays": "none"}');

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The worker's metrics, as Prometheus reads them", .timeLimit(.minutes(5)))
 struct WorkerMetricsTests {
-    /// Asks the admin listener as plainly as possible.
+    /// Requests the metrics from the admin listener through a plain socket.
     private func scrape(_ port: String) async throws -> String {
         try await TestCluster.command([
             "bash", "-c",
@@ -27,7 +27,7 @@ struct WorkerMetricsTests {
         defer { keys.remove() }
         let settings = keys.variables.merging(["ACCOUNTCTL_LISTEN_ADMIN": "127.0.0.1:0"]) { $1 }
         try await TestDatabase.with(.migrated) { database in
-            // Nobody's kind: it waits, and is counted.
+            // No worker handles this kind: its jobs wait, and are counted.
             try await database.psql(
                 """
                 select accountctl.enqueue_job('unknown', queue => 'others') from generate_series(1, 3);
@@ -40,11 +40,10 @@ struct WorkerMetricsTests {
             let told = worker.errorsSoFar
             let port = try #require(told.firstMatch(of: /"port":"?(\d+)/)?.1 ?? told.firstMatch(of: /port=(\d+)/)?.1)
             var text = ""
-            // The first look at the tables comes with the first round of upkeep; the minute's upkeep job runs within a
-            // minute.
+            // The tables are first read in the first round of upkeep; the minute's upkeep job runs within a minute.
             repeat {
                 text = try await scrape(String(port))
-                // A scrape may come in the middle of a round: the ages are told after the depths.
+                // A scrape may come in the middle of a round, and the ages are set after the depths.
             } while value("jobs_oldest_ready_seconds{queue=\"others\"}", text) == nil
             worker.signal(SIGTERM)
             #expect(try await worker.result().status == 0)
@@ -75,7 +74,7 @@ struct WorkerMetricsTests {
         }
     }
 
-    @Test("Figures that could not be read are not told as read")
+    @Test("Figures that could not be read have no time of reading")
     func unreadFigures() async throws {
         let metrics = MetricsRegistry()
         let series = "accountctl_figures_timestamp_seconds{figures=\"deletions\"}"

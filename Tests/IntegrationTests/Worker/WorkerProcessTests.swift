@@ -15,7 +15,7 @@ struct WorkerProcessTests {
         try await body(keys.variables)
     }
 
-    @Test("Ends by itself when idle, and well when asked")
+    @Test("Ends by itself when idle, and with status 0 when asked")
     func ends() async throws {
         try await withKeys { keys in
             try await TestDatabase.with(.migrated) { database in
@@ -28,7 +28,7 @@ struct WorkerProcessTests {
                 #expect(try await service.result().status == 0)
                 let stopped = "select count(*) from accountctl.worker_status where status = 'shutdown'"
                 #expect(try await database.psql(stopped) == "2")
-                // From the moment it says that it has started, it can be asked to stop.
+                // It can be asked to stop as soon as it says that it has started.
                 let early = try AccountctlProcess(["worker"], environment: variables)
                 #expect(try await early.waitForErrors(containing: #""message":"started""#))
                 early.signal(SIGTERM)
@@ -37,7 +37,7 @@ struct WorkerProcessTests {
         }
     }
 
-    @Test("A terminal that goes ends it as well, unless it was started to outlive that")
+    @Test("A hang-up of the terminal ends it as well, unless it was started to survive that")
     func hangUp() async throws {
         try await withKeys { keys in
             try await TestDatabase.with(.migrated) { database in
@@ -51,7 +51,7 @@ struct WorkerProcessTests {
                 worker.signal(SIGHUP)
                 let ended = try await worker.result()
                 #expect(ended.status == 0 && ended.errors.contains("SIGHUP"), "\(ended)")
-                // As nohup does it.
+                // Ignores SIGHUP, as nohup does.
                 let lasting = try AccountctlProcess(
                     ["-c", #"trap "" HUP; exec "$0" worker"#, AccountctlProcess.path],
                     environment: variables,
@@ -66,7 +66,7 @@ struct WorkerProcessTests {
         }
     }
 
-    @Test("That its database is away is told at once, not when it gives up")
+    @Test("A database that is away is reported at once, not when the worker gives up")
     func databaseAway() async throws {
         try await withKeys { keys in
             try await ClosedPort.with { port in
@@ -81,7 +81,7 @@ struct WorkerProcessTests {
         }
     }
 
-    @Test("An address at which it cannot listen is told with the setting that names it")
+    @Test("An address at which it cannot listen is reported with the setting that names it")
     func addresses() async throws {
         try await withKeys { keys in
             try await TestDatabase.with(.migrated) { database in
@@ -103,7 +103,7 @@ struct WorkerProcessTests {
         }
     }
 
-    @Test("Where one of two addresses cannot be had, that is all that is said", arguments: ["serve", "worker"])
+    @Test("If one of two addresses cannot be bound, nothing else is reported", arguments: ["serve", "worker"])
     func oneOfTwoAddresses(_ command: String) async throws {
         try await AppleProgram.with { program in
             try await DeafServer.with { port in
@@ -117,7 +117,7 @@ struct WorkerProcessTests {
                     #expect(result.status == 75 && result.output.isEmpty, "\(result)")
                     let lines = result.errors.split(separator: "\n")
                     #expect(lines.first == "error: \(key): \(taken) is taken by another process", "\(result.errors)")
-                    // Besides it what to do.
+                    // The other line says what to do.
                     #expect(lines.count == 2, "\(result.errors)")
                 }
             }
@@ -140,7 +140,7 @@ struct WorkerProcessTests {
         }
     }
 
-    @Test("Asked to stop without its database, it ends, and tells what it could not write")
+    @Test("Asked to stop without its database, it ends, and reports what it could not write")
     func endsWithoutItsDatabase() async throws {
         try await withKeys { keys in
             try await TestCluster.with { cluster in
@@ -148,7 +148,7 @@ struct WorkerProcessTests {
                     try await database.psql(
                         "select accountctl.enqueue_job(kind => 'mail.schedule', queue => 'mail')"
                     )
-                    // The job is held up in the middle, so that it ends when there is no database to tell.
+                    // A lock holds the job up, so that it ends when there is no database to write its outcome to.
                     async let lock = database.psql(
                         "begin; lock table accountctl.mail_streams in access exclusive mode; select pg_sleep(100)"
                     )
@@ -163,7 +163,7 @@ struct WorkerProcessTests {
                     var variables = database.variables.merging(keys) { $1 }
                     variables["ACCOUNTCTL_WORKER_SHUTDOWN_TIMEOUT"] = "1s"
                     let worker = try AccountctlProcess(["worker"], environment: variables)
-                    // The job itself, and not only the look at how the streams stand, which reads the table, too.
+                    // The job itself has to wait, and not only the query of the streams' state, which reads the table, too.
                     let waiting = """
                         select count(*)
                         from pg_stat_activity
@@ -200,7 +200,7 @@ struct WorkerProcessTests {
         }
     }
 
-    @Test("POST /wake is heard by workers, in a database where no queue was ever set as well")
+    @Test("POST /wake reaches workers, even in a database where no queue was ever set up")
     func wakes() async throws {
         try await TestDatabase.with(.migrated) { database in
             let (serve, wake) = try await serving(database)
@@ -219,13 +219,13 @@ struct WorkerProcessTests {
         }
     }
 
-    /// Each notification takes a lock for the whole cluster.
-    @Test("However often POST /wake comes, workers are told some times a second")
+    /// Notifications are limited, since each one takes a lock for the whole cluster.
+    @Test("However often POST /wake comes, workers are notified only some times a second")
     func manyWakes() async throws {
         try await TestDatabase.with(.migrated) { database in
             let (serve, wake) = try await serving(database)
             defer { serve.signal(SIGKILL) }
-            // Each wake-up tells of three queues: apple, deletions and mail.
+            // Each wake-up notifies for three queues: apple, deletions and mail.
             let (wakes, queues) = (300, 3)
             let channels = ["accountctl_jobs"]
             try await Listener.with(database.configuration, channels: channels, logger: .silent) { events in
@@ -240,8 +240,8 @@ struct WorkerProcessTests {
                     if note.payload == "last" { break }
                     heard += 1
                 }
-                // By the time that it took, since requests may be slow: in each interval what comes first is told, and
-                // once more what was kept.
+                // The bound depends on the time taken, since requests may be slow: each interval notifies at once for the
+                // first wake-up, and once more for those that were held back.
                 let intervals = (ContinuousClock.now - start) / .milliseconds(100)
                 let most = Double(queues) * (intervals * 2 + 4)
                 #expect(heard > 0 && heard < queues * wakes, "\(heard)")
@@ -250,7 +250,7 @@ struct WorkerProcessTests {
         }
     }
 
-    @Test("Without keys, without the schema and with settings that are not right it does not start, and says why")
+    @Test("Without keys, without the schema or with wrong settings it does not start, and says why")
     func refuses() async throws {
         try await withKeys { keys in
             try await TestDatabase.with(.platform) { database in
