@@ -132,7 +132,7 @@ struct HashKeyTests {
     }
 
     /// An operator who stops erasures at night has the database, but perhaps only an old key file or none.
-    @Test("does not keep deletions from being paused: they are paused first, and the key is reported afterwards")
+    @Test("does not keep deletions from being paused: they are paused first, and its fault is reported afterwards")
     func pauseAll() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)

@@ -104,7 +104,7 @@ extension JobsCommandTests {
         }
     }
 
-    @Test("A snoozed job waits for as long as was said")
+    @Test("A snoozed job waits for the given time")
     func snooze() async throws {
         try await TestDatabase.with(.migrated) { database in
             let id = try await fill(database)["available"] ?? 0

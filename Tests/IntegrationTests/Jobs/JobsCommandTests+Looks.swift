@@ -4,7 +4,7 @@ import Testing
 
 /// Tests of what is shown of jobs, workers and schedules.
 extension JobsCommandTests {
-    @Test("The commands list, show, stats and workers have their exit codes and JSON")
+    @Test("The commands list, show, stats and workers print their JSON and end with their exit codes")
     func looks() async throws {
         try await TestDatabase.with(.migrated) { database in
             // A holder, who works on one job by hand, takes no other.

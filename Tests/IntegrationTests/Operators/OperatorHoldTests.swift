@@ -171,7 +171,7 @@ struct OperatorHoldTests {
             let done = try await stage.run(["user", "release", id, "--confirm=\(id)"])
             #expect(done.status == 0 && done.errors.contains("Done: released"), "\(done)")
             #expect(try await stage.database.psql(held) == "0")
-            // Nothing is left to ask about.
+            // Nothing is left to release, so nothing is asked.
             let again = try await stage.run(["user", "release", id])
             #expect(again.status == 0 && again.errors.contains("Nothing to do"), "\(again)")
         }

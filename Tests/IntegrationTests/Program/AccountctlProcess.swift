@@ -10,7 +10,7 @@ struct AccountctlProcess {
         let errors: String
     }
 
-    /// The binary that the tests were built with.
+    /// The path of the binary that was built with the tests.
     static var path: String {
         #if DEBUG
             Repository.path(".build/debug/accountctl")
@@ -27,8 +27,8 @@ struct AccountctlProcess {
 
     /// Starts the program without a terminal and without the settings of whoever runs the tests.
     ///
-    /// `program` may name another program, such as a shell that starts this one. The input is the text `input`, or
-    /// comes through the pipe `typed`.
+    /// `program` may name another program, such as a shell that starts this one, and `directory` another working
+    /// directory. The input is the text `input`, or comes through the pipe `typed`.
     init(
         _ arguments: [String],
         environment: [String: String] = [:],

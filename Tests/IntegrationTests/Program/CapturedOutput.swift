@@ -18,7 +18,7 @@ final class CapturedOutput: Sendable {
     private let state = Mutex(State())
     private let reading: Int32
 
-    /// The end to which the process writes; the test closes it once the process has it.
+    /// The end to which the process writes, to be closed by whoever started the process once that has it.
     let writing: FileHandle
 
     /// Makes a pipe and reads it on a thread of its own.

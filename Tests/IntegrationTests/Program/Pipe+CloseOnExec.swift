@@ -7,7 +7,7 @@ import Foundation
 #endif
 
 extension Pipe {
-    /// A pipe whose ends only the process gets that is given one.
+    /// A pipe whose ends are closed on exec, so that only a process that is given one has it.
     ///
     /// Another process that is started at the same time would inherit them, and keep the stream from ending.
     static func closedOnExec() -> Pipe {

@@ -54,7 +54,7 @@ struct StorageStage: Sendable {
         }
     }
 
-    /// Gives the bytes of the object whose key ends with a name another length, zeros behind the present ones.
+    /// Sets the length of the object whose key ends with `name`: zeros follow the present bytes.
     func setLength(of name: String, _ length: Int) throws {
         let root = stage.path("storage")
         let path = try FileManager.default.subpathsOfDirectory(atPath: root).first { path in

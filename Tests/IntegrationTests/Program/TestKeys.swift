@@ -19,7 +19,7 @@ struct TestKeys {
         return try await make(in: folder)
     }
 
-    /// Makes both keys in a folder of the caller's, and they are removed with it.
+    /// Makes both keys in the caller's folder, with which they are removed.
     static func make(in folder: URL) async throws -> TestKeys {
         for name in ["sealing", "hash"] {
             let line = try await AccountctlProcess.run("keys", "new", name).output

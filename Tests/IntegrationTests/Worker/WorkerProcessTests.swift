@@ -163,7 +163,7 @@ struct WorkerProcessTests {
                     var variables = database.variables.merging(keys) { $1 }
                     variables["ACCOUNTCTL_WORKER_SHUTDOWN_TIMEOUT"] = "1s"
                     let worker = try AccountctlProcess(["worker"], environment: variables)
-                    // The job itself has to wait, and not only the query of the streams' state, which reads the table, too.
+                    // The job has to wait, and not only the query of the streams' state, which reads the table, too.
                     let waiting = """
                         select count(*)
                         from pg_stat_activity
@@ -240,8 +240,8 @@ struct WorkerProcessTests {
                     if note.payload == "last" { break }
                     heard += 1
                 }
-                // The bound depends on the time taken, since requests may be slow: each interval notifies at once for the
-                // first wake-up, and once more for those that were held back.
+                // The bound depends on the time taken, since requests may be slow: each interval notifies at once for
+                // the first wake-up, and once more for those that were held back.
                 let intervals = (ContinuousClock.now - start) / .milliseconds(100)
                 let most = Double(queues) * (intervals * 2 + 4)
                 #expect(heard > 0 && heard < queues * wakes, "\(heard)")
