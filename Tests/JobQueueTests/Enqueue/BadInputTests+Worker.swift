@@ -21,7 +21,7 @@ extension BadInputTests {
         #expect(setting { ($0.slots, $0.reservedSlots, $0.batch) = (1, 1000, 1) } == nil)
     }
 
-    /// Each just below its least and just above its most; those bounds themselves do.
+    /// Each duration is refused just below its minimum and just above its maximum; the bounds themselves are accepted.
     @Test func timesOfWorkersOutOfRange() {
         func check(
             _ name: String,
@@ -49,7 +49,7 @@ extension BadInputTests {
         #expect(setting { ($0.ageing, $0.vacuumInterval) = (nil, nil) } == nil)
     }
 
-    /// The worker itself asks, before it does anything.
+    /// The initializer of the worker checks its configuration before anything else.
     @Test func aWorkerOutOfRangeIsNotMade() async throws {
         try await JobHarness.with { harness in
             let error = #expect(throws: JobQueueError.self) {

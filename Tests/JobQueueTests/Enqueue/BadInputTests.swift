@@ -4,7 +4,7 @@ import Testing
 
 @testable import JobQueue
 
-/// What is out of form is refused before anything is sent, by an error that names the field.
+/// Malformed input is refused before anything is sent, with an error that names the field.
 @Suite(.timeLimit(.minutes(5))) struct BadInputTests {
     struct Note: Codable, Sendable, Equatable {
         var text: String
@@ -52,7 +52,7 @@ import Testing
         #expect(field { _ = try NewJob(kind: "k", queue: "q", runAt: Date(timeIntervalSince1970: -1)) } == "runAt")
     }
 
-    /// What looks like a NUL in the text may be a backslash and five characters.
+    /// What looks like an escaped NUL may be a backslash followed by five characters.
     @Test(arguments: [
         (#"{"a":"\u0000"}"#, false), (#"{"a":"\\\u0000"}"#, false), (#"{"\u0000":1}"#, false),
         (#"{"a":"\\u0000"}"#, true), (#"{"a":"\n\\u0000"}"#, true), (#"{"a":"u0000"}"#, true),
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    /// What is typed is stored as it stands, in digits and size.
+    /// Numbers are stored as they are written, in digits and size.
     @Test(arguments: ["1234567890123456789012345678901234567890123456789", "1e200", "1e-200"])
     func numbersStayWhole(_ number: String) async throws {
         let json = #"{"n":[\#(number)]}"#
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// However deep it lies.
+    /// Invalid JSON is refused however deep it is nested.
     @Test(arguments: [
         "not json", "[]", "{", #"{"a":"\x"}"#, #"{"a":["\ud800"]}"#, #"{"a":{"b":"\udc00"}}"#, #"{"a":01}"#,
         #"{"a":NaN}"#, "{\"a\":\"\t\"}",
@@ -86,7 +86,7 @@ import Testing
         #expect(field { _ = try JobDocument(object: text) } == "arguments")
     }
 
-    /// What the server alone sees has its field too, whichever statement meets it.
+    /// Errors that only the server finds name the field too, whichever statement meets them.
     @Test func argumentsThatTheServerRefuses() async throws {
         try await JobHarness.with { harness in
             func job(_ json: String = "{}", uniqueKey: String? = nil) throws -> NewJob {
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    /// What an app's own SQL may get wrong is refused by the name of the argument, and never reaches a claim.
+    /// Bad arguments of an app's own SQL are refused by name, and never reach a claim.
     @Test(arguments: [
         ("run_at => '-infinity'", "run_at"), ("run_at => 'infinity'", "run_at"),
         ("run_at => '1969-12-31 23:59:59+00'", "run_at"), ("unique_key => ''", "unique_key"),
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    /// What a hand writes past `enqueue_job` stops nobody.
+    /// Malformed jobs that somebody inserts without `enqueue_job` stop no worker.
     @Test func jobsOfNoFormStopNoWorker() async throws {
         try await JobHarness.with { harness in
             try await harness.execute(
@@ -226,12 +226,12 @@ import Testing
                 try await harness.until { try await harness.unfinished() == 1 }
             }
             let effects = try await harness.effects()
-            // The one without an attempt left went to the history unrun.
+            // The job with no attempt left went to the history without running.
             #expect(effects == 7)
         }
     }
 
-    /// Whoever holds such a job's row is waited for by nobody, and nothing is reckoned from its time.
+    /// No worker waits for a session that has the row of such a job locked, and none computes with the job's time.
     @Test(.timeLimit(.minutes(5))) func jobsOfNoTimeThatSomebodyHoldsStopNoWorkersStart() async throws {
         try await JobHarness.with { harness in
             try await harness.execute("alter table accountctl.jobs drop constraint jobs_run_at_finite")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import JobQueue
 
-/// Jobs whose ids nobody asks for come into the table as the others do.
+/// Jobs that are enqueued without returning their ids get into the table like all others.
 @Suite(.timeLimit(.minutes(5))) struct EnqueueAndForgetTests {
     static let kind = JobKind<Note>("test.plain")
 
@@ -20,7 +20,7 @@ import Testing
         ]
     }
 
-    /// All that callers decide of a job, and which came first.
+    /// The columns that callers decide, in the order in which the jobs came.
     private static func rows(_ harness: JobHarness) async throws -> [String] {
         try await harness.pool.withConnection { connection in
             try connection.query(
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    /// The first of a key wins, within a call and between two.
+    /// The first job of a unique key wins, within a call and between two calls.
     @Test func oneLiveJobHoldsAKey() async throws {
         try await JobHarness.with { harness in
             func add(_ keys: [String], _ text: String) async throws {

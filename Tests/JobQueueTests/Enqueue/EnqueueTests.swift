@@ -5,7 +5,7 @@ import Testing
 
 @testable import JobQueue
 
-/// How jobs come into the table, from Swift and from SQL.
+/// How jobs get into the table, from Swift and from SQL.
 @Suite(.timeLimit(.minutes(5))) struct EnqueueTests {
     static let kind = JobKind<Note>("test.plain")
 
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    /// To Swift both spellings are equal, to the database they are two.
+    /// Two spellings of one character are equal in Swift and different in the database.
     @Test func spellingsOfOneCharacterAreTwoKeysAndTwoArguments() async throws {
         try await JobHarness.with { harness in
             let spellings = ["caf\u{E9}", "cafe\u{301}"]
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    /// However a job ends, its key is free from then on.
+    /// A unique key is free once its job has ended, however it ended.
     @Test(arguments: [JobQueue.Ending.Outcome.completed, .cancelled, .discarded])
     func aKeyIsFreeOnceItsJobHasEnded(_ outcome: JobQueue.Ending.Outcome) async throws {
         try await JobHarness.with { harness in
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    /// A hundred at once for one key; the one that got it rolls back, and exactly one other must get it.
+    /// A hundred callers enqueue one key at once: the winner rolls back, and exactly one other must get the key.
     @Test func theWinnerOfAUniqueKeyRollsBack() async throws {
         try await JobHarness.with(connections: 101) { harness in
             let (queue, job) = (harness.queue, try Self.kind.job(Note(), uniqueKey: "k"))
@@ -121,7 +121,7 @@ import Testing
             let go = AsyncStream.makeStream(of: Void.self)
             struct RolledBack: Error {}
             try await withThrowingTaskGroup(of: Bool.self) { group in
-                // All connections stand before the first waits for the row.
+                // All connections are open before the first waits for the row.
                 for _ in 0..<100 {
                     group.addTask {
                         try await harness.pool.withConnection { connection in
@@ -152,7 +152,7 @@ import Testing
                 }
                 for await _ in won.stream {}
                 start.continuation.finish()
-                // All of them, for the winner's row.
+                // All of them wait for the winner's row.
                 try await harness.database.waitUntilBlocked(sessions: 100)
                 go.continuation.finish()
                 var winners = 0
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    /// Opposite orders of the same keys from many connections: sorted inside, so that nobody deadlocks.
+    /// Many connections enqueue the same keys in different orders: the engine sorts them, so that no deadlock occurs.
     @Test(arguments: [false, true]) func keysInAnyOrderDoNotDeadlock(forgetting: Bool) async throws {
         try await JobHarness.with(connections: 8) { harness in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -256,7 +256,7 @@ import Testing
         }
     }
 
-    /// As after a copy of the tables that brought no sequences: nothing is wrong with the arguments.
+    /// A copy of the tables without their sequences makes ids collide: the error does not blame the arguments.
     @Test func aNumberThatIsTakenIsNoFaultOfTheArguments() async throws {
         try await JobHarness.with { harness in
             let kind = JobHarness.plain

@@ -5,21 +5,21 @@ import Testing
 
 @testable import JobQueue
 
-/// A cancel meets what becomes of its job at the same moment, forced by open transactions.
+/// Races of a cancel with an outcome, claim or release of its job, forced by open transactions.
 @Suite(.timeLimit(.minutes(5))) struct CancelRaceTests {
-    /// What a transaction is undone by, once the cancel waits for it.
+    /// The error that rolls back a transaction once the cancel waits for it.
     private struct Undone: Error {
         let cancel: Task<JobQueue.CancelResult, any Error>
     }
 
-    /// Begins a cancel that waits for a lock of `holder`.
+    /// Begins a cancel and waits until a lock of `holder` blocks it.
     private func beginCancel(
         _ id: Int64,
         _ harness: JobHarness,
         behind holder: isolated Connection
     ) async throws -> Task<JobQueue.CancelResult, any Error> {
         let cancel = Task {
-            // Not of the workers' pool, whose sessions wait for a second at most.
+            // Not a connection of the workers' pool, whose sessions wait for a lock for a second at most.
             try await harness.database.withConnection { connection in
                 try harness.queue.cancel(id, reason: "x", on: connection)
             }
@@ -28,7 +28,8 @@ import Testing
         return cancel
     }
 
-    /// It tells what became of the job, whichever way the transaction goes that ends it.
+    /// A cancel that waits for a completion reports what became of the job, whether the transaction commits or rolls
+    /// back.
     @Test(arguments: [true, false]) func aCancelWaitsForACompletionUnderWay(_ isCommitted: Bool) async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([JobHarness.plain.job(Note())])
@@ -46,7 +47,7 @@ import Testing
                 cancel = undone.cancel
             }
             #expect(try await cancel.value == (isCommitted ? .finished : .requested))
-            // Written again, as by a worker that got no answer.
+            // Writes the end again, as a worker does that got no reply.
             #expect(try await harness.finish(job) == !isCommitted)
             #expect(try await harness.finished("completed") == 1)
             #expect(try await harness.finished("cancelled") == 0)
@@ -54,7 +55,8 @@ import Testing
         }
     }
 
-    /// An end that waits for the cancel's lock lands as what it is; one that would have the job run again does not.
+    /// An end that waits for the cancel's lock lands unchanged; an outcome that would run the job again ends it as
+    /// cancelled.
     @Test(arguments: [true, false]) func anOutcomeWaitsForACancelUnderWay(_ isDone: Bool) async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([JobHarness.plain.job(Note())])
@@ -70,7 +72,7 @@ import Testing
                             let settlement = Settlement(queue: harness.queue)
                             try settlement.write([FinishedJob(job: job, verdict: verdict)], progress, on: connection)
                         }
-                        // It waits for a second at most, as a worker does that comes back to it.
+                        // The write waits for a second at most and is repeated, as a worker does.
                         if progress.written.locked.isEmpty { return progress.written }
                     }
                 }
@@ -82,7 +84,7 @@ import Testing
             let cancelled = "select count(*) from accountctl.job_history where outcome = 'cancelled' and reason = 'x'"
             #expect(try await harness.count(Statement(unsafeSQL: cancelled)) == (isDone ? 0 : 1))
             #expect(try await harness.unfinished() == 0)
-            // Asked again, as by a worker that got no answer, the table tells how it ended.
+            // Asks again, as a worker does that got no reply: the table shows how the job ended.
             let progress = ExchangeProgress()
             let doubtful = FinishedJob(job: job, verdict: verdict, isInDoubt: true)
             let open = try await harness.pool.withConnection { connection in
@@ -94,7 +96,8 @@ import Testing
         }
     }
 
-    /// What it took for waiting runs by the time it has the row: then the worker is told.
+    /// The cancel took the job for a waiting one, but it runs by the time the cancel has the row lock: its worker is to
+    /// stop it.
     @Test func aCancelWaitsForAClaimUnderWay() async throws {
         try await JobHarness.with { harness in
             let id = try await harness.enqueue([JobHarness.plain.job(Note())])[0].id
@@ -113,7 +116,7 @@ import Testing
         }
     }
 
-    /// It ran when the cancel first looked, and waits when the cancel has its row.
+    /// The job ran when the cancel first looked, and waits when the cancel has its row lock.
     @Test func aCancelWaitsForAReleaseUnderWay() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue([JobHarness.plain.job(Note())])

@@ -7,9 +7,9 @@ import Testing
 
 @testable import JobQueue
 
-/// What happened is counted as what it was, and once, whatever goes wrong beside it.
+/// Each event is counted once and as what it was, whatever else fails.
 @Suite(.timeLimit(.minutes(5))) struct CountedOnceTests {
-    /// What a round of upkeep rescued is counted, whatever becomes of its other parts.
+    /// Jobs that a round of upkeep rescued are counted, whatever becomes of the other parts of the round.
     @Test func whatWasRescuedIsCounted() async throws {
         try await JobHarness.with { harness in
             let metrics = MetricsRegistry()
@@ -44,15 +44,15 @@ import Testing
         }
     }
 
-    /// Cancelled while it ran, a job is neither retried nor one that somebody should look at, whatever its handler
-    /// asked for; one that its handler ended is counted, too.
+    /// A job that is cancelled while it runs counts neither as retried nor as exhausted, whatever its handler returned;
+    /// a job that its handler ended itself is counted too.
     @Test func whatWasWrittenIsCounted() async throws {
         let own = JobKind<Note>("test.own")
         try await JobHarness.with { harness in
             let metrics = MetricsRegistry()
             var registry = JobRegistry()
             try registry.register(JobMetrics.erase) { _, context in
-                // After the last beat before the end, which does not tell of it.
+                // The cancel comes after the last heartbeat, which does not report it.
                 try await harness.execute(
                     "update accountctl.jobs set cancel_requested_at = now() where id = \(context.id)"
                 )
@@ -76,14 +76,15 @@ import Testing
         }
     }
 
-    /// The reply to the end of a job is lost, not the end: it counts as what it was, and not as a lease that was lost;
-    /// also where its handler ended it in a transaction of its own.
+    /// If only the reply to the end of a job is lost, the job counts as what it was, and not as a lost lease.
+    ///
+    /// The same holds for an end in a transaction of the handler.
     @Test(arguments: [false, true]) func anEndWhoseReplyIsLostIsNoLostLease(isHandlers: Bool) async throws {
         try await JobHarness.with { harness in
             try await TCPProxy.with(to: harness.database.cluster.port) { proxy in
                 let through = ConnectionConfiguration(conninfo: harness.database.conninfo(port: proxy.port))
                 let metrics = MetricsRegistry()
-                // The handler has one to itself: the text of a commit is sent only as long as it is no prepared statement.
+                // The handler has a pool of its own: the text of COMMIT is sent only until it is a prepared statement.
                 let pools = PoolConfiguration(connection: through)
                 try await Pool.withPool(pools, logger: harness.logger) { own in
                     var registry = JobRegistry()
@@ -114,7 +115,7 @@ import Testing
         }
     }
 
-    /// Nor is a lease lost where a heartbeat comes between the end that a handler wrote itself and its word of that.
+    /// No lease counts as lost if a heartbeat comes after the handler has written the end itself and before it returns.
     @Test func anEndThatAHeartbeatFindsFirstIsNoLostLease() async throws {
         try await JobHarness.with { harness in
             let metrics = MetricsRegistry()
@@ -143,7 +144,7 @@ import Testing
     private static let completed = #"jobs_finished_total{kind="test.good",outcome="completed"}"#
     private static let lost = "jobs_leases_lost_total"
 
-    /// Whether a job counts as completed, or a lease as lost.
+    /// Whether any job has been counted as completed, or any lease as lost.
     private static func isTold(_ metrics: MetricsRegistry) -> Bool {
         let text = metrics.text()
         return [completed, lost].contains { JobMetrics.value($0, text) ?? 0 > 0 }

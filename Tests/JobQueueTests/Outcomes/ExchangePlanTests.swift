@@ -29,13 +29,13 @@ import Testing
         #expect(plan(running: 11).step(now: Self.now) == .exchange(claim: 1, from: .urgent))
         #expect(plan(running: 12).step(now: Self.now) == .wait(until: nil))
         #expect(plan(reserve: 0, running: 10).step(now: Self.now) == .wait(until: nil))
-        // What leaves a slot of the reserve leaves none for the others.
+        // A job that ends in a slot of the reserve frees none for ordinary jobs.
         #expect(plan(running: 11, finished: 1).step(now: Self.now) == .exchange(claim: 1, from: .urgent))
         #expect(plan(running: 10, finished: 2).step(now: Self.now) == .exchange(claim: 2, from: .urgent))
         #expect(plan(running: 9, finished: 3).step(now: Self.now) == .exchange(claim: 1, from: .all))
     }
 
-    /// That no urgent job was found tells nothing of the others.
+    /// A claim that found no urgent job says nothing about ordinary ones.
     @Test func whoLookedForUrgentJobsOnlyLooksForTheOthersWhenThereIsRoom() {
         var plan = plan(running: 10)
         plan.claimSent(from: .urgent)
@@ -53,7 +53,7 @@ import Testing
         #expect(plan.step(now: Self.now) == .exchange(claim: 2, from: .urgent))
     }
 
-    /// What others were about to take is looked at again a moment later, but not for ever.
+    /// A claim that was cut because others held jobs is repeated a moment later, but not for ever.
     @Test func aClaimThatOthersCutShortIsRepeated() {
         var plan = plan(running: 5)
         let later = Self.now.advanced(by: .milliseconds(20))
@@ -68,7 +68,7 @@ import Testing
         #expect(plan.step(now: Self.now) == .wait(until: later))
     }
 
-    /// Urgent claims that come back empty while all slots are taken are not sent again and again.
+    /// Urgent claims that come back empty while all slots are taken are not repeated for ever.
     @Test func aCutClaimOfUrgentJobsIsRepeatedOnce() {
         var plan = plan(running: 10)
         let later = Self.now.advanced(by: .milliseconds(20))
@@ -82,7 +82,7 @@ import Testing
         #expect(plan.step(now: later) == .wait(until: nil))
     }
 
-    /// While a job runs alone the others wait, and what somebody said of them is not forgotten.
+    /// While a suspect runs alone ordinary jobs wait, and a signal about them is not forgotten.
     @Test func aClaimOfASuspectTellsNothingOfTheOthers() {
         var plan = plan(running: 9)
         plan.claimSent(from: .suspects)
@@ -95,8 +95,8 @@ import Testing
         #expect(plan.step(now: Self.now) == .wait(until: Self.now.advanced(by: .milliseconds(20))))
     }
 
-    /// What is left out while others keep the locks of limits is looked at when the wait is over, by an idle worker,
-    /// too.
+    /// Lanes that were left out while others held the locks of limits are looked at when the wait is over, by a worker
+    /// that ends when idle too.
     @Test func heldLimitsAreLookedAtAgain() {
         for endsWhenIdle in [false, true] {
             var plan = plan(running: 0)
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    /// A job under which a process died runs with nothing beside it, and nothing begins in a worker that ends.
+    /// The reserve is closed while a suspect runs alone, and in a worker that is ending.
     @Test func theReserveIsClosedWhenNothingMayBeClaimed() {
         var plan = plan(running: 10)
         plan.mayClaim = false

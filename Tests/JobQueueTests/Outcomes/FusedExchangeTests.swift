@@ -6,7 +6,7 @@ import Testing
 
 /// Outcomes and the next claim in one statement.
 @Suite(.timeLimit(.minutes(5))) struct FusedExchangeTests {
-    /// One retry among them does not cost the others the statement that they share with the next claim.
+    /// A retry in the batch does not keep the completed jobs from sharing a statement with the next claim.
     @Test func whatCompletedIsExchangedThoughOthersAreRetried() async throws {
         try await JobHarness.with { harness in
             let (worker, held, exchange) = try await oneDoneAndOneRetried(of: 3, harness)
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// A retry whose row somebody has locked keeps its slot, which the shared claim must not fill.
+    /// A retry whose row is locked keeps its slot, which the fused claim must not fill.
     @Test func whatCannotBeWrittenKeepsItsSlot() async throws {
         try await JobHarness.with { harness in
             let (worker, held, exchange) = try await oneDoneAndOneRetried(of: 4, harness)
@@ -45,8 +45,8 @@ import Testing
         }
     }
 
-    /// A worker with two of so many jobs in its hands, and what it writes of them: the first is done and the second is to
-    /// be retried; it claims as many.
+    /// Makes a worker with two of `count` jobs, and the exchange that ends the first, retries the second and claims two
+    /// more.
     private func oneDoneAndOneRetried(
         of count: Int,
         _ harness: JobHarness

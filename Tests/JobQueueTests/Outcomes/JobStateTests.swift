@@ -3,7 +3,8 @@ import Testing
 
 @testable import JobQueue
 
-/// A state that one side alone knows would be refused by a column, or not be understood.
+/// The states in Swift and in the database are the same: a state that only one side knows would be refused by a column,
+/// or not be understood.
 @Suite(.timeLimit(.minutes(5))) struct JobStateTests {
     @Test(arguments: [("job_state", JobState.live), ("job_end", JobState.allCases.filter(\.isEnded))])
     func theStatesAreThoseOfTheType(_ type: String, _ states: [JobState]) async throws {

@@ -4,14 +4,14 @@ import Testing
 
 @testable import JobQueue
 
-/// What failed is kept with its job, and not without end.
+/// Errors are kept with their job, up to a limit.
 @Suite(.timeLimit(.minutes(5))) struct KeptErrorsTests {
     private struct Kept: Codable, Equatable {
         let attempt: Int
         let error: String
     }
 
-    /// Those that were tried again and the one that was not.
+    /// The last ten are kept: the errors that were retried, and the one that was not.
     @Test func theLastTenErrorsAreKept() async throws {
         let kind = JobKind<Note>("test.plain", retry: .exponential(attempts: 12, base: .milliseconds(1)))
         try await JobHarness.with { harness in

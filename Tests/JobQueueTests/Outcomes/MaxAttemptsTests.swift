@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// How often a job is tried: as its kind says, or as it says itself.
+/// How many attempts a job has: as many as its kind says, or as the job itself says.
 @Suite(.timeLimit(.minutes(5))) struct MaxAttemptsTests {
     private static let kind = JobKind<Note>("test.tried", retry: .exponential(attempts: 3, base: .milliseconds(1)))
 
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// As when a worker gave it back that could not account for its last attempt.
+    /// A job with no attempt left can appear when a worker handed it back without recording its last attempt.
     @Test(arguments: [nil, 5] as [Int16?]) func whatUsedUpItsAttemptsDoesNotBegin(_ attempts: Int16?) async throws {
         try await JobHarness.with { harness in
             let id = try await harness.enqueue([Self.kind.job(Note(), maxAttempts: attempts)])[0].id

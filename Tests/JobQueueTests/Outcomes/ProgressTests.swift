@@ -3,7 +3,7 @@ import JobQueue
 import Postgres
 import Testing
 
-/// What a handler said about how far it is goes with its job: to the history, and back from there.
+/// The progress that a handler stored stays with its job: into the history, and back from there.
 @Suite(.timeLimit(.minutes(5))) struct ProgressTests {
     private static let kind = JobKind<Note>("test.progress", retry: .never)
 
@@ -11,7 +11,7 @@ import Testing
         var done = 0
     }
 
-    /// Ends as its note says, after a word about how far it is.
+    /// Stores progress, then ends as the job's note says.
     private static func ending(_ note: Note, _ context: JobContext) async throws -> JobOutcome {
         try await context.setProgress(Step(done: 3))
         switch note.text {
@@ -25,13 +25,13 @@ import Testing
         }
     }
 
-    /// Whatever hand ends it, with the next claim in one statement or without.
+    /// The progress is kept however the handler ends the job, in one statement with the next claim or not.
     @Test(arguments: [true, false]) func anEndedJobKeepsItsProgress(isFused: Bool) async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
             try registry.register(Self.kind, handler: Self.ending)
             let ends = ["completed", "in its own transaction", "cancelled", "discarded", "failed"]
-            // One slot: what ends and what is claimed next meet in one exchange.
+            // One slot, so that each end shares an exchange with the next claim.
             let notes = (0..<20).map { Note(text: ends[$0 % ends.count]) }
             let jobs = try await harness.enqueue(try notes.map { try Self.kind.job($0) })
             try await harness.worker(registry) {
@@ -48,13 +48,13 @@ import Testing
         }
     }
 
-    /// By an operator while it waits, and because its process died too often.
+    /// The progress is also kept when an operator ends a waiting job, and when a job's process died too often.
     @Test func whatEndsWithoutItsHandlerKeepsItsProgress() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
             try registry.register(Self.kind) { _, _ in .completed() }
             let jobs = try await harness.enqueue(try (0..<4).map { _ in try Self.kind.job(Note()) })
-            // As one that was given back.
+            // As in jobs that were given back.
             try await harness.execute("update accountctl.jobs set progress = '{\"done\": 7}' where id <> \(jobs[3].id)")
             try await harness.execute("update accountctl.jobs set crashes = 3 where id = \(jobs[2].id)")
             try await harness.pool.withConnection { connection in
@@ -67,7 +67,7 @@ import Testing
                 #expect(shown.record.state == state)
                 #expect(shown.progress?.json == #"{"done": 7}"#, "\(state)")
             }
-            // What said nothing has nothing.
+            // A job that stored no progress has none.
             let silent = try #require(try await harness.show(jobs[3].id))
             #expect(silent.record.state == .completed && silent.progress == nil)
         }
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    /// While a deploy rolls, jobs end by the statement of the release before, which knows no such column.
+    /// During a rolling deploy jobs are ended by the statement of the previous release, which does not know the column.
     @Test func whatAnOlderReleaseEndedComesBackWithoutProgress() async throws {
         try await JobHarness.with { harness in
             let id = try await harness.enqueue([Self.kind.job(Note())])[0].id

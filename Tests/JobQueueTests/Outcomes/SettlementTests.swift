@@ -4,9 +4,9 @@ import Testing
 
 @testable import JobQueue
 
-/// Outcomes that are written together do not spoil each other.
+/// Outcomes that are written together do not fail because of each other.
 @Suite(.timeLimit(.minutes(5))) struct SettlementTests {
-    /// One output that the server cannot store must not take the batch with it.
+    /// One output that the server cannot store does not fail the whole batch.
     @Test func aBadValueSpoilsItselfOnly() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue(try (0..<5).map { _ in try JobHarness.plain.job(Note()) })
@@ -26,7 +26,8 @@ import Testing
         }
     }
 
-    /// What was written before a later part failed is told: written again it would look like a lost lease.
+    /// Outcomes that were written before a later part failed are reported: written again they would look like lost
+    /// leases.
     @Test func aPartThatFailsLeavesTheOthersWritten() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue(try (0..<3).map { _ in try JobHarness.plain.job(Note()) })
@@ -43,7 +44,7 @@ import Testing
                     "select id from accountctl.jobs where id = \(jobs[1].id) for update",
                     as: Int64.self
                 )
-                // In front, so that the other has its turn after the wait.
+                // The locked job comes before the other retry, which has its turn after the wait.
                 try await harness.pool.withConnection { connection in
                     try Settlement(queue: harness.queue).write(finished, progress, on: connection)
                 }
@@ -54,7 +55,8 @@ import Testing
         }
     }
 
-    /// A failover gave numbers out again: what the worker did of a job before has a higher one than what it did since.
+    /// After a failover lease numbers repeat: an outcome from before it may have a higher number than one of the same
+    /// job since.
     @Test func whatWasDoneBeforeAFailoverDoesNotHideWhatWasDoneSince() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue(try [JobHarness.plain.job(Note())])
@@ -71,7 +73,7 @@ import Testing
         }
     }
 
-    /// At the end of a worker there may be a hundred of them, and two seconds.
+    /// A worker that stops may have a hundred jobs to release, and two seconds for that: one statement releases all.
     @Test func whatIsReleasedIsReleasedTogether() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue(try (0..<3).map { _ in try JobHarness.plain.job(Note()) })
@@ -87,7 +89,7 @@ import Testing
         }
     }
 
-    /// A service that is down fails a hundred jobs at once, and each statement is a round trip without a claim.
+    /// A service that is down fails a hundred jobs at once, and each statement costs a round trip without a claim.
     @Test func whatGoesOnIsWrittenTogether() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue(try (0..<8).map { _ in try JobHarness.plain.job(Note()) })
@@ -140,7 +142,7 @@ import Testing
                     "available 1 0 false   0", "scheduled 0 0 false   1", "parked 0 0 false newer of a later release 0",
                 ]
             )
-            // One transaction, and so one statement, for all of them.
+            // One transaction, and so one statement, wrote all of them.
             #expect(try await harness.count("select count(distinct xmin::text) from accountctl.jobs") == 1)
             let error: Statement = """
                 select errors -> -1 ->> 'error'
@@ -184,7 +186,7 @@ import Testing
         }
     }
 
-    /// One error that the server cannot store spoils itself alone.
+    /// One error text that the server cannot store fails its own job's write alone.
     @Test func aBadErrorSpoilsItselfOnly() async throws {
         try await JobHarness.with { harness in
             try await harness.enqueue(try (0..<3).map { _ in try JobHarness.plain.job(Note()) })
@@ -208,7 +210,7 @@ import Testing
         }
     }
 
-    /// What no clock can be added to would be refused by the server, and with it all that is written after it.
+    /// The server would refuse a wait that it cannot add to a time, and with it all later writes.
     @Test(arguments: [Duration.seconds(10_000_000_000_000), .seconds(-10_000_000_000_000)])
     func aWaitOutOfRangeKeepsNothingElseFromBeingWritten(_ wait: Duration) async throws {
         try await JobHarness.with { harness in

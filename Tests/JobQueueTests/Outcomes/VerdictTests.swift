@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-/// What becomes of a job by what its handler said and why it was stopped.
+/// The verdict on a job, given the result of its handler and the reason why it was stopped.
 @Suite struct VerdictTests {
     private struct Trouble: Error, CustomStringConvertible { let description = "no\u{1B}answer" }
 
@@ -27,7 +27,7 @@ import Testing
         return Verdict.of(result, stop: stop, facts)
     }
 
-    /// A deploy, a cancel and a lost lease are nobody's failure: no attempt is used up by them.
+    /// A shutdown, a cancel and a lost lease are no failures of the job and use no attempt.
     @Test func whatAHandlerThrewBecauseItWasStoppedIsNoFailure() {
         let failed = Result<JobOutcome, any Error>.failure(Trouble())
         #expect(verdict(failed, .shutdown) == .release)
@@ -44,13 +44,13 @@ import Testing
             #expect(verdict(.success(.completed()), stop) == .end(.completed))
         }
         #expect(verdict(.success(.completed()), .leaseLost) == .nothing)
-        // What would go on is cancelled instead.
+        // An outcome that would run the job again is replaced by the cancel.
         for outcome in [JobOutcome.snooze(until: .distantFuture), .retry(reason: "no")] {
             #expect(verdict(.success(outcome), .cancelRequested) == Self.cancelled)
         }
     }
 
-    /// No call was begun: the job goes to whoever has the time for it.
+    /// No call was begun: the job goes to a worker that has enough time for it.
     @Test func aLeaseThatIsTooShortUsesNoAttempt() {
         let short = JobQueueError(.leaseTooShort, "the lease ends before a call would")
         #expect(verdict(.failure(short), nil) == .giveBack(NextTurn(wait: .seconds(1), givesAttemptBack: true)))
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    /// A handler that asks to be called soon is not to turn the alarm of a day into a loop.
+    /// A handler that asks for an early retry must not turn a daily alarm into a loop.
     @Test func whatIsNeverGivenUpWaitsForADayAtLeast() {
         let policy = RetryPolicy.withoutLastAttempt(attempts: 1, jitter: 0)
         let failure = Verdict.Failure(attempt: 1, error: "no")

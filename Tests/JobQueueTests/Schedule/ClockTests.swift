@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// The server's clock is the only one: a worker on a machine that is hours wrong does the same at the same time.
+/// The server's clock alone counts: a worker on a machine whose clock is hours off does the same at the same time.
 @Suite(.timeLimit(.minutes(5))) struct ClockTests {
     struct Arguments: Codable, Sendable {
         var milliseconds = 0
@@ -14,7 +14,7 @@ import Testing
         let at: Date
     }
 
-    /// Moves the wall clock of a process, and only that, by `SKEW` seconds.
+    /// A library that moves the wall clock of a process, and nothing else, by `SKEW` seconds.
     private static let shim = """
         #define _GNU_SOURCE
         #include <stdlib.h>
@@ -53,7 +53,7 @@ import Testing
         ])
         let environment = ["LD_PRELOAD": folder.path + "/shim.so", "SKEW": "\(skew)"]
         let told = try await TestCluster.command(["date", "+%s"], environment: environment)
-        // The shim works at all.
+        // The shim works.
         #expect(abs((Double(told) ?? 0) - Date().timeIntervalSince1970 - Double(skew)) < 60)
 
         try await JobHarness.with { harness in
@@ -63,7 +63,7 @@ import Testing
             let worker = try WorkerProcess(harness, environment: environment)
             try await harness.until { try await harness.unfinished() == 0 }
             worker.kill(SIGKILL)
-            // A snooze until an instant was that long, not five hours more or less.
+            // The snooze took as long as it should, not five hours more or less.
             let waited = try await harness.count(
                 """
                 select (extract(epoch from max(at) - min(at)) * 1000)::bigint

@@ -85,7 +85,7 @@ import Testing
         )
     }
 
-    /// Against Foundation's calendar, which knows nothing of our arithmetic.
+    /// Compares civil dates with Foundation's calendar, which does not use our arithmetic.
     @Test func civilDatesAgreeWithTheCalendar() throws {
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = .gmt

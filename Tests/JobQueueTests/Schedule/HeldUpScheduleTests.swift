@@ -3,17 +3,17 @@ import Testing
 
 @testable import JobQueue
 
-/// A schedule whose job another session holds up, such as by a transaction that somebody forgot in a terminal.
+/// A schedule whose job is blocked by another session, such as a transaction forgotten in a terminal.
 @Suite(.timeLimit(.minutes(5))) struct HeldUpScheduleTests {
     private static let held = "held"
 
-    /// A worker with two schedules, whose turns have come.
+    /// Makes a worker with two schedules, both of which are due.
     private func worker(_ harness: JobHarness) async throws -> Worker {
         var registry = JobRegistry()
         try registry.register(JobHarness.plain) { _, _ in .completed() }
         for name in [Self.held, "other"] {
             try registry.schedule(PeriodicJob(name: name, schedule: "* * * * *", job: job(name)))
-            // The first instant ever seen would only be remembered.
+            // The first instant ever seen would only be recorded.
             try await harness.execute(
                 "insert into accountctl.periodic_slots (name, slot) values (\(name), now() - interval '1 hour')"
             )
@@ -23,7 +23,7 @@ import Testing
 
     private func job(_ name: String) throws -> NewJob { try JobHarness.plain.job(Note(), uniqueKey: name) }
 
-    /// The others come all the same, and it does afterwards.
+    /// The other schedules run all the same, and the blocked one does afterwards.
     @Test func keepsNoOtherFromItsTurn() async throws {
         try await JobHarness.with { harness in
             let worker = try await worker(harness)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// One that cron starts does what else there is.
+    /// A worker that cron starts does the rest of its work.
     @Test func keepsNoWorkerFromTheRest() async throws {
         try await JobHarness.with { harness in
             let worker = try await worker(harness)

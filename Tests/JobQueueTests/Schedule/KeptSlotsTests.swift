@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-/// The last turn of each schedule is kept: without it the next would count as the first, and be remembered only.
+/// The last instant of each schedule is kept: without it the next would count as the first, and would only be recorded.
 @Suite(.timeLimit(.minutes(5))) struct KeptSlotsTests {
     @Test func theLatestOfEachScheduleStaysHoweverOldItIs() async throws {
         try await JobHarness.with { harness in
@@ -13,7 +13,7 @@ import Testing
                 select name, now() + days * interval '1 day'
                 from (values
                     ('monthly', -60), ('monthly', -30), ('weekly', -8), ('weekly', -6), ('weekly', -1),
-                    -- As a clock that was wrong left them.
+                    -- As written while a clock was wrong.
                     ('set back', -9), ('set back', -8), ('set back', 1), ('ahead alone', 1)
                 ) as s (name, days)
                 """

@@ -2,7 +2,7 @@ import Testing
 
 @testable import JobQueue
 
-/// When a schedule is looked at, without a table or a clock.
+/// When a worker looks at a schedule, without a table or a clock.
 @Suite struct SeenInstantsTests {
     private func mayHaveCome(_ seen: inout SeenInstants, by now: Int, as worker: Int64 = 1) -> Bool {
         seen.mayHaveCome("often", by: now, as: worker)
@@ -22,13 +22,13 @@ import Testing
         #expect(mayHaveCome(&seen, by: 700))
     }
 
-    /// What failed is tried again.
+    /// An instant whose handling failed is tried again.
     @Test func whatWasNotDealtWithIsLookedAtAgain() {
         var seen = SeenInstants()
         for now in [600, 601] { #expect(mayHaveCome(&seen, by: now)) }
     }
 
-    /// What was written under another registration may be gone, also what is told of only now.
+    /// Writes under another registration may be gone, even those that are reported only now.
     @Test func aRegistrationBeginsAnew() {
         var seen = SeenInstants()
         seen.saw("often", 600, at: 600, as: nil)

@@ -4,14 +4,14 @@ import Postgres
 import TestSupport
 import Testing
 
-/// A shop, as somebody writes it who knows no more of the queue than what the comments of its declarations say.
+/// A shop as an app developer would write it who has read only the doc comments of the queue.
 @Suite(.timeLimit(.minutes(5))) struct AdoptionTests {
     private struct Parcel: Codable, Sendable {
         var order: Int64
         var carrier: String
     }
 
-    /// What a parcel was to the release before.
+    /// The parcel of the previous release.
     private struct OldParcel: Codable, Sendable {
         var order: Int64
     }
@@ -31,7 +31,7 @@ import Testing
     private static let oldParcel = JobKind<OldParcel>("shop.parcel", queue: "shop")
     private static let reminder = JobKind<NoArguments>("shop.reminder", queue: "shop")
 
-    /// Sends a parcel: the order has its carrier if and only if the job is done.
+    /// Sends a parcel in one transaction: the order has a carrier if and only if the job is done.
     private static func send(_ parcel: Parcel, _ context: JobContext) async throws -> JobOutcome {
         try await context.pool.withTransaction { connection in
             try connection.execute("update public.orders set carrier = \(parcel.carrier) where id = \(parcel.order)")
@@ -45,7 +45,7 @@ import Testing
         var rounds = 0
     }
 
-    /// Reminds in two rounds, of which the second knows of the first.
+    /// Reminds in two rounds, the second of which knows of the first by the job's progress.
     private static func remind(_: NoArguments, _ context: JobContext) async throws -> JobOutcome {
         let progress = try await context.pool.withTransaction { connection in
             var progress =
@@ -67,7 +67,7 @@ import Testing
         )
     }
 
-    /// The shop's table, with an order, and a worker that does what it wants done.
+    /// Creates the shop's table with one order, and a worker for the shop's jobs.
     private static func withShop(_ body: @Sendable (JobHarness, Worker) async throws -> Void) async throws {
         try await JobHarness.with { harness in
             try await harness.execute(
@@ -97,7 +97,7 @@ import Testing
                 let parcel = try Self.parcel.job(Parcel(order: 7, carrier: "swallow"))
                 return try harness.queue.enqueue([parcel], on: connection)[0]
             }
-            // Thought better of: neither the order nor the job is there.
+            // The transaction is rolled back: neither the order nor the job exists.
             await #expect(throws: CancellationError.self) {
                 try await harness.pool.withTransaction { connection in
                     try connection.execute("insert into public.orders (id) values (8)")
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    /// The release before enqueued it and knew of no carrier.
+    /// The previous release enqueued the job, and knew no carrier.
     @Test func whatAnOlderReleaseEnqueuedIsSent() async throws {
         try await Self.withShop { harness, worker in
             try await harness.enqueue([Self.oldParcel.job(OldParcel(order: 1))])
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    /// The instants before a schedule was seen are not made up for.
+    /// Instants from before the schedule was first seen are not made up for.
     @Test func aScheduleBeginsWithItsNextInstant() async throws {
         try await Self.withShop { harness, worker in
             try await worker.runUntilIdle()

@@ -4,15 +4,17 @@ import Testing
 
 @testable import JobQueue
 
-/// What keeps dead rows, as the figures count it and the doctor names it.
+/// What keeps dead rows from vacuum, as the figures count it and the doctor names it.
 @Suite(.timeLimit(.minutes(5))) struct DeadRowKeeperTests {
-    /// The most usual of all: between two statements it has no snapshot, and keeps dead rows all the same.
+    /// The most common keeper: a transaction that has written has no snapshot between two statements, and keeps dead
+    /// rows all the same.
     @Test func aTransactionThatHasWrittenAndWaitsIsOne() async throws {
         try await JobHarness.with { harness in
             try await harness.database.withConnection { idle in
                 let pid = try idle.one("select pg_backend_pid()", as: Int.self)
                 try await idle.transaction { idle in
-                    // By the simple protocol: what the other one leaves open keeps its snapshot until the next statement.
+                    // By the simple query protocol: what the extended one leaves open keeps its snapshot until the next
+                    // statement.
                     try idle.script(unsafeSQL: "select pg_current_xact_id()")
                     for _ in 0..<3 { try await harness.execute("select pg_current_xact_id()") }
                     let (keeper, figures) = try await harness.pool.withConnection { connection in
@@ -26,14 +28,14 @@ import Testing
         }
     }
 
-    /// Who ends the session that reads ends nothing: its next snapshot is as old again.
+    /// Ending the session that reads here would not help: its next snapshot would be as old.
     @Test func whatWritesElsewhereIsOneWhereSomebodyReadsHere() async throws {
         try await JobHarness.with { harness in
             try await TestDatabase.with(.empty) { other in
                 try await other.withConnection { writer in
                     try await writer.transaction { writer in
                         try writer.script(unsafeSQL: "select pg_current_xact_id()")
-                        // In a database of its own somebody may have written for longer, and ends meanwhile.
+                        // Another session may have written for longer in a database of its own, and ends meanwhile.
                         try await harness.until {
                             try await harness.database.withConnection { reader in
                                 try await reader.transaction(isolation: .repeatableRead) { reader in
@@ -51,7 +53,8 @@ import Testing
         }
     }
 
-    /// Its own snapshot is as old as the oldest transaction that writes elsewhere, and who ends the asker ends nothing.
+    /// The snapshot of the session that asks is as old as the oldest transaction that writes elsewhere, but ending that
+    /// session would not help.
     @Test func whoAsksIsNone() async throws {
         try await JobHarness.with { harness in
             let (asker, keeper) = try await harness.database.withConnection { connection in
@@ -61,7 +64,7 @@ import Testing
         }
     }
 
-    /// Vacuums of this database do not wait for it, and who ends it ends nothing.
+    /// Vacuums of this database ignore such a transaction, and ending it would not help.
     @Test func aTransactionOfAnotherDatabaseIsNone() async throws {
         try await JobHarness.with { harness in
             try await TestDatabase.with(.empty) { other in
@@ -81,7 +84,7 @@ import Testing
         }
     }
 
-    /// It has a snapshot for as long as it runs, which may be hours, and no other vacuum looks at that.
+    /// A vacuum has a snapshot for as long as it runs, which may be hours, but other vacuums ignore that snapshot.
     @Test func aVacuumIsNone() async throws {
         try await JobHarness.with { harness in
             try await harness.database.psql(
@@ -93,7 +96,7 @@ import Testing
             try await runBeside(
                 [harness.database],
                 run: { database in
-                    // Cancelled when it has been looked at.
+                    // This vacuum is cancelled once the test has looked at it.
                     _ = try? await database.withConnection(asAdministrator: true) { connection in
                         try connection.execute("set vacuum_cost_delay = 50")
                         try connection.execute("set vacuum_cost_limit = 1")

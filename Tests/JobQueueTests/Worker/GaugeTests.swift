@@ -7,9 +7,10 @@ import Testing
 
 @testable import JobQueue
 
-/// How the tables stand, as a worker tells it.
+/// The state of the tables as a worker's gauges report it.
 @Suite(.timeLimit(.minutes(5))) struct GaugeTests {
-    /// Gauges follow the tables, and go back to 0 with them: a series that keeps its last value rings for ever.
+    /// Gauges follow the tables, and go back to 0 with them: a series that keeps its last value would raise an alarm
+    /// for ever.
     @Test func gaugesFollowTheTables() async throws {
         try await JobHarness.with { harness in
             let metrics = MetricsRegistry()
@@ -39,7 +40,8 @@ import Testing
             }
             let text = metrics.text()
             #expect(JobMetrics.value("jobs_oldest_ready_seconds{queue=\"others\"}", text) ?? 0 == 0)
-            // Due, and nobody there who makes it available; and of a queue that is paused none could run.
+            // A due job that no worker makes available counts as ready; jobs of a paused queue do not, since none could
+            // run.
             try await harness.execute(
                 "update accountctl.jobs set run_at = now() - interval '2 hours' where queue = 'others'"
             )
@@ -77,7 +79,7 @@ import Testing
         }
     }
 
-    /// Figures that can no longer be read look like good ones: only their age tells.
+    /// Figures that can no longer be read look like good ones: only their age shows it.
     @Test func theAgeOfTheFiguresIsTold() async throws {
         try await JobHarness.with { harness in
             let reads = Mutex<[Date]>([])
@@ -95,9 +97,9 @@ import Testing
         }
     }
 
-    /// A standby keeps dead rows alive too, also one that has gone: no session of this server tells of it.
+    /// A standby also keeps dead rows, even one that is gone, which no session of this server shows.
     ///
-    /// Nor does one tell of a prepared transaction.
+    /// No session shows a prepared transaction either.
     @Test func whatAStandbyPinsIsTold() async throws {
         try await TestCluster.with(settings: ["max_prepared_transactions=1"]) { cluster in
             try await JobHarness.with(in: cluster) { harness in
@@ -118,7 +120,7 @@ import Testing
                 #expect(JobMetrics.value("jobs_oldest_xmin_age", metrics.text()) ?? 0 >= 20)
                 let database = harness.database
                 try await database.psql("begin; select pg_current_xact_id(); prepare transaction 'it''s'")
-                // Each is ended by the statement that is named, and the next one shows.
+                // The named statement ends each keeper, and then the next one shows.
                 for name in ["the replication slot standby", "the prepared transaction it's"] {
                     let keeper = try await harness.pool.withConnection { connection in
                         try harness.queue.oldestKeeper(on: connection)
@@ -130,7 +132,7 @@ import Testing
         }
     }
 
-    /// Two queues to the table, whose names somebody wrote by hand, and one to Swift.
+    /// Two queue names that differ in the database, as somebody may insert them by hand, are equal in Swift.
     @Test func namesThatDifferInSpellingAloneAreOneSeries() async throws {
         try await JobHarness.with { harness in
             let metrics = MetricsRegistry()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import JobQueue
 
-/// Every metric of the worker, with the value that what happened gives it.
+/// Every metric of the worker, with its value after a known series of events.
 @Suite(.timeLimit(.minutes(5))) struct MetricsTests {
     @Test func everySeriesTellsWhatHappened() async throws {
         let expected = [
@@ -16,11 +16,11 @@ import Testing
         try await JobHarness.with { harness in
             let metrics = MetricsRegistry()
             let worker = try JobMetrics.worker(harness, metrics) { $0.leaseLifetime = .seconds(8) }
-            // Before anything ran, alarms find their series.
+            // The series that alarms watch exist before any job has run.
             for series in ["jobs_leases_lost_total", "jobs_rescued_total", "jobs_running", "jobs_dead_rows"] {
                 #expect(JobMetrics.value(series, metrics.text()) == 0, "\(series)")
             }
-            // What a dead worker left.
+            // A dead worker and the job that it left.
             try await harness.execute(
                 """
                 insert into accountctl.workers (name, version, slots, queues, kinds, expires_at)
@@ -49,7 +49,7 @@ import Testing
                         "select count(*) from accountctl.jobs where exhausted_at is null"
                     ) == 0
                 }
-                // What was written is counted a moment later.
+                // Outcomes are counted a moment after they are written.
                 try await harness.until {
                     let text = metrics.text()
                     return expected.allSatisfy { JobMetrics.value($0, text) == Double($1) }

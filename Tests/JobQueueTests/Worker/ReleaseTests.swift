@@ -5,7 +5,7 @@ import Testing
 
 @testable import JobQueue
 
-/// Old jobs and new releases, unknown kinds, schedules, retention.
+/// Old jobs under new releases, unknown kinds, schedules, retention.
 @Suite(.timeLimit(.minutes(5))) struct ReleaseTests {
     struct Old: Codable, Sendable { var note: String }
 
@@ -26,7 +26,7 @@ import Testing
             let lines = LogLines()
             try await harness.worker(registry, logger: lines.logger).runUntilIdle()
             #expect(try await harness.effects() == 10)
-            // Nothing else does: it neither fails again nor ends.
+            // Nothing else happens to a job that was set aside: it neither fails again nor ends.
             let told = lines.all.filter { $0.contains("set aside") }
             #expect(told.count == 1, "\(told)")
             #expect(told.first?.contains("text is not String job=\(odd[0].id)") == true, "\(told)")
@@ -40,7 +40,8 @@ import Testing
         }
     }
 
-    /// A release that reads version 2 sets the job aside; the next one, which has the upcast, runs it.
+    /// A release that reads version 2 without an upcast sets the job aside; the next one, which has the upcast, runs
+    /// it.
     @Test func theNextReleaseRunsWhatTheLastSetAside() async throws {
         let before = JobKind<Old>("test.plain")
         let without = JobKind<Note>("test.plain", version: 2)
@@ -78,7 +79,7 @@ import Testing
             let rules = try await harness.pool.withConnection { connection in
                 try harness.queue.zoneRules("Europe/Berlin", on: connection)
             }
-            // The server's zone data and the rules drawn from it agree on an hour of every day.
+            // The server's zone data and the rules derived from it agree for every hour.
             let differing = try await harness.pool.withConnection { connection in
                 try connection.query(
                     """
@@ -94,7 +95,7 @@ import Testing
             .filter { rules.offset(at: Int($0.0)) != Int($0.1) }
             #expect(differing.isEmpty)
             let end = Int(Date().timeIntervalSince1970)
-            // Five days have four or six of them where the clocks change.
+            // Takes the last five instants: five days have four or six when the clocks change.
             let instants = Array(
                 periodic.schedule.instants(after: end - 7 * 86_400, through: end, in: rules).suffix(5)
             )
@@ -111,9 +112,9 @@ import Testing
                     try await group.waitForAll()
                 }
             }
-            // The first instant was only remembered.
+            // The first instant was only recorded.
             #expect(try await harness.unfinished() == 4)
-            // A worker that lags behind enqueues nothing of the past.
+            // A worker that lags behind enqueues no past instant.
             let late = try await harness.pool.withConnection { connection in
                 try await harness.queue.enqueue(periodic, at: instants[0] - 86_400, on: connection)
             }
@@ -122,7 +123,7 @@ import Testing
         }
     }
 
-    /// An instant that a clock told which was wrong for a while keeps nobody from those of the present.
+    /// An instant in the future, recorded while a clock was wrong, does not block those of the present.
     @Test func anInstantOfTheFutureIsNotTheLatest() async throws {
         let kind = JobKind<Note>("test.periodic")
         let periodic = try PeriodicJob(name: "often", schedule: "* * * * *", job: try kind.job(Note()))
@@ -143,7 +144,7 @@ import Testing
         }
     }
 
-    /// Two schedules to the table, whose names somebody wrote by hand, and one to Swift.
+    /// Two schedule names that differ in the database, as somebody may insert them by hand, are equal in Swift.
     @Test func namesThatDifferInSpellingAloneAreOneSchedule() async throws {
         try await JobHarness.with { harness in
             try await harness.execute(
@@ -166,7 +167,7 @@ import Testing
                 return .completed()
             }
             try registry.schedule(PeriodicJob(name: "often", schedule: "* * * * *", job: try kind.job(Note())))
-            // As if it had last run an hour ago: the latest instant is made up for, once.
+            // As if the schedule had last run an hour ago: only the latest instant is made up for.
             try await harness.execute(
                 "insert into accountctl.periodic_slots (name, slot) values ('often', date_trunc('minute', now()) - interval '1 hour')"
             )
@@ -188,7 +189,7 @@ import Testing
             let worker = try harness.worker(registry)
             let error = await #expect(throws: JobQueueError.self) { try await worker.run() }
             #expect(error?.field == "zone")
-            // Nobody waits for a worker that never began, and its code limits nothing.
+            // A worker that never began leaves no row behind, and its code sets no limit.
             for table in ["workers", "job_limits", "periodic_slots", "jobs"] {
                 #expect(try await harness.count("select count(*) from accountctl.\(unsafeSQL: table)") == 0, "\(table)")
             }
@@ -197,7 +198,7 @@ import Testing
 
     @Test func historyIsKeptByDayAndDropped() async throws {
         try await JobHarness.with { harness in
-            // The template may have been made on the day before, and midnight may come at any line.
+            // The template may have been made the day before, and midnight may pass at any line: the day is read once.
             let today = try await harness.pool.withConnection {
                 try $0.one("select (now() at time zone 'UTC')::date::text", as: String.self)
             }
@@ -212,7 +213,7 @@ import Testing
                     \(noon) + n * interval '1 day'
                 from generate_series(0, 9) n
                 union all
-                -- From the time when no worker ran; no partition is made for it.
+                -- A row from a time when no worker ran; no partition is made for its day.
                 select 99, 99, now(), now(), 'cancelled'::accountctl.job_end, 5, 1, 0, 1, 'q', 'k', '{}', now() - interval '90 days'
                 """
             )
@@ -221,7 +222,7 @@ import Testing
                 try await harness.queue.keepHistory(retention: .seconds(14 * 86_400), on: connection)
             }
             try await harness.execute("select accountctl.prepare_job_history(\(today)::date, 10)")
-            // What had gone astray moved to the partitions of its days.
+            // The rows of the default partition moved to the partitions of their days.
             #expect(try await harness.count("select count(*) from accountctl.job_history_default") == 0)
             #expect(try await harness.count("select count(*) from accountctl.job_history") == 10)
             try await harness.execute("select accountctl.prune_job_history(\(noon) + interval '4 days', 100)")
@@ -229,8 +230,8 @@ import Testing
         }
     }
 
-    /// While a deploy rolls, the old release may set a job of the new one aside; the new one, which has long started,
-    /// runs it.
+    /// During a rolling deploy the old release may set a newer job aside; the new release, though it started long
+    /// before, runs it.
     @Test func aNewerJobThatTheOldReleaseTookIsNotStranded() async throws {
         let new = JobKind<Note>("test.plain", version: 2)
         try await JobHarness.with { harness in
@@ -251,13 +252,13 @@ import Testing
                     """
                 )
                 try await harness.until { try await harness.finished("completed") == 2 }
-                // That of a still newer one stays.
+                // The job of a still newer release stays.
                 #expect(try await harness.unfinished() == 1)
             }
         }
     }
 
-    /// Somebody who reads the history for long stands in the way of dropping a day, and of nothing else.
+    /// A long read of the history delays the dropping of a day, and nothing else.
     @Test func aReaderOfTheHistoryDoesNotKeepPartitionsFromBeingMade() async throws {
         try await JobHarness.with { harness in
             try await harness.execute("select accountctl.prepare_job_history('2020-01-01', 1)")
@@ -287,7 +288,7 @@ import Testing
                 try await harness.count("select count(*) from pg_class where relname = 'job_history_20200101'") == 1
             )
             #expect(try await harness.count("select count(*) from accountctl.workers where name = 'old'") == 0)
-            // A row of a day without a partition got one.
+            // A day that had a row but no partition got its partition.
             #expect(try await harness.count("select count(*) from accountctl.job_history_default") == 0)
             try await harness.pool.withConnection { connection in
                 try await harness.queue.keepHistory(retention: .seconds(14 * 86_400), on: connection)

@@ -6,9 +6,9 @@ import Testing
 
 @testable import JobQueue
 
-/// A worker that is told to stop, in the process of the test, which holds what the worker waits for.
+/// Stopping a worker in the process of the test, which holds what the worker waits for.
 @Suite(.timeLimit(.minutes(5))) struct StopTests {
-    /// Whoever has nothing to write waits for no answer: its claim waits for a connection all the while.
+    /// A worker with nothing to write does not wait for the answer to its claim, which still waits for a connection.
     @Test func aWorkerThatHoldsNothingStopsWithoutTheDatabase() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
@@ -34,15 +34,15 @@ import Testing
                         try await services.run()
                         hasEnded.withLock { $0 = true }
                     }
-                    // It has begun, and has nothing left to write.
+                    // The worker has begun, and has nothing left to write.
                     try await harness.enqueue([JobHarness.plain.job(Note())])
                     try await harness.until { try await harness.finished("completed") == 1 }
                     try await control.withConnection { _ in
                         worker.wake()
-                        // No answer can come: the only connection is held here.
+                        // The claim gets no answer: the only connection is held here.
                         try await harness.until { worker.isClaiming }
                         await services.triggerGracefulShutdown()
-                        // The claim would wait for its connection for twice as long.
+                        // The claim would wait twice as long for its connection.
                         try await eventually("the worker ends", within: .seconds(60)) { hasEnded.withLock { $0 } }
                     }
                     try await group.waitForAll()
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    /// Stopped after it has registered and before it works: it is no worker to others.
+    /// A worker that is stopped between its registration and its first job deregisters, so that others do not count it.
     @Test func aWorkerThatCannotBeginSaysGoodbye() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
@@ -59,7 +59,7 @@ import Testing
             let worker = try harness.worker(registry)
             try await harness.database.withConnection { other in
                 try await other.transaction { other in
-                    // Its limits are what it writes before it begins.
+                    // The worker writes its limits before it begins.
                     try other.execute("lock table accountctl.job_limits in exclusive mode")
                     let run = Task { try await worker.run() }
                     try await harness.database.waitUntilBlocked(sessions: 1)

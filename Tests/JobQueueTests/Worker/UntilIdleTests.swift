@@ -4,7 +4,7 @@ import Testing
 
 @testable import JobQueue
 
-/// A worker that ends as soon as nothing is to do, as cron starts it, first finds out what there is to do.
+/// A worker that ends as soon as it is idle, as cron starts it, first finds out what there is to do.
 @Suite(.timeLimit(.minutes(5))) struct UntilIdleTests {
     private let kind = JobKind<Note>("test.idle")
 
@@ -36,14 +36,14 @@ import Testing
         }
     }
 
-    /// It may have begun with a database that was away for all: whoever is about to beat is not lost.
+    /// The database may have been down for all workers until now: one that is about to send a heartbeat is not lost.
     @Test func aWorkerThatMayStillBeatIsWaitedFor() async throws {
         try await JobHarness.with { harness in
             let (other, job) = try await harness.lateClaim()
             try await harness.enqueue([kind.job(Note())])
             let worker = try harness.worker(try registry(harness)) { $0.leaseLifetime = .seconds(600) }
             let run = Task { try await worker.runUntilIdle() }
-            // By then it has looked for what it may take, and has nothing else to do.
+            // By then the worker has looked for jobs, and has nothing else to do.
             try await harness.until { try await harness.finished("completed") == 1 }
             let answer = try await harness.pool.withConnection { connection in
                 try harness.beat(other, [job], on: connection)
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// What a rate or a limit leaves for later could not run now; nor could a job that is to run alone.
+    /// Jobs that a rate or a limit leaves for later could not run now, and neither could a suspect under them.
     @Test(arguments: [0, 1]) func whatMayNotRunYetIsLeft(crashes: Int) async throws {
         let limited = JobKind<Note>("test.limited", queue: "other")
         try await JobHarness.with { harness in
@@ -96,7 +96,7 @@ import Testing
                 "insert into accountctl.periodic_slots (name, slot) values ('test.idle', now() - interval '1 hour')"
             )
             try await harness.worker(registry).runUntilIdle()
-            // Two where a minute ended meanwhile.
+            // Two if a minute ended meanwhile.
             #expect(try await (1...2).contains(harness.effects()))
         }
     }

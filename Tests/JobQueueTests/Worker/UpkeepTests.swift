@@ -5,11 +5,11 @@ import Testing
 
 @testable import JobQueue
 
-/// What a worker does beside its jobs, told by a worker that runs.
+/// The upkeep that a running worker does beside its jobs.
 @Suite(.timeLimit(.minutes(5))) struct UpkeepTests {
     private static let kind = JobKind<Note>("test.plain")
 
-    /// Nobody else does: as where autovacuum is busy with larger tables.
+    /// The worker vacuums the table by itself, since autovacuum may be busy with larger tables.
     @Test func aWorkerVacuumsItsTable() async throws {
         try await JobHarness.with { harness in
             try await harness.execute("alter table accountctl.jobs set (autovacuum_enabled = false)")
@@ -18,7 +18,7 @@ import Testing
             try await harness.enqueue(try (0..<3000).map { _ in try Self.kind.job(Note()) })
             try await harness.withWorker(registry, { $0.vacuumInterval = .seconds(1) }) {
                 try await harness.until { try await harness.unfinished() == 0 }
-                // What a session did is counted a while later: then the next vacuum takes that back.
+                // A session's deletes may be counted after a vacuum: the next vacuum corrects the count.
                 let cleaned: Statement = """
                     select count(*)
                     from pg_stat_user_tables
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// In a queue that is paused nothing else moves them.
+    /// The queue is paused, so that nothing else moves its jobs.
     @Test func aWorkerMovesOldJobsUp() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()

@@ -2,7 +2,7 @@ import Testing
 
 @testable import JobQueue
 
-/// When workers are told: nothing is forgotten, and few notifications tell of many jobs.
+/// When workers are notified: no signal is lost, and few notifications cover many jobs.
 struct WakePaceTests {
     private let start = ContinuousClock.now
 
@@ -19,7 +19,7 @@ struct WakePaceTests {
         #expect(later == ["b"])
     }
 
-    /// Who only asks for the turn leaves nothing behind when it is another's.
+    /// A caller that asks for a turn that another has leaves nothing pending.
     @Test func aTurnIsTakenOncePerInterval() {
         var pace = WakePace(interval: .milliseconds(2))
         let turns = [0, 1, 2].map { pace.takeTurn(now: after($0)) }
@@ -41,7 +41,7 @@ struct WakePaceTests {
         let second = pace.signal(["a"], now: after(1))
         #expect(second == [])
         #expect(pace.wait(now: after(1)) == .milliseconds(1))
-        // Late or not, what is pending goes first: the interval runs from there.
+        // Pending queues go first, however late: the interval runs from there.
         let third = pace.signal(["b"], now: after(3))
         #expect(third == [])
         let taken = pace.take(after: 2, now: after(3))
@@ -51,7 +51,8 @@ struct WakePaceTests {
         #expect(fourth == [])
     }
 
-    /// A stream of thousands a second is not worth a notification each two milliseconds; that ends with the stream.
+    /// The interval grows in a stream of thousands of jobs a second, which needs no notification every two
+    /// milliseconds, and shrinks after it.
     @Test func theIntervalGrowsWithTheStreamAndShrinksAfterIt() {
         var pace = WakePace(interval: .milliseconds(2))
         var now = start

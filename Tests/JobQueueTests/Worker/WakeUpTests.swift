@@ -5,7 +5,7 @@ import Testing
 
 @testable import JobQueue
 
-/// Notifications get lost in every way they can, and the work is found.
+/// Jobs are found although notifications get lost in every way they can.
 @Suite(.timeLimit(.minutes(5))) struct WakeUpTests {
     static let plain = JobKind<Note>("test.plain")
 
@@ -33,7 +33,7 @@ import Testing
         try await harness.enqueue([Self.plain.job(Note())])
     }
 
-    /// The listening connection stays open and brings nothing more: a job waits for one poll at the most.
+    /// The listening connection stays open but delivers nothing: a job waits for one poll at most.
     @Test func aDeafListenerCostsOnePoll() async throws {
         try await JobHarness.with { harness in
             try await TCPProxy.with(to: harness.database.cluster.port) { proxy in
@@ -44,11 +44,11 @@ import Testing
                     try await harness.until { try await harness.effects() == 1 }
                     proxy.behaviour = .blackHole
                     for number in 2...3 {
-                        // Nothing but a poll can bring it.
+                        // Only a poll can find this job.
                         let added = ContinuousClock.now
                         try await add(harness)
                         try await harness.until { try await harness.effects() == number }
-                        // Five seconds and a fifth; the rest is what a busy machine may take.
+                        // The poll comes within five seconds and a fifth; the rest allows for a busy machine.
                         #expect(ContinuousClock.now - added < .seconds(15))
                     }
                     proxy.behaviour = .cut
@@ -62,10 +62,11 @@ import Testing
         }
     }
 
-    /// Polling as good as off: what came while nobody listened is found when the listener is back, and by nothing else.
+    /// With polling practically off, jobs that came while nobody listened are found when the listener is back, and by
+    /// nothing else.
     @Test func whatCameMeanwhileIsFoundAfterReconnecting() async throws {
         try await JobHarness.with { harness in
-            // Before there is a worker at all.
+            // This job comes before there is a worker.
             try await add(harness)
             try await TCPProxy.with(to: harness.database.cluster.port) { proxy in
                 let through = ConnectionConfiguration(conninfo: harness.database.conninfo(port: proxy.port))
@@ -76,7 +77,7 @@ import Testing
                         proxy.behaviour = .cut
                         try await harness.database.waitUntilNobodyListens("accountctl_jobs")
                         try await add(harness)
-                        // Nothing but the reconnection can bring it: the poll is an hour away.
+                        // Only the reconnection can find this job: the next poll is an hour away.
                         proxy.behaviour = .forward
                         try await harness.until { try await harness.effects() == number }
                     }
@@ -85,7 +86,8 @@ import Testing
         }
     }
 
-    /// What a wake-up saves itself, the flush of its commit, a caller's transaction keeps.
+    /// A wake-up outside a transaction saves the flush of its commit; one in a caller's transaction leaves that flush
+    /// alone.
     @Test func aWakeUpInATransactionLeavesItsFlushAlone() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue
@@ -99,12 +101,13 @@ import Testing
         }
     }
 
-    /// The reply to a commit is lost: the caller cannot know, asks again with the same key, and there is one job.
+    /// After the reply to a commit is lost the caller cannot know the outcome: it repeats the call with the same key,
+    /// and there is one job.
     @Test(arguments: [false, true]) func anEnqueueInDoubtIsRepeatedSafely(isCommitted: Bool) async throws {
         try await JobHarness.with { harness in
             try await TCPProxy.with(to: harness.database.cluster.port) { proxy in
                 var through = ConnectionConfiguration(conninfo: harness.database.conninfo(port: proxy.port))
-                // What lies in between is answered within seconds or is a failure, and none of this test's.
+                // No detection of a pooler, whose statements are not part of this test.
                 through.pooler = .none
                 let job = try Self.plain.job(Note(), uniqueKey: "once")
                 let isNew = try await Pool.withPool(
@@ -112,7 +115,7 @@ import Testing
                     logger: harness.logger
                 ) { pool in
                     try await pool.withConnection { connection in _ = try connection.one("select 1", as: Int.self) }
-                    // With the end of its text: "read committed" is a word of BEGIN.
+                    // Matches the end of the statement too, since BEGIN contains the words "read committed".
                     proxy.behaviour = .cutAt("commit\0", afterServerAnswered: isCommitted)
                     let error = await #expect(throws: PostgresError.self) {
                         try await harness.queue.enqueue([job], in: pool)

@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// What becomes of jobs, by each way a handler can end.
+/// What becomes of a job for each way in which its handler can end.
 @Suite(.timeLimit(.minutes(5))) struct WorkerTests {
     static let plain = JobKind<Note>("test.plain", retry: .exponential(attempts: 3, base: .milliseconds(10)))
 
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// The cause is gone and the handler waits for something else: from there it has its usual attempts again.
+    /// A snooze says that the cause is gone: from there the job has its usual attempts again.
     @Test func aSnoozeEndsTheAlarm() async throws {
         let kind = JobKind<Note>("test.erase", retry: .withoutLastAttempt(attempts: 2, base: .milliseconds(1)))
         try await JobHarness.with { harness in
@@ -130,7 +130,7 @@ import Testing
                     try context.fence(on: connection)
                     try harness.effect(context.id, "in", on: connection)
                     try context.complete(output: try JobDocument(encoding: note), on: connection)
-                    // The first attempt fails after the end was written: both go.
+                    // The first attempt fails after it wrote the effect and the end: both are rolled back.
                     if context.attempt == 1 { throw JobQueueError(.notFound, "no") }
                 }
                 return .completedInTransaction
@@ -267,7 +267,7 @@ import Testing
         }
     }
 
-    /// Handlers may hold every connection of their pool for longer than a lease lasts.
+    /// Handlers may hold every connection of their pool for longer than a lease lasts, without losing a lease.
     @Test func handlersThatHoldAllConnectionsCostNoLease() async throws {
         let kind = JobKind<Note>("test.greedy")
         try await JobHarness.with { harness in
@@ -275,7 +275,7 @@ import Testing
                 var registry = JobRegistry()
                 try registry.register(kind) { _, context in
                     try await handlers.withConnection { connection in
-                        // Until the worker has beaten for longer than that.
+                        // Runs until the worker has sent heartbeats for longer than a lease.
                         let lasted: Statement = """
                             select beat_at > started_at + interval '10 seconds'
                             from accountctl.workers
