@@ -7,7 +7,7 @@ import Testing
 struct LoaderTests {
     /// Debug builds are linked with libpq, but the release build of the program is not: without this test only the
     /// release build would reveal a missing function.
-    @Test("Every function of libpq that Swift calls is passed on, and no other")
+    @Test("The loader passes on every function of libpq that Swift calls, and no other")
     func everyFunction() throws {
         var called: Set<String> = []
         let folder = Repository.path("Sources/LibPQ")

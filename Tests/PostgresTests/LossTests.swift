@@ -93,7 +93,7 @@ import Testing
                         #expect(try await pool.withConnection { try $0.one("select 1", as: Int.self) } == 1)
                     }
 
-                    // A request that comes while the server is away waits for it.
+                    // A request that comes while the server is down waits until it is back.
                     try await cluster.stop()
                     async let late = pool.withConnection { try $0.one("select 2", as: Int.self) }
                     try await cluster.start()
@@ -108,7 +108,7 @@ import Testing
                             try await pool.withConnection { try $0.execute("insert into t values (1)") }
                         }
                         #expect(error.sqlState == .readOnlyTransaction && error.isTransient)
-                        // A session would stay read-only for as long as it is kept.
+                        // A session that was read-only would stay so for as long as the pool keeps it.
                         try await cluster.psql("alter database \(database.name) reset default_transaction_read_only")
                         try await pool.withConnection { try $0.execute("insert into t values (1)") }
                     }
@@ -134,7 +134,7 @@ import Testing
                 var iterator = full.makeAsyncIterator()
                 for _ in 0..<6 { await iterator.next() }
                 var configuration = PoolConfiguration(connection: database.configuration)
-                // Long enough for the server to have answered, on a machine that is busy, too.
+                // Long enough for an answer of the server, even on a busy machine.
                 configuration.acquireDeadline = .seconds(10)
                 configuration.initialBackoff = .seconds(60)
                 let error = try await PostgresError.expected {

@@ -268,10 +268,10 @@ import Testing
                 for _ in 0..<5 { _ = try connection.query("select * from t", as: Int.self) }
                 let names = try connection.one("select count(*) from pg_prepared_statements", as: Int.self)
                 #expect(names == 1)
-                // The cached plan's result would have another type: 0A000 without the second attempt.
+                // The cached plan's result type has changed: an error 0A000 without the second attempt.
                 try connection.execute("alter table t alter id type bigint")
                 #expect(try connection.query("select * from t", as: Int.self) == [1])
-                // 26000 without the second attempt.
+                // An error 26000 without the second attempt.
                 for _ in 0..<5 { _ = try connection.query("select id from t", as: Int.self) }
                 try connection.script(unsafeSQL: "deallocate all")
                 #expect(try connection.query("select id from t", as: Int.self) == [1])

@@ -9,7 +9,7 @@ import Testing
         // Serialization failure, deadlock, lock timeout, shutdown, crash, start-up, idle timeouts, and a standby after
         // a failover.
         "40001", "40P01", "55P03", "57P01", "57P02", "57P03", "57P05", "25P03", "25006",
-        // Classes: the connection, the server's resources.
+        // Whole classes: the connection (08), the server's resources (53).
         "08000", "08006", "53000", "53100", "53200", "53300",
     ])
     func passesByItself(_ state: String) {

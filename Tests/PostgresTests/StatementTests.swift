@@ -25,7 +25,7 @@ import Testing
         #expect(other.fault == nil)
         #expect(other.parameters == ("select \(2), \("b"), \(Int?.some(3))" as Statement).parameters)
         #expect(statement.with(2, "b\0", Int?.none).fault == .nul)
-        // Joined like any other.
+        // Such a statement can be joined like any other.
         #expect((other + " where \(4)").text == "select $1, $2, $3 where $4")
     }
 

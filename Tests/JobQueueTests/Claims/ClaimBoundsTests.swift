@@ -50,7 +50,7 @@ import Testing
         #expect(bounds.bounds(now: instant(7)) == [Self.key: 30, urgent: 5])
     }
 
-    /// Late commits that fill a claim may be only some of several: the next claim begins behind the last of these, not
+    /// When late commits fill a claim there may be more of them: the next claim begins behind the last of these, not
     /// behind what was claimed before.
     @Test func aFullClaimOfEverythingResetsTheBoundToItsLastRow() {
         var bounds = ClaimBounds(fullScanInterval: .seconds(1))

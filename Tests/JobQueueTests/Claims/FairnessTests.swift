@@ -214,8 +214,8 @@ import Testing
         }
     }
 
-    /// The first job of a burst notifies in its own transaction: listeners hear of the job once it commits, and of
-    /// nothing before.
+    /// The first job of a burst notifies in its own transaction: the notification arrives with the commit, and not
+    /// before.
     @Test func aJobIsToldOfWithItsCommit() async throws {
         try await JobHarness.with { harness in
             let queue = harness.queue

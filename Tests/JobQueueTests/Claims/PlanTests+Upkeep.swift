@@ -4,8 +4,8 @@ import Testing
 @testable import JobQueue
 
 extension PlanTests {
-    /// Checks the upkeep that runs every few seconds: each statement may read this many rows, and none by a scan of the
-    /// table.
+    /// Checks the upkeep that runs every few seconds: each statement has a bound on the rows that it reads, and none
+    /// scans the table.
     func checkUpkeep(_ harness: JobHarness, _ state: String) async throws {
         typealias Body = @Sendable (isolated Connection) async throws -> Void
         let queue = harness.queue

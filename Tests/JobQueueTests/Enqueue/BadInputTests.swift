@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test(
-        "What is beyond its usual attempts has not ended",
+        "A filter for exhausted jobs is refused with the states of ended jobs",
         arguments: [.completed, .cancelled, .discarded] as [JobState]
     )
     func exhaustedAndEnded(_ state: JobState) throws {

@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// The same where the outcomes are written with the next claim.
+    /// The same when the outcomes are written together with the next claim.
     @Test func anExchangeDoesNotWaitForLong() async throws {
         try await withALockedJob { harness, jobs, connection in
             do {

@@ -100,7 +100,7 @@ import Testing
 
     /// One session listens, however many queues there are.
     ///
-    /// When the server allows no further connection, whatever finds none is retried.
+    /// When the server allows no further connection, statements that got none are retried.
     @Test func tooFewConnectionsLoseNothing() async throws {
         try await TestCluster.with { cluster in
             try await JobHarness.with(connections: 1, in: cluster) { harness in

@@ -80,7 +80,7 @@ struct JobHarness: Sendable {
     /// Runs workers beside `body` and cancels them afterwards.
     ///
     /// - Throws: What `body` throws, and what a worker ends with: outcomes that it lost, handlers that did not stop.
-    ///   One that dies before ends `body`.
+    ///   A worker that fails earlier ends `body`.
     func withWorkers(_ workers: [Worker], _ body: @escaping @Sendable () async throws -> Void) async throws {
         try await runBeside(workers, run: { try await $0.run() }, body)
     }

@@ -35,14 +35,14 @@ struct QueryPlan {
         return line.matches(of: /(?:hit|read)=(\d+)/).compactMap { Int($0.1) }.reduce(0, +)
     }
 
-    /// The most rows of the jobs that one scan returned per execution.
+    /// The most rows that one scan of the jobs returned in one execution.
     var jobsRead: Int {
         text.matches(of: /Scan (?:using \w+ )?on jobs(?: \w+)? \(actual rows=(\d+)/)
             .compactMap { Int($0.1) }
             .max() ?? 0
     }
 
-    /// How many jobs an `Update` or a `Delete` wrote.
+    /// How many jobs the plan's `Update` or `Delete` wrote.
     func jobs(writtenBy node: String) -> Int {
         guard let line = text.split(separator: "\n").first(where: { $0.contains("\(node) on jobs") }),
             let rows = line.firstMatch(of: /actual rows=(\d+)/)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import JobQueue
 
-/// A job that somebody works on by hand.
+/// Holding a job to work on it by hand, instead of in a worker.
 @Suite(.timeLimit(.minutes(5))) struct HoldTests {
     private static let kind = JobKind<Note>("test.held")
     private static let key = "held"

@@ -66,7 +66,7 @@ import Testing
                     )
                     workers.append(try queue.register(registration, on: connection).id)
                 }
-                // The older release limits a kind that the newer one does not.
+                // The older release's limit does not count for a kind that the newer one leaves without a limit.
                 for (worker, kind) in [(workers[0], "test.both"), (workers[2], "test.old")] {
                     let limit = JobQueue.KindLimit(kind: kind, running: 1, runningPerKey: nil)
                     try queue.syncLimits([limit], of: [kind], by: worker, patience: .seconds(60), on: connection)

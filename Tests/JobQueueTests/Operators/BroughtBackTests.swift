@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-/// Ended jobs that an operator brings back.
+/// Retrying ended jobs from the history, as an operator does.
 @Suite(.timeLimit(.minutes(5))) struct BroughtBackTests {
     /// Somebody may have inserted a second end by hand, or restored a backup beside the table: the job comes back once,
     /// as it ended last.

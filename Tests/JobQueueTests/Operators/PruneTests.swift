@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-/// Days of history that an operator drops.
+/// Dropping days of history by an operator's command.
 @Suite(.timeLimit(.minutes(5))) struct PruneTests {
     /// Dropping all days in one transaction would make every job that ends wait, and years of days would fill the
     /// server's lock table.

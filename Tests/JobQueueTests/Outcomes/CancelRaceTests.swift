@@ -96,8 +96,8 @@ import Testing
         }
     }
 
-    /// The cancel took the job for a waiting one, but it runs by the time the cancel has the row lock: its worker is to
-    /// stop it.
+    /// The cancel found the job waiting, but it runs by the time the cancel has its row lock: the worker is asked to
+    /// stop the job.
     @Test func aCancelWaitsForAClaimUnderWay() async throws {
         try await JobHarness.with { harness in
             let id = try await harness.enqueue([JobHarness.plain.job(Note())])[0].id

@@ -27,7 +27,7 @@ extension ModelRun {
         standby = model
     }
 
-    /// The standby takes over.
+    /// Lets the standby take over.
     mutating func failOver(on connection: isolated Connection) throws {
         guard let standby else { return }
         for table in Self.tables {

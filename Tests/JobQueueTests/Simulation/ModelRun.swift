@@ -13,11 +13,12 @@ struct ModelRun {
     let seed: UInt64
     var random: SeededRandom
     var model = ModelTable()
-    /// The table's lease numbers by the model's.
+    /// The tables' lease numbers, keyed by those of the model.
     var leases: [Int64: Int64] = [:]
     var claims: [(model: JobLease, real: JobLease)] = []
     var workers: [Int64] = []
-    /// The workers registered in an earlier life of the database, which claim nothing before a heartbeat has told them.
+    /// Workers from an earlier life of the database, which claim nothing until a heartbeat has told them of the new
+    /// one.
     var formerWorkers: [Int64] = []
     var keys: [Int64: String] = [:]
     /// The state that the standby has reached, and its sequences by name.

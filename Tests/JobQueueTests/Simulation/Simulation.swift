@@ -2,7 +2,7 @@ import TestSupport
 
 @testable import JobQueue
 
-/// One run with some workers, a table, and a network that loses and delays messages.
+/// A single run: some workers, a table, and a network that loses and delays messages.
 struct Simulation {
     typealias Instant = ContinuousClock.Instant
 
