@@ -7,7 +7,7 @@ import Sealing
 import TestSupport
 import Testing
 
-/// The client against the stand-in for Supabase Storage, over a real `storage.objects` and real files.
+/// The client works with the simulated Supabase Storage, over a real `storage.objects` table and real files.
 @Suite(.timeLimit(.minutes(5))) struct SandboxAgreementTests {
     private func with<Result: Sendable>(
         _ body: @Sendable (Sandbox, StorageClient, HTTPCaller) async throws -> Result
@@ -77,7 +77,7 @@ import Testing
                 found += page.keys
                 cursor = page.next
             } while cursor != nil
-            // Keys are case-sensitive: the other folder is somebody else's.
+            // Keys are case-sensitive: the folder in capitals belongs to another user.
             #expect(found.sorted() == ["u/a.png", "u/deep/b (c)+.png"])
 
             let targets = found.map { StorageTarget($0) } + ["u/missing"]
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    /// As far as it is long, though the server promises as much as it is asked for.
+    /// An object is read to its real length, although the server announces as many bytes as the request asks for.
     @Test(arguments: ["", "0", "0123", "0123456789"])
     func readsWhatIsThere(_ text: String) async throws {
         try await with { sandbox, client, caller in

@@ -14,7 +14,7 @@ import Testing
         Mirror(reflecting: answer).children.first?.label ?? "\(answer)"
     }
 
-    /// A gateway's page says nothing but that the service behind it is away.
+    /// A gateway's page proves only that the service behind it is unavailable.
     @Test(arguments: [
         (503, "storage has a problem (HTTP 503)"), (200, "storage's answer is not understood (HTTP 200)"),
     ])
@@ -22,7 +22,7 @@ import Testing
         #expect(StorageDelay(.notUnderstood(status: status)).description == words)
     }
 
-    /// The HTTP status is 400 for nearly everything; what is true stands in the body.
+    /// The HTTP status is 400 for nearly every error; the body holds the true status.
     @Test(arguments: [
         (400, #"{"statusCode":"404","error":"not_found","message":"Object not found","code":"NoSuchKey"}"#, "gone"),
         (400, #"{"statusCode":"404","error":"Bucket not found","message":"x","code":"NoSuchBucket"}"#, "gone"),
@@ -40,13 +40,13 @@ import Testing
         (544, #"{"statusCode":"544","error":"x","message":"x","code":"DatabaseTimeout"}"#, "delayed"),
         (500, #"{"statusCode":"500","error":"Internal","message":"x","code":"InternalError"}"#, "delayed"),
         (400, #"{"statusCode":"400","error":"x","message":"x","code":"DatabaseReadOnly"}"#, "delayed"),
-        // A code decides over a status that says something else.
+        // The error code takes precedence over a status that contradicts it.
         (404, #"{"statusCode":"404","error":"x","message":"x","code":"AccessDenied"}"#, "misconfigured"),
         (
             404, #"{"message":"Route POST:/object/list-v2/a not found","error":"Not Found","statusCode":404}"#,
             "unknownRoute"
         ),
-        // Something in front of the service.
+        // Answers of a gateway in front of the service.
         (404, "<html>not found</html>", "delayed"), (400, "", "delayed"), (502, "Bad gateway", "delayed"),
         (401, #"{"message":"Invalid API key"}"#, "misconfigured"), (301, "", "delayed"),
         (200, "<html>", "success"),

@@ -5,7 +5,7 @@ import Sealing
 import TestSupport
 
 extension StorageClient {
-    /// A client of a server that answers as a script says.
+    /// Gives `body` a client of a server that answers as a script says.
     static func with<Result: Sendable>(
         _ script: @escaping @Sendable (Int, LyingServer.Request) -> LyingServer.Act,
         _ body: (StorageClient, LyingServer) async throws -> Result

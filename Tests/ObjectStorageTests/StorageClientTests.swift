@@ -14,7 +14,7 @@ import Testing
         #"{"message":"Route POST:/object/list-v2/avatars not found","error":"Not Found","statusCode":404}"#
     )
 
-    /// Lists all pages.
+    /// Lists all pages and returns their keys.
     private func all(_ client: StorageClient, folder: String, limit: Int = 2) async throws -> [String] {
         var keys: [String] = []
         var cursor: StorageListing.Cursor?
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    /// Between two attempts a key may become somebody else's; whoever asks again looks first.
+    /// Between two attempts a key may come to belong to another account, so a caller must list again before it repeats.
     @Test func aDeleteThatStorageMayHaveSeenIsNotSentAgain() async throws {
         try await StorageClient.with({ _, _ in LyingServer.reply("504 Gateway Timeout", "{}") }) { client, server in
             guard case .later = try await client.delete(["a"], in: "avatars") else {
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// A tree served one level at a time, as the older listing does: names are relative, folders have no id.
+    /// The older listing serves a tree one level at a time: names are relative, and folders have no id.
     @Test func theOlderListingIsWalked() async throws {
         let tree: [String: [(String, Bool)]] = [
             "u/": [("a", false), ("b", false), ("deep", true), ("e", false), ("Other", true)],
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    /// A text to older servers, too; only a bucket that keeps versions has more to say.
+    /// A key without a version is sent as plain text, which older servers accept too; only a version needs an object.
     @Test func aVersionIsNamedBesideItsKey() async throws {
         try await StorageClient.with({ _, _ in Self.json(#"[{"name":"a"},{"name":"b"}]"#) }) { client, server in
             let outcome = try await client.delete([StorageTarget("a", version: "v1"), "b"], in: "avatars")
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    /// Whoever uploads may write much into a row, and 500 of them are in one answer.
+    /// Uploaders may write large metadata into a row, and one answer contains 500 rows.
     @Test func aVeryLongAnswerSaysThatAllIsDone() async throws {
         let row = #"{"name":"a","user_metadata":{"note":"\#(String(repeating: "x", count: 2 << 20))"}}"#
         try await StorageClient.with({ _, _ in Self.json("[\(row)]") }) { client, server in
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    /// People choose their keys, and a gateway would make another's of these.
+    /// Users choose their keys, and a gateway would turn each of these into another object's path.
     @Test(arguments: [
         ("b", ""), ("b", "/u/x"), ("b", "u/x/"), ("b", "u//x"), ("b", "./u/x"), ("b", "u/../v/x"), ("b", "u/x/.."),
         ("b", "../c/x"), ("", "x"), (".", "x"), ("..", "x"),
@@ -204,7 +204,7 @@ import Testing
                 Issue.record("not done")
                 return
             }
-            // Whether it is public, a bucket that somebody made by SQL may leave open.
+            // A bucket that was created by SQL may have null for `public`.
             #expect(buckets.map(\.id) == ["avatars", "a"])
             #expect(server.received.count == 2)
         }

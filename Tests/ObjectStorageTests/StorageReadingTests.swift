@@ -9,7 +9,9 @@ struct StorageReadingTests {
         LyingServer.reply("206 Partial Content", text, headers: "Content-Range: bytes \(range)\r\nETag: \"\(tag)\"\r\n")
     }
 
-    /// What of an object is read until its end or the first trouble.
+    /// Reads an object in parts until its end or the first failure.
+    ///
+    /// - Returns: The text read so far, the `Range` header of each request, and how the reading ended.
     private func read(_ acts: [LyingServer.Act]) async throws -> (text: String, ranges: [String?], end: String) {
         let object = try ObjectAddress(bucket: "b", key: "a")
         return try await StorageClient.with({ number, _ in acts[min(number, acts.count) - 1] }) { client, server in
@@ -35,7 +37,7 @@ struct StorageReadingTests {
     /// The replies before the first part of an object of ten bytes.
     private static let start = [long, part("0", "0-0/10")]
 
-    @Test("What is short enough is read at once, nothing too, and no byte is asked for that may not be there")
+    @Test("A short or empty object is read with one request, and no range is requested that may not exist")
     func short() async throws {
         for text in ["", "0123"] {
             let (read, ranges, end) = try await read([LyingServer.reply("200 OK", text)])
@@ -43,7 +45,7 @@ struct StorageReadingTests {
         }
     }
 
-    @Test("Part by part to the end, and no further")
+    @Test("A long object is read part by part to its end and no further")
     func parts() async throws {
         let parts = [Self.part("0123", "0-3/10"), Self.part("4567", "4-7/10"), Self.part("89", "8-9/10")]
         for whole in [Self.long, LyingServer.reply("200 OK", "0123456789")] {
@@ -53,7 +55,7 @@ struct StorageReadingTests {
         }
     }
 
-    @Test("A server that knows no parts gives nothing of what is too long")
+    @Test("From a server without range requests, nothing of an object that is too long is read")
     func whole() async throws {
         let long = try await read([Self.long])
         #expect(long.text.isEmpty && long.end.contains("not understood"))
@@ -61,7 +63,7 @@ struct StorageReadingTests {
         #expect(late.end.contains("not understood"))
     }
 
-    @Test("Parts of two versions are never put together, nor parts that nobody asked for")
+    @Test("Parts of two versions are never combined, nor parts that were not requested")
     func mixture() async throws {
         let first = Self.start + [Self.part("0123", "0-3/10")]
         for other in [Self.part("4567", "4-7/10", tag: "v2"), Self.part("4567", "4-7/9")] {
