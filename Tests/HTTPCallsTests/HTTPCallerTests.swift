@@ -95,7 +95,9 @@ import Testing
         }
     }
 
-    /// Of a server that never ends the handshake, in less time than a connection may take; and of one that cuts it.
+    /// A request that was never sent is not ambiguous, whether the server stalls the handshake or cuts the connection.
+    ///
+    /// The call's deadline is shorter than the time that a connection may take.
     @Test func whatNeverLeftIsNoDoubt() async throws {
         let silent = try await DeafServer.with { try await sendACode(to: $0, deadline: .milliseconds(500)) }
         #expect(silent == .unreachable(.connectTimedOut))
@@ -183,7 +185,7 @@ import Testing
         #expect(outcome == .unreachable(.tlsFailed))
     }
 
-    /// A server that takes an old version has to be offered it first.
+    /// A server can only choose a TLS version that the client offers.
     @Test func versionsOfTLSBelow12AreNotOffered() async throws {
         let (stream, heard) = AsyncStream.makeStream(of: [UInt8].self)
         _ = try await askOverTLS { Babbler(heard) }
@@ -194,18 +196,18 @@ import Testing
         #expect(Self.versions(in: hello).sorted() == [0x0303, 0x0304])
     }
 
-    /// The versions that a ClientHello offers (RFC 8446, 4.1.2 and 4.2.1); none where it is no whole one.
+    /// Returns the versions that a ClientHello offers (RFC 8446, 4.1.2 and 4.2.1); none if the message is incomplete.
     private static func versions(in hello: [UInt8]) -> [Int] {
         func number(at place: Int) -> Int {
             place + 1 < hello.count ? Int(hello[place]) * 256 + Int(hello[place + 1]) : 0
         }
-        // Behind the heads of record and message, the old version and the random bytes: the session's id, the ciphers,
-        // the ways of compression.
+        // Skip the headers of record and message, the legacy version and the random bytes; then the session id, the
+        // cipher suites and the compression methods.
         var place = 5 + 4 + 2 + 32
         place += 1 + number(at: place) / 256
         place += 2 + number(at: place)
         place += 1 + number(at: place) / 256
-        // The length of all extensions; then each with its number and its length.
+        // Skip the length of all extensions; each extension begins with its type and its length.
         place += 2
         while place + 4 < hello.count {
             let (kind, length) = (number(at: place), number(at: place + 2))
@@ -230,7 +232,7 @@ import Testing
         }
     }
 
-    /// What comes of a call to a server whose connections have this handler.
+    /// Calls a server over TLS whose connections have this handler, and returns the outcome.
     private func askOverTLS(_ handler: @escaping @Sendable () -> any ChannelHandler) async throws -> HTTPOutcome {
         try await LoopbackServer.with(handler) { port in
             let address = try ServiceAddress("https://localhost:\(port)")
@@ -248,14 +250,14 @@ import Testing
         }
     }
 
-    /// Answers whatever comes, in no protocol.
+    /// Answers any data with bytes that belong to no protocol.
     private final class Babbler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
         private let heard: AsyncStream<[UInt8]>.Continuation?
 
-        /// - Parameter heard: gets what comes.
+        /// - Parameter heard: receives the data that arrives.
         init(_ heard: AsyncStream<[UInt8]>.Continuation? = nil) {
             self.heard = heard
         }

@@ -41,7 +41,7 @@ import Testing
         #expect(PercentEncoding.segment("a/b") == "a%2Fb")
     }
 
-    /// Escaped or not: a gateway takes `%2E` for a dot.
+    /// Escaping does not help: a gateway reads `%2E` as a dot.
     @Test(arguments: ["", ".", ".."])
     func whatGatewaysTakeAwayIsNotSent(segment: String) {
         #expect(PercentEncoding.segment(segment) == nil)

@@ -2,7 +2,7 @@ import HTTPCalls
 import Logging
 import TestSupport
 
-/// A caller with short pauses, for the time of `body`.
+/// Gives `body` a caller with short pauses between attempts.
 func withTestCaller<Result>(
     attempts: Int = 3,
     callsPerHost: Int = 8,
