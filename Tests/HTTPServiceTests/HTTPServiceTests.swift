@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The listeners", .timeLimit(.minutes(5)))
 struct HTTPServiceTests {
-    /// One request by curl, which is none of our own code; the answer's status and body.
+    /// Sends one request with curl, which is independent of our own code, and returns the answer's status and body.
     private func request(_ port: Int, _ path: String, _ options: [String] = []) async throws -> (
         status: Int, body: String
     ) {
@@ -59,7 +59,7 @@ struct HTTPServiceTests {
             ).run()
         }) { (port: Int) async throws -> Void in
             #expect(try await request(port, "/health/live").status == 200)
-            // A kernel without IPv6 has no address of that kind.
+            // A kernel without IPv6 has no IPv6 address to listen on.
             guard FileManager.default.fileExists(atPath: "/proc/net/if_inet6") else { return }
             let text = try await TestCluster.command(["curl", "-s", "-g", "http://[::1]:\(port)/metrics"])
             #expect(text == "m 1\n" || text == "m 1")
@@ -77,7 +77,7 @@ struct HTTPServiceTests {
         }
     }
 
-    @Test("A notification is answered with 200 only when it was taken; nothing else is served")
+    @Test("A notification is answered with 200 only when it was accepted; nothing else is served")
     func notifications() async throws {
         try await ListenerStage.withPort({ started in
             try await PublicListener(
@@ -99,7 +99,7 @@ struct HTTPServiceTests {
         }
     }
 
-    @Test("A body beyond the bound is refused")
+    @Test("A body larger than the limit is refused")
     func largeBody() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("body-\(UUID().uuidString)")
         try Data(repeating: 0x61, count: PublicListener.maximumBody + 1).write(to: file)

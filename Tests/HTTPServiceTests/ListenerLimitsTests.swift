@@ -3,9 +3,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// What a slow or greedy client can take from the listener that everybody can reach.
+/// The limits of the public listener bound what a slow or greedy client can take from it.
 @Suite(.timeLimit(.minutes(5))) struct ListenerLimitsTests {
-    /// Runs a listener whose handler keeps what it was told.
+    /// Runs a listener whose handler records the bodies that it receives.
     private func withListener(
         _ limits: ListenerLimits,
         handler: @escaping @Sendable () async throws -> Void = {},
@@ -32,7 +32,7 @@ import Testing
         return "POST /apple/notifications HTTP/1.1\r\nHost: a\r\nContent-Length: \(length)\r\n\r\n\(body)"
     }
 
-    /// So little time for a request that nothing else can be what ends it.
+    /// Limits with so little time for a request that no other limit can end it first.
     private static let hasty = limits {
         $0.request = .milliseconds(300)
         $0.idle = .seconds(3600)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "What trickles in is cut off: a head on a new connection, a body there and on one that has served",
+        "A request that trickles in is cut off: the head or body on a new connection, the body on a used one",
         arguments: [
             ["POST /apple/not"], [request("x", length: 9000)], [request("first"), request("x", length: 9000)],
         ]
@@ -58,29 +58,29 @@ import Testing
                     #expect(await client.receive()?.hasPrefix("HTTP/1.1 200") == true)
                 }
                 client.send(beginnings.last ?? "")
-                // Never silent for long, which is what is tested; stopped by the closed connection alone, or by the
-                // suite's time limit.
+                // The client is never silent for long, so only the limit on the whole request can close the connection;
+                // otherwise the suite's time limit ends the test.
                 while client.send("x") { try await Task.sleep(for: .milliseconds(20)) }
             }
             #expect(told.all == Array(repeating: "first", count: max(0, beginnings.count - 1)))
         }
     }
 
-    @Test("A connection that says nothing is closed")
+    @Test("A connection on which nothing is sent is closed")
     func silent() async throws {
         try await withListener(Self.hasty) { port, _ in
             try await TCPClient.with(port: port) { #expect(await $0.receive() == nil) }
         }
     }
 
-    @Test("A connection that waits for its next request longer than one may take is kept")
+    @Test("A connection that waits for its next request longer than a request may take is kept open")
     func idle() async throws {
         try await withListener(Self.limits { $0.request = .seconds(1) }) { port, told in
             try await TCPClient.with(port: port) { client in
                 for text in ["first", "second"] {
                     client.send(Self.request(text))
                     #expect(await client.receive()?.hasPrefix("HTTP/1.1 200") == true)
-                    // What is to pass is the time itself.
+                    // Only the passing of time is tested here, so there is no event to wait for.
                     try await Task.sleep(for: .seconds(2))
                 }
             }
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("An answer that does not come ends the connection")
+    @Test("A handler that does not answer in time ends the connection")
     func unanswered() async throws {
         try await withListener(
             Self.limits { $0.answer = .milliseconds(300) },
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("Who comes when all connections are taken waits until one is free")
+    @Test("A client that connects when all connections are taken waits until one is free")
     func crowd() async throws {
         try await withListener(Self.limits { $0.connections = 2 }) { port, told in
             try await TCPClient.with(port: port) { first in
@@ -126,7 +126,7 @@ import Testing
     }
 }
 
-/// What a listener's handler was given.
+/// The bodies that a listener's handler received.
 private final class Told: Sendable {
     private let texts = Mutex<[String]>([])
 

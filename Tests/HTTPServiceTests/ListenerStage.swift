@@ -1,6 +1,6 @@
 /// Runs listeners for tests.
 enum ListenerStage {
-    /// Gives `body` the port that a listener told when it started, and ends the listener.
+    /// Gives `body` the port that a listener reports when it starts, and stops the listener afterwards.
     static func withPort(
         _ service: @escaping @Sendable (@escaping @Sendable (Int) -> Void) async throws -> Void,
         _ body: (Int) async throws -> Void
