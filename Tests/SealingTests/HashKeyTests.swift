@@ -22,7 +22,7 @@ import Testing
         #expect(parts.bytes == key.hash("one\ntwo\n", purpose: "p"))
     }
 
-    /// HMAC-SHA256 of `p`, zero, `v` under 32 zero bytes, computed with another implementation.
+    /// The expected value is HMAC-SHA256 of `p`, a zero byte and `v` under 32 zero bytes, from another implementation.
     @Test func agreesWithAnotherImplementation() throws {
         let zero = Secret("z:" + Base64.encode([UInt8](repeating: 0, count: 32)))
         let hash = try HashKey(fileText: zero).hash("v", purpose: "p")

@@ -68,7 +68,7 @@ import Testing
         #expect(throws: SealingError(.missingKey(new.id), purpose: context.purpose)) {
             try ring.open(sealed, for: context)
         }
-        // Another key under that name, by mistake, and then the right one.
+        // First the file holds a wrong key under that name, then the right one.
         let wrong = try KeyRing([old, try key("new")])
         file.withLock { $0 = wrong }
         #expect(throws: SealingError(.doesNotOpen(new.id), purpose: context.purpose)) {
@@ -77,7 +77,7 @@ import Testing
         let right = try KeyRing([old, new])
         file.withLock { $0 = right }
         #expect(try ring.openText(sealed.text, for: context).reveal() == "the token")
-        // What was found stays, whatever becomes of the file.
+        // A key that was found stays available, whatever happens to the file.
         file.withLock { $0 = nil }
         #expect(try ring.openText(sealed.text, for: context).reveal() == "the token")
         #expect(ring.seal(plain, for: context).keyID == old.id)
@@ -118,7 +118,7 @@ import Testing
         #expect(try KeyRing([try self.key("k1")]).check(canary: canary) == .different(key.id))
         #expect(try KeyRing([try self.key("k2")]).check(canary: canary) == .missing(key.id))
         #expect(ring.check(canary: "nonsense") == .malformed)
-        // A sealed value is no canary, whatever it says.
+        // A value sealed for another purpose is not a canary, whatever its text.
         let imposter = ring.seal(Secret("this key is the one that sealed the rest"), for: context)
         #expect(ring.check(canary: imposter.text) == .different(key.id))
     }

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "What a secret store mounts for a group is open to nobody else; what is one's own may be",
+        "Group access leaves a secret that another user mounts closed to others, but opens the user's own file to them",
         arguments: [
             (0o600, 7, false), (0o440, 7, true), (0o640, 7, true), (0o444, 7, true), (0o440, 0, false),
             (0o640, 0, false), (0o444, 0, true), (0o644, 0, true),
