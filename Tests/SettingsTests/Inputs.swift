@@ -1,7 +1,7 @@
 import Sealing
 import Settings
 
-/// Settings as a file, variables, flags and other files say them.
+/// Returns the inputs of settings: a settings file, variables, flags and other files.
 func inputs(
     _ file: String = "",
     variables: [String: String] = [:],

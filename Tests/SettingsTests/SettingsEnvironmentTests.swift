@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The environment that settings are for")
 struct SettingsEnvironmentTests {
-    @Test("What stands outside of sections is the file's own environment, or production")
+    @Test("Settings outside sections belong to the file's own environment, or to production")
     func environmentOfTheFile() throws {
         let sections = "[environments.staging.deletion]\ngrace = 2h\n"
         let named = "environment = live\n[deletion]\ngrace = 3h\n" + sections
@@ -20,7 +20,7 @@ struct SettingsEnvironmentTests {
     }
 
     @Test(
-        "A name that may have been meant for production is not taken for another's without a word",
+        "A name that may have been meant as production is not silently taken for another environment",
         arguments: ["Production", "PRODUCTION", "prod", "prodution", "", "# production"]
     )
     func nearlyProduction(_ name: String) {
@@ -37,25 +37,25 @@ struct SettingsEnvironmentTests {
     }
 
     @Test(
-        "Other names are nobody's business, nor is one of which it is said what it is",
+        "Other names are accepted, and so is any name for which `production` is set",
         arguments: ["production", "live", "staging", "prod\nproduction = yes", "product-tests\nproduction = no"]
     )
     func clearEnvironment(_ lines: String) {
         #expect(Settings.check(inputs("environment = " + lines)).problems.isEmpty)
     }
 
-    @Test("A file that says what it is stands for no other environment, sections or none")
+    @Test("A file that names its environment is refused for another one that has no section")
     func otherEnvironment() throws {
         let file = "environment = production\n[deletion]\ngrace = 2h\n"
         let error = #expect(throws: SettingsError.self) { try Settings(inputs(file, environment: "staging")) }
         let problem = try #require(error?.problems.first)
         #expect(problem.message.contains("[environments.staging]") && problem.message.contains("is production"))
         #expect(problem.leavesEnvironmentInDoubt)
-        // Where nobody said what it is, a name may be chosen.
+        // If the file does not name its environment, any name may be chosen.
         #expect(try Settings(inputs("deletion.grace = 2h", environment: "staging")).environmentName == "staging")
     }
 
-    @Test("A password in the connection string of the file is told, and stops nothing")
+    @Test("A password in the file's connection string gives a warning and stops nothing")
     func passwordInTheFile() throws {
         for url in ["postgresql://u:SECRET@h/db", "host=h password=SECRET"] {
             let (settings, problems) = Settings.check(inputs("production = no\ndatabase.url = \(url)"))
@@ -63,7 +63,7 @@ struct SettingsEnvironmentTests {
             #expect(problems.first?.message.contains("database.password_file") == true)
             #expect(!"\(problems)".contains("SECRET"))
             #expect(settings.database.url == url)
-            // Variables may hold secrets.
+            // Variables may contain secrets.
             let variables = ["ACCOUNTCTL_DATABASE_URL": url, "ACCOUNTCTL_PRODUCTION": "no"]
             #expect(Settings.check(inputs(variables: variables)).problems.isEmpty)
         }
@@ -79,7 +79,7 @@ struct SettingsEnvironmentTests {
             inputs("[environments.staging]\nproduction = no", variables: ["ACCOUNTCTL_ENVIRONMENT": "stagin"])
         ).problems
         #expect(problems.map(\.source) == [.variable("ACCOUNTCTL_ENVIRONMENT")])
-        // What chooses the environment is no setting, and mistyped all the same.
+        // The names that choose the environment are not settings, but mistyped ones are found all the same.
         for (file, variables, meant) in [
             ("enviroment = staging", [:], "environment"),
             ("", ["ACCOUNTCTL_ENVIROMENT": "staging"], "ACCOUNTCTL_ENVIRONMENT"),
@@ -91,7 +91,7 @@ struct SettingsEnvironmentTests {
     }
 
     @Test(
-        "Whether this is production stays in doubt while anything is wrong that may have been meant to say so",
+        "Whether this is production stays in doubt while a wrong setting may have been meant to say so",
         arguments: [
             ("[environments.live]\nproduction = y", [:], true), ("[environments.live]\nprodution = yes", [:], true),
             ("[environments.live]\nproduction yes", [:], true), ("", ["ACCOUNTCTL_PRODUKTION": "yes"], true),

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Secrets in settings")
 struct SettingsSecretTests {
-    @Test("An empty variable is no secret, and a line end belongs to none")
+    @Test("An empty variable is not a secret, and a line end is not part of one")
     func emptySecret() throws {
         let files = ["p": "good"]
         let named = ["ACCOUNTCTL_DATABASE_PASSWORD_FILE": "p"]
@@ -18,7 +18,7 @@ struct SettingsSecretTests {
         #expect(try Settings(inputs(variables: ended, files: files)).database.password?.reveal() == "v")
     }
 
-    @Test("The database's password is what its file has now; the last that was read where it has none, or is none")
+    @Test("The database's password is the file's current one, or the last one read once the file is empty or gone")
     func passwordThatChanges() throws {
         let path = NSTemporaryDirectory() + "/password-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -39,7 +39,7 @@ struct SettingsSecretTests {
         #expect(plain.password?.reveal() == "new")
         try FileManager.default.removeItem(atPath: path)
         #expect(plain.password?.reveal() == "new")
-        // Who reads a pipe again waits for somebody to write, or takes nothing for the password.
+        // Reading a pipe again would block until somebody writes, or give an empty password.
         let reads = Mutex(0)
         let other = try database("/dev/null") { @Sendable _ in
             reads.withLock { $0 += 1 }
@@ -49,7 +49,7 @@ struct SettingsSecretTests {
         #expect(reads.withLock(\.self) == 1)
     }
 
-    @Test("Where a secret can be read again from is known, and that it cannot")
+    @Test("The file from which a secret can be read again is known; a secret from elsewhere has no such file")
     func secretsToReadAgain() throws {
         let files = ["w": "jwt", "-": "jwt"]
         func path(_ file: String, _ variables: [String: String] = [:]) throws -> String? {
@@ -62,7 +62,7 @@ struct SettingsSecretTests {
         #expect(try path("apple.web_client_secret_file = w", ["ACCOUNTCTL_APPLE_WEB_CLIENT_SECRET": "jwt"]) == nil)
     }
 
-    @Test("A copy that only serves a reminder and cannot be read is told, and stops nothing")
+    @Test("An unreadable copy that only serves a reminder gives a warning and stops nothing")
     func unreadableCopy() throws {
         for (file, said) in [("/gone", "cannot read the file /gone"), ("/empty", "the file /empty is empty")] {
             let inputs = inputs("apple.web_client_secret_file = \(file)", files: ["/empty": "\n"])
@@ -100,7 +100,7 @@ struct SettingsSecretTests {
     }
 
     @Test(
-        "A secret in the wrong place is repeated in no problem and no list",
+        "A secret in the wrong place is not repeated in any problem or list",
         arguments: [
             "[apple]\nprivate_key = -----BEGIN PRIVATE KEY-----\nSECRETabcdef/ghi+jkl\nSECRETqgcuWwY9xA==\n-----END PRIVATE KEY-----",
             "storage.service_key_file = sb_SECRET_0123456789", "storage.service_key_file = eyJhbGciOi.SECRET.c2ln",
@@ -117,7 +117,7 @@ struct SettingsSecretTests {
     }
 
     @Test(
-        "A secret in the place of its file's name is told as what it is, with the variable that takes it",
+        "A secret in place of its file's name is recognised, and the variable that takes it is named",
         arguments: [
             "sb_secret_0123456789", "eyJhbGciOi.e30.c2ln", "-----BEGIN PRIVATE KEY-----\nMIGT",
         ]
@@ -130,7 +130,7 @@ struct SettingsSecretTests {
     }
 
     @Test(
-        "A file that is called as a secret begins, and is not there, is told as a missing one",
+        "A missing file whose name begins like a secret is reported as missing",
         arguments: ["sb_secret.key", "sb_keys/storage"]
     )
     func missingFileCalledAsASecret(_ name: String) {
@@ -139,7 +139,7 @@ struct SettingsSecretTests {
         #expect(told?.hasPrefix("cannot read the file that is named") == true, "\(problems)")
     }
 
-    @Test("Standard input holds one secret only, and a secret's variable is told as its source")
+    @Test("Standard input holds one secret only, and a secret's variable is reported as its source")
     func secretSources() throws {
         let two = "storage.service_key_file = -\ndatabase.password_file = -"
         let error = #expect(throws: SettingsError.self) { try Settings(inputs(two, files: ["-": "x"])) }

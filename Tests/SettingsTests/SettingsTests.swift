@@ -23,7 +23,7 @@ struct SettingsTests {
         #expect(try Settings(inputs(file, variables: variables, flags: flags)).deletion.grace == .seconds(14400))
     }
 
-    @Test("Keys and forms of every environment are checked, each with its line; what files of others hold is not")
+    @Test("Keys and forms of every environment are checked, with their lines; files that others name are not read")
     func elsewhere() {
         let file = """
             environment = staging
@@ -48,7 +48,7 @@ struct SettingsTests {
         #expect(Settings.problemsElsewhere(inputs(file, environment: "live")).map(\.key).count == 2)
     }
 
-    @Test("How settings of another environment go together is not told: its variables and flags are not known here")
+    @Test("Conflicts among another environment's settings are not reported: its variables and flags are unknown here")
     func relationsElsewhere() {
         let file = """
             environment = production
@@ -82,7 +82,7 @@ struct SettingsTests {
         #expect(windows.environmentName == "production" && windows.environment.isProduction)
     }
 
-    @Test("What is kept is not emptied, wherever the one and the other stand")
+    @Test("A bucket cannot be both kept and emptied, in whatever sections the two settings are")
     func keptAndEmptied() {
         let base = "[deletion]\nbuckets = exports\n[environments.staging.deletion]\nkept_buckets = exports\n"
         for (file, variables) in [
@@ -94,7 +94,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "A folder of avatars is the accounts' or the app's, however it is spelled, and within one of the other's it may be either"
+        "A folder of avatars is the accounts' or the app's, however it is spelled; a folder below it may be the other's"
     )
     func foldersOfBoth() throws {
         let file = "[deletion]\navatar_folders = /, people\nkept_avatar_folders = people/old, "
@@ -142,7 +142,7 @@ struct SettingsTests {
         )
     }
 
-    @Test("Variables by which Kubernetes and Docker tell of a service of our name are told as such")
+    @Test("Variables that Kubernetes and Docker set for a service of our name are recognised as such")
     func serviceLinks() throws {
         let links = [
             "ACCOUNTCTL_SERVICE_HOST": "10.0.0.7", "ACCOUNTCTL_SERVICE_PORT": "80",
@@ -157,13 +157,13 @@ struct SettingsTests {
         #expect(others.count == 2 && !others.contains { $0.message.contains("enableServiceLinks") }, "\(others)")
     }
 
-    @Test("Half of what Apple needs is told, with every missing part")
+    @Test("An incomplete Apple configuration is reported with every missing part")
     func appleHalf() throws {
         let error = #expect(throws: SettingsError.self) { try Settings(inputs("apple.team_id = ABCDE12345")) }
         #expect(error?.problems.map(\.key) == ["apple.client_ids", "apple.key_id", "apple.private_key_file"])
     }
 
-    /// A clone of production, for which only the database was changed.
+    /// The case of a clone of production in which only the database setting was changed.
     @Test("An environment with a database of its own inherits no Storage, unless both are seen to be of one project")
     func inheritedStorage() throws {
         func problems(_ storage: String, _ database: String, own: String = "") -> [String] {
@@ -190,7 +190,7 @@ struct SettingsTests {
         #expect(problems(hosted, pooler).isEmpty)
     }
 
-    @Test("On Supabase's pooler a user without the project's reference is warned of")
+    @Test("On Supabase's pooler, a user without the project's reference gives a warning")
     func poolerUser() {
         func told(_ connection: String) -> [SettingsProblem] {
             let url = "database.url = host=aws-0-eu.pooler.supabase.com \(connection)"
@@ -249,7 +249,7 @@ struct SettingsTests {
     }
 
     @Test(
-        "A hosted project's address without the path of Storage is refused, where every call would be answered by 404",
+        "A hosted project's address without the path of Storage is refused: every call would be answered with 404",
         arguments: [
             ("https://p.supabase.co", false), ("https://p.supabase.co/storage", false),
             ("https://p.supabase.co/storage/v1/object", false), ("https://p.supabase.co/storage/v1/", true),
@@ -279,7 +279,7 @@ struct SettingsTests {
         }
     }
 
-    @Test("With the longest call to Apple that is accepted a code's exchange has room in its job's time")
+    @Test("Even with the longest call to Apple that is accepted, a code's exchange fits into its job's time")
     func exchangeAndCalls() throws {
         let file = { (seconds: Int) in "[worker]\nlease = 1h\n[apple]\ntimeout = \(seconds)s" }
         let longest = try #require((1...60).last { (try? Settings(inputs(file($0)))) != nil })
@@ -289,7 +289,7 @@ struct SettingsTests {
         #expect(problems.map(\.key) == ["apple.timeout"])
     }
 
-    @Test("That a database elsewhere has no brake of production, as nobody says what it is, is told and stops nothing")
+    @Test("A remote database of an unnamed environment has no production brake: a warning says so and stops nothing")
     func unnamed() {
         func told(_ file: String, _ variables: [String: String] = [:]) -> [String] {
             Settings.check(inputs(file, variables: variables)).problems.filter(\.stopsNothing).map(\.key)
@@ -297,7 +297,7 @@ struct SettingsTests {
         let elsewhere = "[database]\nurl = host=db.example.com user=postgres\n"
         #expect(told(elsewhere) == ["environment"])
         #expect(told("", ["PGHOST": "db.example.com"]) == ["environment"])
-        // Where a service leads is not known.
+        // The host behind a `service` name of libpq is not known.
         #expect(told("[database]\nurl = service=live\n") == ["environment"])
         #expect(told("", ["PGSERVICE": "live"]) == ["environment"])
         #expect(told("[database]\nurl = service=live host=localhost\n").isEmpty)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Values of settings")
 struct SettingsValueTests {
-    @Test("An empty value is no empty list: that is written with brackets", arguments: ["", " "])
+    @Test("An empty value is not an empty list, which is written with brackets", arguments: ["", " "])
     func emptyList(_ text: String) {
         for key in ["apple.client_ids", "apple.on_grant_gone", "deletion.kept_buckets"] {
             let variable = SettingsInputs.variable(of: key)
@@ -17,13 +17,13 @@ struct SettingsValueTests {
         }
     }
 
-    @Test("The mark that editors of Windows write before a text is no part of its first key")
+    @Test("The byte order mark that Windows editors write is not part of the first key")
     func byteOrderMark() throws {
         let settings = try Settings(inputs("\u{FEFF}deletion.grace = 2h\r\nproduction = no\r\n"))
         #expect(settings.deletion.grace == .seconds(7200))
     }
 
-    @Test("A line end belongs to no value of a variable, which may be made of a file")
+    @Test("A line end is not part of a variable's value, which may come from a file")
     func lineEnds() throws {
         let variables = ["ACCOUNTCTL_DATABASE_URL": "postgresql:///app\n", "ACCOUNTCTL_DELETION_GRACE": "2h\r\n"]
         let settings = try Settings(inputs(variables: variables))
@@ -84,7 +84,7 @@ struct SettingsValueTests {
         #expect(try Settings(inputs("apple.host = http://127.0.0.1:8080/")).apple.host == "http://127.0.0.1:8080")
     }
 
-    @Test("That a key file is by its name of another key than the setting says is told, and stops nothing")
+    @Test("A key file whose name gives another key than the setting gives a warning and stops nothing")
     func keyFileNames() {
         let key = P256.Signing.PrivateKey().pemRepresentation
         func told(_ path: String) -> [String] {
@@ -107,7 +107,7 @@ struct SettingsValueTests {
         #expect(other.first?.contains("apple.app.shop.private_key_file is by its name the key KEY0000002") == true)
     }
 
-    @Test("Apps of other teams stand in sections or variables of their own, and each is told what it lacks")
+    @Test("Apps of other teams have their own sections or variables, and the missing parts of each are reported")
     func appleApps() throws {
         let key = P256.Signing.PrivateKey().pemRepresentation
         let files = ["a.p8": key, "b.p8": key, "jwt": "eyJhbGciOiJFUzI1NiJ9.e30.c2ln"]
