@@ -1,9 +1,9 @@
 import CalendarDays
 import Testing
 
-@Suite("Days of the calendar")
+@Suite("Calendar days")
 struct CalendarDayTests {
-    @Test("Every day of four hundred years follows the one before it, and is counted as it is named")
+    @Test("Every day of four hundred years follows the one before it, and its number and its date agree")
     func everyDay() throws {
         var last = CalendarDay(daysSince1970: 0)
         #expect((last.year, last.month, last.day) == (1970, 1, 1))
@@ -24,7 +24,7 @@ struct CalendarDayTests {
         #expect((last.year, last.month, last.day) == (2370, 1, 1))
     }
 
-    @Test("A day before the years of our era is counted as one of them")
+    @Test("Days before the year 1 are counted like all others")
     func early() {
         for days in -719_900 ... -719_000 {
             #expect(CalendarDay(daysSince1970: days).daysSince1970 == days)
@@ -33,7 +33,7 @@ struct CalendarDayTests {
         #expect(CalendarDay(daysSince1970: -719_468 - 146_097) == CalendarDay(year: -400, month: 3, day: 1))
     }
 
-    @Test("There is no day that its month does not have")
+    @Test("A day that its month does not have is refused")
     func noDay() {
         for (year, month, day) in [
             (2026, 2, 29), (2100, 2, 29), (2026, 2, 31), (2026, 4, 31), (2026, 13, 1), (2026, 0, 1), (2026, 1, 0),

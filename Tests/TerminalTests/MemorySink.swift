@@ -1,7 +1,7 @@
 import Synchronization
 import Terminal
 
-/// Keeps what was written.
+/// A sink that collects the written text in memory.
 final class MemorySink: ByteSink {
     private let collected = Mutex("")
 

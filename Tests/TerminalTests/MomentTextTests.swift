@@ -2,9 +2,9 @@ import Foundation
 import Terminal
 import Testing
 
-@Suite("Moments that are typed")
+@Suite("Moments as people type them")
 struct MomentTextTests {
-    @Test("What we print is read back, for people and for programs")
+    @Test("The moments that we print, for people and for programs, can be read back")
     func roundTrip() {
         for seconds in [0.0, 951_825_599, 951_825_600, 1_700_000_000, 4_107_542_399, 253_402_300_799] {
             let moment = Date(timeIntervalSince1970: seconds)
@@ -30,7 +30,7 @@ struct MomentTextTests {
     }
 
     @Test(
-        "Nothing is taken for what it only begins like",
+        "Text that only begins like a moment is refused",
         arguments: [
             "", "2026", "2026-11", "2026-11-2", "2026-11-20 ", " 2026-11-20", "2026-11-20garbage", "2026-11-20T",
             "2026-11-20T18", "2026-11-20T18:00", "2026-11-20T18:00Z", "2026-11-20T18:00:00", "2026-11-20 18:00:00",

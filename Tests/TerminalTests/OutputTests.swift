@@ -36,7 +36,7 @@ struct OutputTests {
         return sink.text
     }
 
-    @Test("What JSON says keeps its types; a text that is none is shown as it is")
+    @Test("Values from JSON keep their types; text that is not JSON is shown unchanged")
     func fromJSON() {
         #expect(
             OutputValue.json(#"{"n": 3, "x": 1.5, "ok": true, "none": null, "all": ["a", 1]}"#)
@@ -60,7 +60,7 @@ struct OutputTests {
         )
     }
 
-    @Test("A row gives way to the width of the terminal")
+    @Test("A row is fitted to the width of the terminal")
     func narrow() throws {
         let text = try listed(.table, style: StreamStyle(isTerminal: true, width: 34, colour: false))
         #expect(text.split(separator: "\n").allSatisfy { DisplayWidth.of($0) <= 34 })
@@ -82,7 +82,7 @@ struct OutputTests {
         #expect(try listed(.ndjson(fields: ["id"])) == "{\"id\":7}\n{\"id\":12}\n")
     }
 
-    @Test("A selection is checked before anything is done; afterwards what there is not is nothing")
+    @Test("A selection of fields is checked before anything is done; afterwards an unknown field is null")
     func unknownField() throws {
         let names = Self.fields.map(\.name)
         let selection = OutputFormat.json(fields: ["nmae"])
@@ -120,7 +120,7 @@ struct OutputTests {
         )
     }
 
-    @Test("Fields are selected between separators too, in the order of the selection")
+    @Test("Separated output also shows the selected fields, in the order of the selection")
     func selected() throws {
         #expect(try listed(.csv(fields: ["is_even", "id"])) == "is_even,id\nfalse,7\ntrue,12\n")
         #expect(try listed(.tsv(fields: ["email", "id"])) == "a***@e***.org\t7\n\t12\n")
@@ -128,7 +128,7 @@ struct OutputTests {
         #expect(try listed(.tsv(fields: ["nmae", "id"])) == "\t7\n\t12\n")
     }
 
-    @Test("Hostile text stays in its cell, is no formula, and does nothing to a terminal")
+    @Test("Hostile text stays in its cell, is not a formula, and cannot control a terminal")
     func hostileCells() throws {
         let people = [
             Person(id: 1, name: "=1+1", email: "\u{1B}[2J@x.de"),
@@ -151,7 +151,7 @@ struct OutputTests {
 
                 """
         )
-        // No spreadsheet reads the other form: what scripts take from it is as it is.
+        // Spreadsheets do not read TSV: scripts get its values unchanged.
         #expect(try listed(.tsv(fields: ["name"]), people).hasPrefix("=1+1\n"))
         let terminal = StreamStyle(isTerminal: true, width: 80, colour: false)
         #expect(try listed(.csv(fields: nil), people, style: terminal).contains("1,'=1+1,\\u{1b}***@x***.de,false"))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Terminal
 
-@Suite("What is longer than the screen goes to a pager")
+@Suite("Text longer than the screen goes to a pager")
 struct PagerTests {
     private static let terminal = StreamStyle(isTerminal: true, width: 80, colour: false)
 
@@ -11,7 +11,7 @@ struct PagerTests {
         .decide(style: style, rows: rows, environment: environment) { $0 != "missing" }
     }
 
-    @Test("The own variable wins over PAGER, and that over less")
+    @Test("The product's own variable wins over PAGER, and PAGER over less")
     func choice() {
         #expect(decide([:])?.command == "less")
         #expect(decide([:])?.environment["LESS"] == "FRX")
@@ -22,7 +22,7 @@ struct PagerTests {
     }
 
     @Test(
-        "It gets no secret of ours, and below sudo less gives no shell of the other user",
+        "The pager gets none of our secrets, and under sudo less gives no shell of the other user",
         arguments: [nil, "SUDO_UID", "SUDO_USER"]
     )
     func isHarmless(sudo: String?) throws {
@@ -38,7 +38,7 @@ struct PagerTests {
         #expect(pager.environment == expected)
     }
 
-    @Test("There is none where nobody could use it, and never one that is not installed")
+    @Test("No pager is used where nobody could use it, and never one that is not installed")
     func none() {
         #expect(decide([:], .plain) == nil)
         #expect(decide(["TERM": "dumb"]) == nil)
@@ -51,7 +51,7 @@ struct PagerTests {
         #expect(Pager.isInstalled("/bin/sh", path: ""))
     }
 
-    /// Lists so many rows through a pager of so many lines; returns what came out directly and what the pager got.
+    /// Lists this many rows with a pager; returns the text written directly and the text that the pager received.
     private func list(_ count: Int, pager command: (String) -> String) throws -> (direct: String, paged: String?) {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("paged-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: file) }
@@ -67,7 +67,7 @@ struct PagerTests {
         return (sink.text, try? String(contentsOfFile: file, encoding: .utf8))
     }
 
-    @Test("Short text is written as it is; long text reaches the pager whole, and the list waits for its end")
+    @Test("Short text is written directly; long text reaches the pager whole, and the list waits for the pager's end")
     func length() throws {
         let short = try list(5) { "cat > \($0)" }
         #expect(short.direct.split(separator: "\n").count == 6 && short.paged == nil)
@@ -84,7 +84,7 @@ struct PagerTests {
         #expect(result.paged == "N\n1\n2\n" && result.direct.isEmpty)
     }
 
-    @Test("An error while a list is made still lets the pager show what there was")
+    @Test("After an error in a list, the pager still shows the rows before it")
     func failure() throws {
         struct Broken: Error {}
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("paged-\(UUID().uuidString)").path

@@ -2,7 +2,7 @@ import Synchronization
 import Terminal
 import Testing
 
-@Suite("Nobody is asked who is not there")
+@Suite("Questions are asked only where somebody can answer")
 struct PrompterTests {
     private func prompter(interactive: Bool = true, yes: Bool = false, answer: String? = nil) -> Prompter {
         Prompter(
@@ -26,7 +26,7 @@ struct PrompterTests {
         }
     }
 
-    @Test("What is told after the end of the input begins a line of its own")
+    @Test("A message after the end of the input begins on a new line")
     func endOfInput() {
         let sink = MemorySink()
         let messages = Messages(style: .plain, sink: sink)
@@ -37,7 +37,7 @@ struct PrompterTests {
         #expect(sink.text.hasSuffix("Type 42 to go on: \n"))
     }
 
-    @Test("Who is refused is shown what would be done, before the option that would have it done")
+    @Test("A refusal shows the question, before the option that would confirm it")
     func question() {
         let sink = MemorySink()
         let messages = Messages(style: .plain, sink: sink)
@@ -47,7 +47,7 @@ struct PrompterTests {
         #expect(sink.text == "Erase 42 (anna)?\nPause it?\n")
     }
 
-    @Test("What cannot be undone asks for the id, and --yes is not enough")
+    @Test("An action that cannot be undone asks for the id, and --yes is not enough")
     func typing() throws {
         try prompter(answer: " 42 ").typed("42", given: nil, question: "Erase?")
         try prompter(interactive: false).typed("42", given: "42", question: "Erase?")

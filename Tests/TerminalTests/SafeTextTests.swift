@@ -4,7 +4,7 @@ import Testing
 @Suite("Text from outside is harmless on a terminal")
 struct SafeTextTests {
     @Test(
-        "What a terminal would act on is spelled out",
+        "Characters that a terminal would act on are spelled out",
         arguments: [
             ("plain", "plain"),
             ("\u{1B}[31mred", "\\u{1b}[31mred"),

@@ -2,7 +2,7 @@ import Foundation
 import Terminal
 import Testing
 
-@Suite("What is shown of one thing")
+@Suite("The details of one object")
 struct SheetTests {
     @Test func sheet() throws {
         let sheet = Sheet([
@@ -38,7 +38,7 @@ struct SheetTests {
         )
     }
 
-    @Test("A thing is one row whose cells do not depend on what there is to show")
+    @Test("An object is one row whose cells do not depend on the facts that there are")
     func row() throws {
         func shown(_ format: OutputFormat, _ profile: [Sheet.Fact]) throws -> String {
             let sink = MemorySink()

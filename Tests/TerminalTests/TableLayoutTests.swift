@@ -2,9 +2,9 @@ import Foundation
 import Terminal
 import Testing
 
-@Suite("Tables on a terminal that has not room for all")
+@Suite("Tables on a terminal without room for all columns")
 struct TableLayoutTests {
-    @Test("What a row is about is never cut; columns without room are left out, and that is told")
+    @Test("A row's id is never cut; columns without room are left out, and a message says so")
     func key() throws {
         let id = "00000000-0000-4000-8000-000000000001"
         let fields: [Field<String>] = [
@@ -24,13 +24,13 @@ struct TableLayoutTests {
         let wide = try listed(120)
         #expect(wide.screen.contains("2026-11-20 23:15:04Z") && wide.told.isEmpty)
         let usual = try listed(80)
-        // A date is whole or left out, as an id is: what is left of one is another.
+        // Dates and ids are shown whole or left out: a truncated one would read as another date or id.
         #expect(usual.screen.contains("\(id)  anna@exampl…  active  2026-11-20 23:15:04Z\n"), "\(usual)")
         #expect(usual.told.hasPrefix("No room for HELD: "), "\(usual)")
         let narrow = try listed(60)
         #expect(narrow.screen.contains(id) && narrow.screen.contains("active  no"), "\(narrow)")
         #expect(narrow.told.hasPrefix("No room for CREATED: "), "\(narrow)")
-        // A long name leaves room for what is said of it.
+        // A long name is truncated to leave room for the columns about it.
         #expect(
             try listed(40, "a name as long as many an id, or more").screen.contains(
                 "a name as long as many an…  anna@ex"
@@ -41,7 +41,7 @@ struct TableLayoutTests {
         #expect(least.told.hasPrefix("No room for E-MAIL, STATE, CREATED and HELD: "), "\(least)")
     }
 
-    @Test("Columns that say nothing of any row give way first, where all rows are known")
+    @Test("Columns that are empty in every row give way first, if all rows are known")
     func emptyColumns() throws {
         let fields: [Field<Int>] = [
             Field("id", "Id") { .integer($0) }, Field("reason", "Reason") { _ in nil },
@@ -52,7 +52,7 @@ struct TableLayoutTests {
             let style = StreamStyle(isTerminal: true, width: width, colour: false)
             return Output(format: .table, style: style, sink: sink, messages: Messages(style: .plain, sink: told))
         }
-        // Roomy, with room for one of them, and for neither.
+        // Widths with room for both empty columns, for one of them and for neither.
         for width in [50, 35, 24] { try output(width).list([7], fields) }
         let columns = ["Id", "Nothing", "At"].map { TableColumn($0) }
         let sheet = Sheet([.init("one", .table(columns, rows: [[1, nil, "now"]], names: []))])
@@ -71,14 +71,14 @@ struct TableLayoutTests {
                 """
         )
         #expect(told.text.isEmpty, "\(told.text)")
-        // Of a list that grows nobody knows what comes.
+        // In a list that still grows, later rows are not known.
         var list = output(24).startList(fields)
         try list.append(7)
         try list.flush()
         #expect(told.text.hasPrefix("No room for "), "\(told.text)")
     }
 
-    @Test("A later number, and a later first cell, is whole where others give way: its row is pushed to the right")
+    @Test("In later rows, numbers and first cells are not cut like others: their row is pushed to the right")
     func laterCells() throws {
         let style = StreamStyle(isTerminal: true, width: 30, colour: false)
         let fields: [Field<Int>] = [
@@ -95,7 +95,7 @@ struct TableLayoutTests {
         )
         var list = output.startList(fields)
         try list.append(1)
-        // As a watch does after each look.
+        // A watch flushes after each poll.
         try list.flush()
         try list.append(12_345_678)
         try list.finish()

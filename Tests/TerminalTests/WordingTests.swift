@@ -15,7 +15,7 @@ struct WordingTests {
         let random = (0..<2000).map { _ in Double.random(in: -3e9...253_402_300_800) }
         for seconds in edges + random {
             let date = Date(timeIntervalSince1970: seconds)
-            // However close a moment is to the next second, it lies before that.
+            // A moment just before the next second must not be rounded up to it.
             let last = Date(timeIntervalSinceReferenceDate: date.timeIntervalSinceReferenceDate.rounded().nextDown)
             for date in [date, last] { #expect(Wording.moment(date) == date.formatted(style)) }
         }
