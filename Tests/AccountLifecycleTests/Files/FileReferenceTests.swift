@@ -80,6 +80,18 @@ import Testing
             .blockingRows
         ),
         (
+            """
+            create table public.scans (
+                file uuid references storage.objects on delete set null,
+                preview uuid references storage.objects on delete set null,
+                thumbnail uuid references storage.objects on delete set null,
+                constraint scans_some check (file is not null or preview is not null or thumbnail is not null)
+            )
+            """,
+            "update public.scans set preview = file, thumbnail = file",
+            .blockingRows
+        ),
+        (
             "create table public.scans (file uuid references storage.objects on delete cascade)",
             "create publication changes for table public.scans",
             .unpublishable

@@ -46,7 +46,7 @@ extension FilePlan {
         return blockers
     }
 
-    /// Checks that rows would violate once one or two of their keys to a file are set to NULL.
+    /// Checks that rows would violate once one, two or all of their keys to files are set to NULL.
     func refusingChecks(
         goingBy ways: CascadeWays,
         deadline: Duration,
@@ -94,13 +94,16 @@ extension FilePlan {
         return blockers
     }
 
-    /// Each of the keys to check, and each two of one table: the server sets one after the other to NULL.
+    /// Each of the keys to check, each two of one table, and all of a table: the server sets one after the other to NULL.
     private var checkedTogether: [[ForeignKey]] {
         let pairs = checked.indices.flatMap { index -> [[ForeignKey]] in
             let key = checked[index]
             return checked[index...].dropFirst().filter { $0.table == key.table }.map { [key, $0] }
         }
-        return checked.map { [$0] } + pairs
+        let all = Dictionary(grouping: checked, by: \.table).sorted { $0.key < $1.key }
+            .map { $0.value }
+            .filter { $0.count > 2 }
+        return checked.map { [$0] } + pairs + all
     }
 
     /// A query for the checks over columns that each of some keys of a table sets to NULL: the name, the columns of a
