@@ -125,8 +125,6 @@ extension JobQueue {
     ///
     /// An urgent job is found even if the bounds of less urgent ones are already past it. The rows hold the position of
     /// the lane, from 0, its queue and kind, the priority and the bound.
-    ///
-    /// Rows of the place of the lane, from 0, its queue and kind, the priority and the bound.
     static func probes(of lanes: [Lane], from bounds: ClaimBounds.Start) -> Statement {
         var places: [Int32] = []
         var queues: [String] = []

@@ -55,7 +55,7 @@ struct AccountTarget: ActTarget {
                     + "begun already, and not undone: \(Wording.list(steps.map(\.rawValue)))"
             )
         case .acted(.unknownUser), .holding(.unknownUser):
-            throw CommandError(.notFound, "the account \(name) has just gone")
+            throw CommandError(.notFound, "the account \(name) no longer exists")
         case .acted(.beingErased(let state)):
             throw CommandError(
                 .blocked,

@@ -24,7 +24,7 @@ struct DeletionPlanCommand: AccountctlCommand {
             block the deletion: such triggers are listed as not checked.
 
             BLOCKERS
-              blocking_rows     rows that a key ties to the account, which neither goes with it nor lets it go
+              blocking_rows     rows whose foreign key neither deletes them with the account nor lets the account go
               refusing_trigger  a trigger that raises an error, or keeps rows
               unpublishable     a table whose deletes are published, without a replica identity
               idle_key          a foreign key that does not act, so that rows would stay: doctor has the statement

@@ -15,8 +15,8 @@ struct DeletionShowCommand: AccountctlCommand {
             or user_id_only_accepted (no other identifier was known, and some are left in such columns). without_apple
             says that an operator let it continue without Apple (deletion proceed --without-apple).
 
-            In the state residue, --reveal also shows the identifiers that are searched for, so that you can find the
-            rows that contain them. It needs the key in keys.sealing_file.
+            With --reveal it also shows the identifiers that are searched for, so that in the state residue you can find
+            the rows that contain them. It needs the key in keys.sealing_file.
 
             EXIT CODES
               0 shown; 3 no such request; 5 residue; 6 blocked or held
@@ -71,7 +71,9 @@ struct DeletionShowCommand: AccountctlCommand {
             context.messages.note("no job carries it out just now; a worker that is alive gives it one within a minute")
         }
         if actor != nil, identifiers.isEmpty {
-            context.messages.note("nothing is sealed of it: no worker has begun, or it has ended")
+            context.messages.note(
+                "there are no sealed identifiers: no worker has begun, they were given up, or the request has ended"
+            )
         }
         let sheet = DeletionSheet(details: details, naming: .typed(in: context), identifiers: identifiers).sheet
         try reveal.output(in: context).show(sheet)

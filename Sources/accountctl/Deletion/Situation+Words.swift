@@ -63,7 +63,8 @@ extension Situation {
         case .appleMisconfigured:
             "correcting the Apple configuration\(restarted), see \(command("doctor"))" + orWithoutApple
         case .appleUnreachable: "Apple answering again" + orWithoutApple
-        case .codeUnderWay: "the answer of Apple, within seconds, or the end of the code, five minutes after it came in"
+        case .codeUnderWay:
+            "Apple's answer, within seconds, or the end of the authorization code, five minutes after it arrived"
         case .otherAccount: "\(command("deletion cancel", on: request)): the account that was meant no longer exists"
         case .residue:
             "removing what the named columns hold\(byHand), of a materialized view by refreshing it "

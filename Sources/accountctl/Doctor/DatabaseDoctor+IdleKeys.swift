@@ -19,7 +19,8 @@ extension DatabaseDoctor {
             "deletion.idle_key",
             "foreign keys onto \(target) do not act, since its triggers are disabled: \(names)",
             why: leavingRows,
-            todo: "As a superuser, which enables its other triggers, too: \(statement.text)"
+            todo: "Drop each key and create it again; or as a superuser, which enables all triggers of the table: "
+                + statement.text
         )
     }
 
@@ -38,5 +39,5 @@ extension DatabaseDoctor {
     }
 
     private static let leavingRows =
-        "No account can be deleted: the server would leave the rows that refer by such a key."
+        "A deletion that would follow such a key is blocked: the server would leave its rows behind."
 }

@@ -27,7 +27,7 @@ enum MetricHelp {
         "http_client_call_seconds": "Time of a call to Apple, Storage or Supabase, its repeats included.",
         "http_client_calls_total": "Calls to Apple, Storage and Supabase, by HTTP status or what went wrong.",
         "http_client_repeats_total": "Attempts of calls after the first.",
-        "jobs_abandoned": "Handlers of this process that go on without their jobs, each in a slot.",
+        "jobs_abandoned": "Handlers of this process that still run after losing their job; each occupies a slot.",
         "jobs_dead_rows": "Dead rows of the job table.",
         "jobs_depth": "Unfinished jobs, by queue and state.",
         "jobs_exhausted_total": "Jobs that are never given up and failed in all their usual attempts.",

@@ -54,7 +54,7 @@ enum CredentialEventRows {
                         from accountctl.apple_credentials as c
                         where c.user_id = e.user_id
                           and c.client_id = e.client_id
-                          -- It was unlinked since: what is held may be that of another one.
+                          -- If the event's identity was unlinked since, the held credential may be another identity's.
                           and (
                               e.identity_id is null
                               or not exists (
@@ -66,7 +66,7 @@ enum CredentialEventRows {
                               )
                           )
                     ),
-                    -- None that the account has.
+                    -- A subject that no identity of the account has.
                     case when e.identity_id is not null then '' end
                 )
             from accountctl.credential_events as e

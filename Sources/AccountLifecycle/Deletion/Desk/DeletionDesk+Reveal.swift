@@ -12,7 +12,8 @@ extension DeletionDesk {
     ///
     /// The access is logged before anything is shown.
     ///
-    /// - Returns: The identifiers; none if none are sealed: before a worker has begun, and once the request has ended.
+    /// - Returns: The identifiers; none if none are sealed: before a worker has begun, after they were given up, and once
+    ///   the request has ended.
     /// - Throws: `SealingError`; `NamedSubject`; `PostgresError`.
     package func revealIdentifiers(
         of request: UUID,

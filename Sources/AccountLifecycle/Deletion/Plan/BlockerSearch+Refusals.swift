@@ -82,7 +82,7 @@ extension BlockerSearch {
         case .foreignKeyViolation, .restrictViolation, .notNullViolation:
             return Blocker(table: table, name: error.diagnostics?.constraint, rows: nil, code: .blockingRows)
         case _ where state.class == .integrityConstraintViolation && error.diagnostics?.constraint != nil:
-            let detail = "a constraint that rows without their account do not meet"
+            let detail = "a constraint that the rows would violate without the account"
             return Blocker(
                 table: table,
                 name: error.diagnostics?.constraint,
