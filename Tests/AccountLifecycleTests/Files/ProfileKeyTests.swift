@@ -146,6 +146,25 @@ import Waiting
         }
     }
 
+    /// The same for the question that is asked right before files go: by the former key, no profile of the account would
+    /// name the file any more, and the file would stay.
+    @Test func whatAProfileNamesGoesByTheKeyThatItHasThen() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let picture = "\(UUID().text).png"
+            guard try await stage.upload(picture, by: nil) else { throw Unexpected("upload refused") }
+            try await stage.setAvatar(of: person, picture)
+            let request = try await stage.request(person)
+            let pause = try await stage.drive(request, once: .begun(.deleteAvatars)) {
+                try await stage.sql("alter table public.profiles rename id to account")
+                try await stage.sql("alter table public.profiles add id uuid references auth.users on delete set null")
+            }
+            #expect(pause == .ended(.verified))
+            #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
+            #expect(try await stage.avatarCounts(request)["objects"] == 1)
+        }
+    }
+
     /// Profiles of others that cascade with the account are counted in advance, and deleted in batches if there are
     /// many.
     ///
