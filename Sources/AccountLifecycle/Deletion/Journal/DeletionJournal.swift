@@ -24,7 +24,7 @@ struct DeletionJournal: Sendable {
     ///
     /// Waits for locks end after `lockTimeout`, even in statements whose deadline is `deadline`.
     ///
-    /// - Throws: ``JobQueueError`` `leaseLost`.
+    /// - Throws: ``JobQueueError`` `leaseLost`; ``PostgresError`` `configuration` if no triggers run in the transaction.
     func fence(_ connection: isolated Connection, lockTimeout: Duration? = nil, deadline: Duration? = nil) throws {
         var set: Statement
         if let lockTimeout {
@@ -37,6 +37,7 @@ struct DeletionJournal: Sendable {
         let isHeld =
             try connection.first("\(set) from (\(held)) as lease", as: String.self, deadline: deadline) != nil
         if !isHeld, let fence { throw fence.lost }
+        try connection.requireTriggers()
     }
 
     /// Holds the fence for the rest of a transaction whose commit waits for the disk.

@@ -37,7 +37,6 @@ enum AccountRows {
         deadline: Duration? = nil,
         on connection: isolated Connection
     ) throws -> Bool {
-        try connection.requireTriggers()
         // All other tokens are deleted with their sessions.
         try connection.execute(AccountSessions.deletingOldTokens(of: [user]))
         for statement in plan.deletingBeforehand(user) {

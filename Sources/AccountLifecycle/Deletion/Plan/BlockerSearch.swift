@@ -127,6 +127,7 @@ package struct BlockerSearch: Sendable {
         struct RollBack: Error {}
         do {
             try await connection.atomically { connection in
+                try connection.requireTriggers()
                 try connection.execute(AccountSessions.endingSessions(of: user), deadline: deadline)
                 // The lock-out has a commit of its own, at which deferred constraints are checked; afterwards they are
                 // deferred again.

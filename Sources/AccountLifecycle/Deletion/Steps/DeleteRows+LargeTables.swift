@@ -58,7 +58,6 @@ extension DeletionRun {
                 try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
                 try lockAndLookAgain(.deleteRows, on: connection)
                 try plan.requireKeys(to: [table], on: connection)
-                try connection.requireTriggers()
                 let rows = try connection.execute(deleting, deadline: deadline)
                 if rows > 0 { try journal.add(["batched_rows": rows], to: .deleteRows, on: connection) }
                 return rows

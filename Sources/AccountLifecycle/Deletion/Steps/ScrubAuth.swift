@@ -47,6 +47,7 @@ enum AuthScrub {
         for holdsFirst in [false, true] {
             do {
                 return try await pool.withTransaction { connection -> [Counts?] in
+                    try connection.requireTriggers()
                     if holdsFirst { try DeletionBrakes.hold(of: readFor, on: connection) }
                     let released = Set(try DeletionBrakes.released(readFor, on: connection))
                     let counts = try scrub(Array(released), entries, keptBuckets, on: connection)
