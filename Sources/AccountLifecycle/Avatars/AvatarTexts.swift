@@ -51,7 +51,7 @@ struct AvatarTexts {
         "left(\(text), 4096), case when length(\(text)) > 4096 then right(\(text), 4096) end"
     }
 
-    private var table: Statement { "\(identifier: profiles.table.schema).\(identifier: profiles.table.name)" }
+    private var table: Statement { profiles.table.quoted }
 
     /// A query of the texts of the profile `p`.
     private var inProfile: Statement {

@@ -61,8 +61,7 @@ struct ExportSource {
             return Table(
                 name: table,
                 number: index + 1,
-                rows: "\(identifier: table.schema).\(identifier: table.name) as t where "
-                    + plan.condition(for: table, user: user),
+                rows: "\(table.quoted) as t where " + plan.condition(for: table, user: user),
                 columns: values.dropFirst().reduce(values.first ?? "") { $0 + ", " + $1 },
                 namesOthers: plan.namesOthers(table, than: user),
                 leftOut: (columns[table] ?? []).map(\.name).filter(isLeftOut),

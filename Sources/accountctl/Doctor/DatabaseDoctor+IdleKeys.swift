@@ -11,9 +11,7 @@ extension DatabaseDoctor {
 
     private static func disabled(_ keys: [ForeignKey], onto target: TableName) -> DoctorFinding {
         let names = keys.map { "\($0.name) of \($0.table)" }.joined(separator: ", ")
-        let statement: Statement = """
-            alter table \(identifier: target.schema).\(identifier: target.name) enable trigger all
-            """
+        let statement: Statement = "alter table \(target.quoted) enable trigger all"
         return DoctorFinding(
             .error,
             "deletion.idle_key",
@@ -25,10 +23,7 @@ extension DatabaseDoctor {
     }
 
     private static func unenforced(_ key: ForeignKey) -> DoctorFinding {
-        let statement: Statement = """
-            alter table \(identifier: key.table.schema).\(identifier: key.table.name) \
-            alter constraint \(identifier: key.name) enforced
-            """
+        let statement: Statement = "alter table \(key.table.quoted) alter constraint \(identifier: key.name) enforced"
         return DoctorFinding(
             .error,
             "deletion.idle_key",

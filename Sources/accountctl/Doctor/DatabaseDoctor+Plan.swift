@@ -41,9 +41,7 @@ extension DatabaseDoctor {
     }
 
     private static func unpublishable(_ table: TableName) -> DoctorFinding {
-        let statement: Statement = """
-            alter table \(identifier: table.schema).\(identifier: table.name) replica identity full
-            """
+        let statement: Statement = "alter table \(table.quoted) replica identity full"
         return DoctorFinding(
             .warning,
             "deletion.unpublishable",
@@ -95,29 +93,27 @@ extension DatabaseDoctor {
     }
 
     /// The rights that our role lacks for a deletion, each with the statement that grants it.
-    private func missing(_ faults: [Blocker], on connection: isolated Connection) throws -> [DoctorFinding] {
+    private func missing(_ faults: [DeletionCatalog.Fault], on connection: isolated Connection) throws
+        -> [DoctorFinding]
+    {
         guard !faults.isEmpty else { return [] }
         let role = try connection.one("select quote_ident(current_user)", as: String.self)
         return faults.map { fault in
-            DoctorFinding(
+            let blocker = fault.blocker
+            return DoctorFinding(
                 .error,
                 "deletion.rights",
-                "\(fault.table): \(fault.code.rawValue)" + (fault.detail.map { " (\($0))" } ?? ""),
+                "\(fault.table): \(blocker.code.rawValue)" + (blocker.detail.map { " (\($0))" } ?? ""),
                 why: "Rows there could not be deleted, or not be seen.",
                 todo: Self.granting(fault, to: role) + "; or connect as a role that has the right"
             )
         }
     }
 
-    private static func granting(_ fault: Blocker, to role: String) -> String {
-        let parts = fault.table.split(separator: ".", maxSplits: 1).map(String.init)
-        guard fault.code == .missingRight, let right = fault.detail, parts.count == 2 else {
-            return "alter role \(role) bypassrls"
-        }
-        let schema: Statement = "\(identifier: parts[0])"
-        let table: Statement = "\(schema).\(identifier: parts[1])"
-        return
-            "grant usage on schema \(schema.text) to \(role); grant \(right.lowercased()) on \(table.text) to \(role)"
+    private static func granting(_ fault: DeletionCatalog.Fault, to role: String) -> String {
+        guard let right = fault.right?.lowercased() else { return "alter role \(role) bypassrls" }
+        let schema = quoteIdentifier(fault.table.schema)
+        return "grant usage on schema \(schema) to \(role); grant \(right) on \(fault.table.quoted.text) to \(role)"
     }
 
     /// The statement that creates the missing index of a key.
@@ -126,9 +122,7 @@ extension DatabaseDoctor {
         for (place, column) in key.columns.enumerated() {
             columns += place == 0 ? "\(identifier: column)" : ", \(identifier: column)"
         }
-        let statement: Statement = """
-            create index concurrently on \(identifier: key.table.schema).\(identifier: key.table.name) (\(columns))
-            """
+        let statement: Statement = "create index concurrently on \(key.table.quoted) (\(columns))"
         return statement.text
     }
 }

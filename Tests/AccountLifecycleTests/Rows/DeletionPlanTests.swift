@@ -178,9 +178,9 @@ import Testing
         catalog.rights[.users] = .init(mayRead: true, mayDelete: false, hidesRows: true)
         catalog.rights[TableName("public", "posts")] = .init(mayRead: false, mayDelete: false, hidesRows: false)
         let faults = DeletionPlan(catalog).faults
-        #expect(faults.map(\.code) == [.missingRight, .hiddenRows, .missingRight])
+        #expect(faults.map(\.blocker.code) == [.missingRight, .hiddenRows, .missingRight])
         // A cascade needs no right of ours on the table it empties.
-        #expect(faults.map(\.detail) == ["DELETE", "row-level security applies to this role", "SELECT"])
+        #expect(faults.map(\.right) == ["DELETE", nil, "SELECT"])
     }
 
     /// Rows that refer without a cascade have to be counted: a table where we cannot see them is named.
@@ -188,8 +188,8 @@ import Testing
         var catalog = DeletionCatalog(foreignKeys: [key("orders_user", "orders", rule: .noAction)])
         catalog.rights[TableName("public", "orders")] = .init(mayRead: false, mayDelete: false, hidesRows: true)
         let faults = DeletionPlan(catalog).faults
-        #expect(faults.map(\.table) == ["public.orders", "public.orders"])
-        #expect(faults.map(\.code) == [.missingRight, .hiddenRows])
+        #expect(faults.map(\.table) == [TableName("public", "orders"), TableName("public", "orders")])
+        #expect(faults.map(\.blocker.code) == [.missingRight, .hiddenRows])
     }
 
     private func groups(_ keys: [ForeignKey]) -> [[String]] {

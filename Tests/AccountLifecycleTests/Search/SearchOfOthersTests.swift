@@ -137,6 +137,6 @@ import Testing
         let identifiers = [Identifier(email: "anna@example.com")].compactMap(\.self)
         let search = IdentifierSearch([SearchTarget(request: UUID(), userID: UUID(), identifiers: identifiers)])
         let tables = try await SearchCatalog.readApart(on: connection).tables
-        _ = try await search.run(tables.filter { $0.schema == "others" }, on: connection)
+        _ = try await search.run(tables.filter { $0.name.schema == "others" }, on: connection)
     }
 }

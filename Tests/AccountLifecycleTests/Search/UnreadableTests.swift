@@ -63,8 +63,8 @@ import Testing
             #expect(reasons(searched.unreadable, in: "closed") == ["closed.notes": .noRight])
             let told = reasons(searched.unreadable, in: "app")
             #expect(told == ["app.notes.closed": .noRight, "app.secrets": .hiddenRows])
-            let read = searched.tables.filter { $0.schema == "app" }
-            #expect(read.map(\.name) == ["notes"] && read.first?.columns.map(\.name) == ["open"])
+            let read = searched.tables.filter { $0.name.schema == "app" }
+            #expect(read.map(\.name.name) == ["notes"] && read.first?.columns.map(\.name) == ["open"])
             #expect(deleted.rights[TableName("app", "secrets")]?.hidesRows == true)
             try await other.drop()
         }

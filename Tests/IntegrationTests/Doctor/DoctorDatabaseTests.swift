@@ -41,8 +41,8 @@ struct DoctorDatabaseTests {
             let role = try await reader("clerk", in: deployment.database)
             try await deployment.database.psql(
                 """
-                create schema "Shop";
-                create table "Shop"."Orders" (buyer uuid references auth.users on delete cascade);
+                create schema "Shop.EU";
+                create table "Shop.EU"."Orders" (buyer uuid references auth.users on delete cascade);
                 """
             )
             func lacking() async throws -> [DoctorFinding] {
@@ -54,7 +54,7 @@ struct DoctorDatabaseTests {
             let statements = Set(
                 found.compactMap { $0.todo?.replacing("; or connect as a role that has the right", with: "") }
             )
-            let orders = #"grant usage on schema "Shop" to \#(role); grant select on "Shop"."Orders" to \#(role)"#
+            let orders = #"grant usage on schema "Shop.EU" to \#(role); grant select on "Shop.EU"."Orders" to \#(role)"#
             #expect(statements.isSuperset(of: [orders, "alter role \(role) bypassrls"]), "\(statements)")
             try await deployment.database.psql(statements.sorted().joined(separator: ";"))
             #expect(try await lacking().isEmpty)

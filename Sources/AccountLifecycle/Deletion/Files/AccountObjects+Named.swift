@@ -45,7 +45,7 @@ extension AccountObjects {
         let paths = try connection.query(
             """
             select \(identifier: profiles.key), \(key(in: "avatar_url"))
-            from \(identifier: profiles.table.schema).\(identifier: profiles.table.name)
+            from \(profiles.table.quoted)
             where \(identifier: profiles.key) = any(\(users)) and avatar_url <> ''
             """,
             as: (UUID, String).self

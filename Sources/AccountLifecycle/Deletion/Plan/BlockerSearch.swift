@@ -29,7 +29,7 @@ package struct BlockerSearch: Sendable {
         on connection: isolated Connection
     ) throws -> [Blocker] {
         // With rights missing, the results of the other checks could not be trusted.
-        guard plan.faults.isEmpty else { return plan.faults }
+        guard plan.faults.isEmpty else { return plan.faults.map(\.blocker) }
         return try plan.idle.map(Blocker.idle)
             + refusingRows(deadline, on: connection)
             + tooManyRows(maximumRows, deadline, on: connection)

@@ -43,16 +43,31 @@ extension DeletionCatalog {
     }
 
     /// The rights that are missing on a table that loses rows; `isRoot` if we delete from it ourselves.
-    func faults(of table: TableName, isRoot: Bool) -> [Blocker] {
+    func faults(of table: TableName, isRoot: Bool) -> [Fault] {
         guard let rights = self.rights[table] else { return [] }
-        var faults: [Blocker] = []
-        func fault(_ code: Situation.Code, _ detail: String) {
-            faults.append(Blocker(table: table.description, name: nil, rows: nil, code: code, detail: detail))
-        }
+        var faults: [Fault] = []
         // A cascade runs as the owner of the table; where we delete ourselves we need the right.
-        if !rights.mayRead { fault(.missingRight, "SELECT") }
-        if isRoot, !rights.mayDelete { fault(.missingRight, "DELETE") }
-        if rights.hidesRows { fault(.hiddenRows, "row-level security applies to this role") }
+        if !rights.mayRead { faults.append(Fault(table: table, right: "SELECT")) }
+        if isRoot, !rights.mayDelete { faults.append(Fault(table: table, right: "DELETE")) }
+        if rights.hidesRows { faults.append(Fault(table: table, right: nil)) }
         return faults
+    }
+
+    /// A right that our role lacks on a table.
+    package struct Fault: Sendable, Hashable {
+        package let table: TableName
+        /// The right; nil if row-level security applies to our role, so that there may be rows that it does not see.
+        package let right: String?
+
+        /// The blocker of every deletion.
+        package var blocker: Blocker {
+            Blocker(
+                table: table.description,
+                name: nil,
+                rows: nil,
+                code: right == nil ? .hiddenRows : .missingRight,
+                detail: right ?? "row-level security applies to this role"
+            )
+        }
     }
 }

@@ -31,7 +31,7 @@ extension DeletionPlan {
     private func deletingProfile(of user: UUID) -> Statement? {
         profiles.map { profiles -> Statement in
             """
-            delete from \(identifier: profiles.table.schema).\(identifier: profiles.table.name)
+            delete from \(profiles.table.quoted)
             where \(identifier: profiles.key) = \(user)
             """
         }

@@ -59,7 +59,7 @@ package struct DeletionPlan: Sendable, Hashable {
     /// The questions that only a trial can answer: each may refuse the delete.
     let questions: [Question]
     /// Rights that are missing.
-    package let faults: [Blocker]
+    package let faults: [DeletionCatalog.Fault]
     let profiles: DeletionCatalog.Profiles?
     /// The key that makes a profile its account's own.
     let ownKey: ForeignKey?

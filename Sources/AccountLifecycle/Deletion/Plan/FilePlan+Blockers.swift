@@ -16,7 +16,7 @@ extension FilePlan {
         on connection: isolated Connection
     ) throws -> [Blocker] {
         guard !objects.isEmpty else { return [] }
-        guard faults.isEmpty else { return faults }
+        guard faults.isEmpty else { return faults.map(\.blocker) }
         let ways = ways(of: objects)
         var blockers = Self.namedByNoCall(objects) + idle.map(Blocker.idle)
         for key in refusing {

@@ -24,7 +24,7 @@ package struct FilePlan: Sendable, Hashable {
     /// Triggers and rules that run when Storage deletes files; they run as Storage's role, so we cannot try them.
     package let triggers: [DeletionCatalog.Trigger]
     /// Rights that are missing to see which rows refer to files, and which are deleted with them.
-    package let faults: [Blocker]
+    package let faults: [DeletionCatalog.Fault]
 
     /// Makes the plan.
     init(_ catalog: DeletionCatalog) {

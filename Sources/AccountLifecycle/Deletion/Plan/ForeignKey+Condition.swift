@@ -19,6 +19,6 @@ extension ForeignKey {
 extension TableName {
     /// The FROM item for the table's own rows, which are in its partitions if it has any.
     func rows(isPartitioned: Bool) -> Statement {
-        isPartitioned ? "\(identifier: schema).\(identifier: name)" : "only \(identifier: schema).\(identifier: name)"
+        isPartitioned ? quoted : "only \(quoted)"
     }
 }

@@ -51,7 +51,7 @@ struct IdentifierSearch: Sendable {
             do {
                 found = try await searchAsItIsNow(table, on: connection)
             } catch let error as PostgresError where error.connectionUsable {
-                throw FailedSearch(table: "\(table.schema).\(table.name)", cause: error)
+                throw FailedSearch(table: table.name.description, cause: error)
             }
             guard let found else { continue }
             tallies.add(found.tallies)

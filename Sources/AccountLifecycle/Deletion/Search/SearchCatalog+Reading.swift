@@ -30,8 +30,7 @@ extension SearchCatalog {
                     tables.append(
                         Table(
                             oid: oid,
-                            schema: schema,
-                            name: table,
+                            name: TableName(schema, table),
                             columns: columns,
                             bytes: bytes,
                             hasLongValues: hasLongValues

@@ -4,8 +4,7 @@ package struct SearchCatalog: Sendable, Hashable {
     struct Table: Sendable, Hashable {
         /// Identifies the table even if it is renamed.
         let oid: Int64
-        let schema: String
-        let name: String
+        let name: TableName
         let columns: [Column]
         /// An estimate from the server's statistics.
         let bytes: Int64
@@ -13,11 +12,11 @@ package struct SearchCatalog: Sendable, Hashable {
         let hasLongValues: Bool
 
         /// Which of Storage's file tables this is; nil for all other tables.
-        var files: Files? { schema == "storage" ? Files(rawValue: name) : nil }
+        var files: Files? { name.schema == "storage" ? Files(rawValue: name.name) : nil }
 
         /// Whether it has the same names as this table in another reading, and its columns have.
         func hasNames(of other: Table) -> Bool {
-            schema == other.schema && name == other.name && columns == other.columns
+            name == other.name && columns == other.columns
         }
 
         /// This table without its columns of numbers; nil when nothing is left.
@@ -26,7 +25,6 @@ package struct SearchCatalog: Sendable, Hashable {
             guard !others.isEmpty else { return nil }
             return Table(
                 oid: oid,
-                schema: schema,
                 name: name,
                 columns: others,
                 bytes: bytes,

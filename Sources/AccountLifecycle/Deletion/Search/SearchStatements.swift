@@ -62,7 +62,7 @@ struct SearchStatements: Sendable {
 
     /// The FROM item for a table's rows, as `searched`.
     static func rows(of table: SearchCatalog.Table) -> Statement {
-        "only \(identifier: table.schema).\(identifier: table.name) as searched"
+        "\(table.name.rows(isPartitioned: false)) as searched"
     }
 
     /// The condition of rows that are searched at all: objects in buckets that may keep them are not residue.

@@ -80,7 +80,7 @@ struct SoughtIdentifiers: Sendable {
             // The row was sent because of another column.
             if column.form.isOfNumbers, identifier.number == nil { continue }
             found(
-                SearchTallies.Place(target: target, column: "\(table.schema).\(table.name).\(column.name)"),
+                SearchTallies.Place(target: target, column: "\(table.name).\(column.name)"),
                 identifier.kind
             )
         }

@@ -23,13 +23,13 @@ struct AccountReference {
 
     /// A query that counts an account's rows.
     func counting(_ id: UUID) -> Statement {
-        "select count(*) from \(identifier: schema).\(identifier: table) where \(identifier: column) = \(id)"
+        "select count(*) from \(TableName(schema, table).quoted) where \(identifier: column) = \(id)"
     }
 
     /// The report's entry for this column, with the rows counted; nil if they were not counted.
     func dependent(counted rows: Int?) -> AccountReport.Dependent {
         AccountReport.Dependent(
-            table: schema + "." + table,
+            table: TableName(schema, table).description,
             column: column,
             onDelete: onDelete,
             rows: rows,
