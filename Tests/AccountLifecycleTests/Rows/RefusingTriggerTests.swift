@@ -9,8 +9,8 @@ import Testing
     ///
     /// The trigger's function calls the one that raises, which has the same name as the other trigger's function, in
     /// another schema.
-    @Test(arguments: ["pass", "keep"])
-    func theOneThatRaisesIsNamedAlone(_ functionOfBills: String) async throws {
+    @Test(arguments: [false, true], ["keep", "keep it"])
+    func theOneThatRaisesIsNamedAlone(_ isShared: Bool, _ keeper: String) async throws {
         try await Stage.with { stage in
             for statement in [
                 "create table public.bills (author uuid references auth.users on delete cascade)",
@@ -19,7 +19,7 @@ import Testing
                 create function public.pass() returns trigger language plpgsql as $$ begin return old; end $$
                 """,
                 """
-                create function public.keep() returns trigger language plpgsql as $$
+                create function public.\(identifier: keeper)() returns trigger language plpgsql as $$
                 begin
                     if tg_table_name = 'notes' then perform app.pass(); end if;
                     return old;
@@ -31,9 +31,12 @@ import Testing
                 """,
                 """
                 create trigger of_bills before delete on public.bills
-                for each row execute function public.\(identifier: functionOfBills)()
+                for each row execute function public.\(identifier: isShared ? keeper : "pass")()
                 """,
-                "create trigger of_notes before delete on public.notes for each row execute function public.keep()",
+                """
+                create trigger of_notes before delete on public.notes
+                for each row execute function public.\(identifier: keeper)()
+                """,
             ] as [Statement] { try await stage.sql(statement) }
             let person = try await stage.fullAccount()
             for table in ["bills", "notes"] {

@@ -27,31 +27,30 @@ extension BlockerSearch {
 
     /// The triggers, one of which raised an error or ran the statement that failed; empty if the server names none.
     ///
-    /// The error's context lists functions, innermost first, and the tables whose rows a cascade was deleting. The server
-    /// leaves out the schema of a function that the search path finds.
+    /// The error's context lists functions, innermost first, and the tables whose rows a cascade was deleting.
     private static func origin(
         of error: PostgresError,
         among triggers: [DeletionCatalog.Trigger]
     ) -> [DeletionCatalog.Trigger] {
-        guard let context = error.diagnostics?.context else { return [] }
-        for word in context.split(whereSeparator: \.isWhitespace) {
-            let running = triggers.filter { trigger in
-                trigger.function.map { $0 == word || $0.hasSuffix(".\(word)") } ?? false
-            }
-            guard !running.isEmpty else { continue }
-            let around = context[word.endIndex...]
-            let places = running.map { trigger -> String.Index? in
-                let table: Statement = "\(identifier: trigger.table.schema).\(identifier: trigger.table.name)"
-                return around.firstRange(of: table.text)?.lowerBound
-            }
-            guard let nearest = places.compactMap(\.self).min() else { return running }
-            return zip(running, places).filter { $1 == nearest }.map { $0.0 }
+        guard let lines = error.diagnostics?.context else { return [] }
+        // A name stands between blanks, and may hold some.
+        let context = String(lines.map { $0.isNewline ? " " : $0 }) + " "
+        let named = triggers.map { trigger in
+            trigger.functionNames.compactMap { context.firstRange(of: " \($0) ")?.lowerBound }.min()
         }
-        return []
+        guard let innermost = named.compactMap(\.self).min() else { return [] }
+        let running = zip(triggers, named).filter { $1 == innermost }.map { $0.0 }
+        let places = running.map { context[innermost...].firstRange(of: $0.table.quoted.text)?.lowerBound }
+        guard let nearest = places.compactMap(\.self).min() else { return running }
+        return zip(running, places).filter { $1 == nearest }.map { $0.0 }
     }
 
     /// The blocker for a trigger that raised an error, or whose own statement failed.
-    private static func blocker(of triggers: [DeletionCatalog.Trigger], for error: PostgresError) -> Blocker? {
+    private static func blocker(
+        of triggers: [DeletionCatalog.Trigger],
+        for error: PostgresError,
+        _ moment: String = ""
+    ) -> Blocker? {
         guard let table = triggers.first?.table, let state = error.sqlState else { return nil }
         let met = (error.diagnostics?.constraint ?? error.diagnostics?.column).map { name in
             ": \(name) of \(Self.table(of: error))"
@@ -61,8 +60,13 @@ extension BlockerSearch {
             name: names(of: triggers),
             rows: nil,
             code: .refusingTrigger,
-            detail: "SQLSTATE \(state)" + (met ?? "")
+            detail: "SQLSTATE \(state)" + (met ?? "") + moment
         )
+    }
+
+    /// The blocker for a trigger on accounts that refuses the ban; nil if something else does.
+    static func blocker(ofBan error: PostgresError, among plan: DeletionPlan) -> Blocker? {
+        blocker(of: origin(of: error, among: plan.triggersOfBan), for: error, ", when the account is banned")
     }
 
     /// The table that the server names, with its schema.

@@ -3,12 +3,12 @@ import Postgres
 extension DeletionCatalog {
     /// Reads only the triggers.
     static func readTriggers(on connection: isolated Connection) throws -> [Trigger] {
-        try connection.query(Self.triggers, as: (String, String, String, String?, Bool, Bool, Bool, Bool, Bool).self)
+        try connection.query(Self.triggers, as: (String, String, String, [String], Bool, Bool, Bool, Bool, Bool).self)
             .map {
                 Trigger(
                     table: TableName($0, $1),
                     name: $2,
-                    function: $3,
+                    functionNames: $3,
                     runsOnDelete: $4,
                     runsOnUpdate: $5,
                     mayKeepRows: $6,
@@ -70,7 +70,7 @@ extension DeletionCatalog {
             n.nspname::text,
             c.relname::text,
             g.tgname::text,
-            quote_ident(fn.nspname) || '.' || quote_ident(f.proname) || '()',
+            array[quote_ident(fn.nspname) || '.' || quote_ident(f.proname) || '()', quote_ident(f.proname) || '()'],
             g.tgtype & 8 <> 0,
             g.tgtype & 16 <> 0,
             g.tgtype & 3 = 3,
@@ -90,7 +90,7 @@ extension DeletionCatalog {
             n.nspname::text,
             c.relname::text,
             r.rulename::text,
-            null,
+            '{}'::text[],
             r.ev_type = '4',
             r.ev_type = '2',
             false,

@@ -6,8 +6,9 @@ package struct DeletionCatalog: Sendable, Hashable {
     package struct Trigger: Sendable, Hashable {
         package let table: TableName
         package let name: String
-        /// Its function with its schema, as the server names it in the context of an error; a rule has none.
-        let function: String?
+        /// How the server may name its function in the context of an error: with its schema, or without where the search
+        /// path finds it; none for a rule.
+        let functionNames: [String]
         let runsOnDelete: Bool
         let runsOnUpdate: Bool
         /// Whether it may keep a row unchanged without an error, even in a cascade, since it runs before each row.

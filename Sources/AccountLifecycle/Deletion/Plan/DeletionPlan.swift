@@ -47,6 +47,8 @@ package struct DeletionPlan: Sendable, Hashable {
     package let unindexed: [ForeignKey]
     /// Triggers and rules that run on the way: where rows are deleted, and where a key is set to NULL or a default.
     package let triggers: [DeletionCatalog.Trigger]
+    /// Triggers and rules on accounts that may run when one is banned, before any row is deleted.
+    let triggersOfBan: [DeletionCatalog.Trigger]
     /// The tables, except that of accounts, whose rows a trigger may keep without an error.
     let keepable: [Part]
     /// The keys that a trigger may keep, without an error, from being set to NULL or a default; of tables that we can
@@ -94,6 +96,7 @@ package struct DeletionPlan: Sendable, Hashable {
         files = FilePlan(catalog)
         unindexed = onward.filter { !$0.isIndexed }
         triggers = catalog.triggersThatRun(onDeleteFrom: lost, onUpdateOf: changed)
+        triggersOfBan = catalog.triggersThatRun(onDeleteFrom: [], onUpdateOf: [.users])
         keepable = parts.filter { $0.table != .users && catalog.mayKeepRows(onDeleteFrom: $0.table) }
         keepableKeys = onward.filter { key in
             key.mayChange && catalog.faults(of: key.table, isRoot: false).isEmpty

@@ -19,7 +19,7 @@ extension DeletionRun {
         } catch let error as LockOutStopped {
             return error.result
         } catch let error as BanRefused {
-            return try await refused(error)
+            return try await result(of: error)
         } catch let error as PostgresError where error.sqlState?.class == .integrityConstraintViolation {
             // Rows that refuse the delete of sessions arrived after the preflight, or were not tried by it: nobody is
             // locked out.
@@ -29,41 +29,11 @@ extension DeletionRun {
     }
 
     /// The result if a trigger on accounts refused the ban; any other refusal is thrown as a failure.
-    private func refused(_ ban: BanRefused) async throws -> StepResult {
-        let triggers = try await services.pool.withConnection { try $0.query(Self.triggersOfBans, as: String.self) }
-        guard !triggers.isEmpty, let state = ban.cause.sqlState else { throw ban.cause }
-        return refused(
-            Blocker(
-                table: TableName.users.description,
-                name: triggers.joined(separator: ", "),
-                rows: nil,
-                code: .refusingTrigger,
-                detail: "SQLSTATE \(state), when the account is banned"
-            )
-        )
+    private func result(of ban: BanRefused) async throws -> StepResult {
+        let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0) }
+        guard let blocker = BlockerSearch.blocker(ofBan: ban.cause, among: plan) else { throw ban.cause }
+        return refused(blocker)
     }
-
-    /// The triggers on accounts that run on a ban, which excludes those of other columns only, such as our own on
-    /// names.
-    private static let triggersOfBans: Statement = """
-        select g.tgname::text
-        from pg_catalog.pg_trigger as g
-        where g.tgrelid = 'auth.users'::regclass
-          and not g.tgisinternal
-          and g.tgenabled in ('O', 'A')
-          and g.tgtype & 16 <> 0
-          and (
-              cardinality(g.tgattr::int2[]) = 0
-              or exists (
-                  select
-                  from pg_catalog.pg_attribute as a
-                  where a.attrelid = g.tgrelid
-                    and a.attname = 'banned_until'
-                    and a.attnum = any(g.tgattr::int2[])
-              )
-          )
-        order by g.tgname
-        """
 
     private func lockOut(on connection: isolated Connection) async throws -> StepResult {
         // The commit must not wait for the disk under the ceiling's lock, which every lock-out takes; steps wait for
