@@ -32,7 +32,7 @@ package struct DeletionDriver: Sendable {
     /// Throws unless the driver's lease on the request outlasts the given duration.
     package typealias LeaseCheck = @Sendable (Duration) throws -> Void
 
-    /// How often a step may send the run back to an earlier step within one drive.
+    /// How often a step may send the run back to an earlier step, or start over, within one drive.
     private static let returnLimit = 5
 
     let services: DeletionServices
@@ -125,7 +125,7 @@ package struct DeletionDriver: Sendable {
         guard let user = record.userID else { return .pause(.ended(record.facts.state)) }
         try await services.probe(.begun(step))
         let run = DeletionRun(services: services, record: record, user: user, journal: journal, lease: lease)
-        let result: StepResult
+        var result: StepResult
         do {
             result = try await run.take(step)
         } catch is Braked {
@@ -141,11 +141,13 @@ package struct DeletionDriver: Sendable {
             result = .stopped(.blocked, situation, lookAgainAfter: DeletionMachine.lookAgainAfter)
         }
         try await services.probe(.done(step))
-        if case .back = result { returns += 1 }
-        // Something creates new data as fast as it is removed: back off instead of looping.
-        if returns > Self.returnLimit {
-            let situation = Situation(.failing, detail: "\(step.rawValue) keeps finding new data")
-            return try await settle(.failed(situation), of: step, of: record, state, journal)
+        if case .back(let earlier) = result {
+            returns += 1
+            // Data comes as fast as it goes, or tables change all the time: back off instead of looping.
+            if returns > Self.returnLimit {
+                let detail = "\(step.rawValue) keeps sending the run back to \(earlier.rawValue)"
+                result = .failed(Situation(.failing, detail: detail))
+            }
         }
         return try await settle(result, of: step, of: record, state, journal)
     }

@@ -138,8 +138,7 @@ import Waiting
             try await stage.sql("update public.profiles set avatar_url = \(picture) where id = \(person.id)")
             let services = stage.services()
             let before = try await services.objects.answer(for: person.id).objects
-            try await stage.sql("alter table public.profiles rename id to account")
-            try await stage.sql("alter table public.profiles add id uuid references auth.users on delete set null")
+            try await stage.reuseName(of: "id", in: "profiles", renaming: "account")
             let after = try await services.objects.answer(for: person.id).objects
             #expect(before.map(\.key) == [picture])
             #expect(after == before)
@@ -156,8 +155,7 @@ import Waiting
             try await stage.setAvatar(of: person, picture)
             let request = try await stage.request(person)
             let pause = try await stage.drive(request, once: .begun(.deleteAvatars)) {
-                try await stage.sql("alter table public.profiles rename id to account")
-                try await stage.sql("alter table public.profiles add id uuid references auth.users on delete set null")
+                try await stage.reuseName(of: "id", in: "profiles", renaming: "account")
             }
             #expect(pause == .ended(.verified))
             #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)

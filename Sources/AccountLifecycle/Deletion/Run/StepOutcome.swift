@@ -69,6 +69,6 @@ enum StepResult: Sendable, Hashable {
     case stopped(DeletionState, Situation, lookAgainAfter: Duration)
     /// The attempt failed; it is retried with increasing delays.
     case failed(Situation)
-    /// The step found work for an earlier step.
+    /// The step found work for an earlier step, or has to start over itself.
     case back(to: DeletionStep)
 }

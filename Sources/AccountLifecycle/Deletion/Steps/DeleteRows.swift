@@ -30,7 +30,7 @@ extension DeletionRun {
             }
         } catch is PlanOvertaken {
             services.catalogs.forget()
-            return try await deleteRows()
+            return .back(to: .deleteRows)
         } catch let error as DeleteSwallowed {
             return refused(BlockerSearch.blocker(for: error, among: plan))
         } catch let error as PostgresError {
