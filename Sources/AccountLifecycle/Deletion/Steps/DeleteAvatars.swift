@@ -20,7 +20,7 @@ extension DeletionRun {
             if objects.allSatisfy({ $0.version == .missing }),
                 let unnamed = Situation.blocked(by: FilePlan.namedByNoCall(objects))
             {
-                return refused(unnamed)
+                return blocked(by: unnamed)
             }
             try await services.flushes.answer(for: ())
             for (bucket, objects) in Dictionary(grouping: objects, by: \.bucket).sorted(by: { $0.key < $1.key }) {
@@ -41,7 +41,7 @@ extension DeletionRun {
         if let undecided = undecidedBuckets(among: found),
             try await !services.pool.withConnection({ try accountExists(on: $0) })
         {
-            return refused(undecided)
+            return blocked(by: undecided)
         }
         // An undecided file was first named after the preflight, or another account stopped naming it. It stays, as a
         // shared file does: no request is stopped half-way for it.
@@ -61,7 +61,7 @@ extension DeletionRun {
         // Rows may refer to the files since the preflight; Storage reports that refusal as an invalid request. There is
         // no limit on rows that cascade with the files, since they do not stop Storage.
         if left > 0, let references = try await lookForReferences(to: asked, maximumRows: .max) {
-            return refused(references)
+            return blocked(by: references)
         }
         if let trouble { return .failed(trouble) }
         guard !deletion.last.isEmpty, left == asked.count else { return nil }

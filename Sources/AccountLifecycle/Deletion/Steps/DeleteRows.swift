@@ -16,7 +16,7 @@ extension DeletionRun {
                 return (plan, blockers, try journal.counts(of: .deleteAvatars, on: connection)["shared"] ?? 0)
             }
         }
-        if let situation = Situation.blocked(by: blockers) { return refused(situation) }
+        if let situation = Situation.blocked(by: blockers) { return blocked(by: situation) }
         do {
             try await emptyLargeTables(of: plan)
             try await services.probe(.middle(.deleteRows))
@@ -32,9 +32,9 @@ extension DeletionRun {
             services.catalogs.forget()
             return .back(to: .deleteRows)
         } catch let error as DeleteSwallowed {
-            return refused(BlockerSearch.blocker(for: error, among: plan))
+            return blocked(by: BlockerSearch.blocker(for: error, among: plan))
         } catch let error as PostgresError {
-            return refused(try BlockerSearch.blocker(for: error, among: plan))
+            return blocked(by: try BlockerSearch.blocker(for: error, among: plan))
         }
     }
 

@@ -37,7 +37,7 @@ extension DeletionRun {
         case .unknown: break
         case .refusal(let blocker):
             try await withdrawUnasked()
-            return refused(blocker)
+            return blocked(by: blocker)
         }
         return nil
     }

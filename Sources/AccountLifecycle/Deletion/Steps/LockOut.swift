@@ -24,7 +24,7 @@ extension DeletionRun {
             // Rows that refuse the delete of sessions arrived after the preflight, or were not tried by it: nobody is
             // locked out.
             let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0) }
-            return refused(try BlockerSearch.blocker(for: error, among: plan))
+            return blocked(by: try BlockerSearch.blocker(for: error, among: plan))
         }
     }
 
@@ -32,7 +32,7 @@ extension DeletionRun {
     private func result(of ban: BanRefused) async throws -> StepResult {
         let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0) }
         guard let blocker = BlockerSearch.blocker(ofBan: ban.cause, among: plan) else { throw ban.cause }
-        return refused(blocker)
+        return blocked(by: blocker)
     }
 
     private func lockOut(on connection: isolated Connection) async throws -> StepResult {

@@ -23,11 +23,11 @@ extension DeletionRun {
                 try lookAtDatabase(deadline, on: connection)
             }
         }
-        if let situation = Situation.blocked(by: database.blockers) { return refused(situation) }
+        if let situation = Situation.blocked(by: database.blockers) { return blocked(by: situation) }
         try await sealIdentifiers(database.identifiers)
         if let situation = try await lookAtStorage() {
             // A Storage outage passes by itself; an undecided bucket or file needs a person.
-            return situation.code == .storageUnusable ? .failed(situation) : refused(situation)
+            return situation.code == .storageUnusable ? .failed(situation) : blocked(by: situation)
         }
         if let situation = try await lookAtApple(database.clientIDs) {
             return .stopped(.waitingForApple, situation, lookAgainAfter: DeletionMachine.lookAgainAfter)
@@ -36,7 +36,7 @@ extension DeletionRun {
         var untried: [String]?
         switch try await askTriggers() {
         case .pass: break
-        case .refusal(let blocker): return refused(blocker)
+        case .refusal(let blocker): return blocked(by: blocker)
         // Not tried for longer here: the account still works, and would have to wait for its row.
         case .unknown(let questions): untried = questions.map(\.description)
         }

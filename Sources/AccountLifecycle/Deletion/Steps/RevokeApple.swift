@@ -15,7 +15,7 @@ extension DeletionRun {
     /// the account is locked out, and its erasure does not wait for Apple.
     func revokeApple() async throws -> StepResult {
         do {
-            if let refused = try await askOnceMore() { return refused }
+            if let end = try await askOnceMore() { return end }
             return try await revokeAll()
         } catch {
             if error is Braked || (error as? PostgresError)?.connectionUsable == true { try await withdrawUnasked() }
