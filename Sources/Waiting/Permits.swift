@@ -16,6 +16,11 @@ package final class Permits: Sendable {
         room = WaitingRoom(PermitLine(total: self.total))
     }
 
+    /// One permit fewer than there are of something, such as a pool's connections, but at least one.
+    package convenience init(leavingOneOf total: Int) {
+        self.init(total: total - 1)
+    }
+
     /// Holds up to `wanted` permits while `body` runs, after waiting for at least one; `body` receives their number.
     ///
     /// - Throws: What `body` throws; `CancellationError` if the task is cancelled while it waits, without calling

@@ -22,6 +22,10 @@ import Testing
         var most: Int { held.withLock { $0.most } }
     }
 
+    @Test(arguments: [(1, 1), (2, 1), (3, 2), (10, 9)]) func oneIsLeft(connections: Int, total: Int) {
+        #expect(Permits(leavingOneOf: connections).total == total)
+    }
+
     @Test func neverMoreThanThereAre() async throws {
         let permits = Permits(total: 3)
         let meter = Meter()

@@ -1,4 +1,5 @@
 package import ObjectStorage
+import Waiting
 
 /// The lifecycle's calls to Storage, with answers in terms of what they mean for a request.
 package struct StorageGateway: Sendable {
@@ -22,7 +23,7 @@ package struct StorageGateway: Sendable {
     private enum Subject { case server }
 
     private let client: StorageClient?
-    private let check: RecentlyGood<Subject>
+    private let check: RecentlyGood<Subject, Situation>
 
     /// - Parameter client: nil if Storage is not configured; accounts that own objects then wait.
     package init(_ client: StorageClient?) {

@@ -1,5 +1,6 @@
 import Sealing
 package import SignInWithApple
+import Waiting
 
 /// The lifecycle's calls to Apple, with answers in terms of what they mean for an account.
 package struct AppleGateway: Sendable {
@@ -37,7 +38,7 @@ package struct AppleGateway: Sendable {
     }
 
     private let clients: AppleClients?
-    private let selfTests: RecentlyGood<String>
+    private let selfTests: RecentlyGood<String, Situation>
 
     /// - Parameter clients: nil if nothing is configured; credentials that are held nevertheless wait for it.
     package init(_ clients: AppleClients?) {

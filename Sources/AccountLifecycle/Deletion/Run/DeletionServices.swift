@@ -23,7 +23,8 @@ package struct DeletionServices: Sendable {
     let log: Logger
 
     let catalogs = CatalogCache()
-    /// Permits for work that may hold a connection of `pool` for long.
+    /// Permits for work that may hold a connection of `pool` for half an hour; one connection is left for all other work,
+    /// which needs one only for a moment.
     let passes: Permits
     /// Finds the objects of several accounts in one pass.
     let objects: Coalescer<UUID, AccountObjects.Found>
@@ -61,7 +62,7 @@ package struct DeletionServices: Sendable {
         log = logger
         self.probe = probe
         ceiling = HourlyCeiling(configured: policy.hourlyCeiling)
-        let passes = Permits(poolOf: pool.maximumConnections)
+        let passes = Permits(leavingOneOf: pool.maximumConnections)
         self.passes = passes
         objects = Coalescer(limit: Self.passLimit) { users in
             try await passes.with { _ in

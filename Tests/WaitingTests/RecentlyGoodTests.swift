@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import AccountLifecycle
+@testable import Waiting
 
 @Suite struct RecentlyGoodTests {
     /// A good result is reused for a while, separately for each key; a bad result is never reused.
@@ -9,16 +9,16 @@ import Testing
         let elapsed = Mutex(Duration.zero)
         let start = ContinuousClock.now
         let asked = Mutex<[String]>([])
-        let tests = RecentlyGood<String>(now: { start + elapsed.withLock(\.self) }) { key in
+        let tests = RecentlyGood<String, String>(now: { start + elapsed.withLock(\.self) }) { key in
             asked.withLock { $0.append(key) }
-            return key == "bad" ? Situation(.appleMisconfigured) : nil
+            return key == "bad" ? "refused" : nil
         }
         for _ in 0..<2 {
             #expect(try await tests.trouble(with: "good") == nil)
-            #expect(try await tests.trouble(with: "bad")?.code == .appleMisconfigured)
+            #expect(try await tests.trouble(with: "bad") == "refused")
         }
         #expect(asked.withLock(\.self) == ["good", "bad", "bad"])
-        elapsed.withLock { $0 = RecentlyGood<String>.lifetime }
+        elapsed.withLock { $0 = RecentlyGood<String, String>.lifetime }
         #expect(try await tests.trouble(with: "good") == nil)
         #expect(asked.withLock(\.self).count == 4)
     }

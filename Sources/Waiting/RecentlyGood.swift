@@ -1,25 +1,24 @@
 import Synchronization
-import Waiting
 
-/// Caches checks that passed some seconds ago, so that a thousand preflights share one check.
-final class RecentlyGood<Key: Hashable & Sendable>: Sendable {
-    /// How long a passed check is reused.
+/// Caches tests that passed some seconds ago, so that a thousand callers share one test.
+package final class RecentlyGood<Key: Hashable & Sendable, Trouble: Sendable>: Sendable {
+    /// How long a passed test is reused.
     static var lifetime: Duration { .seconds(30) }
 
     private let goodAt = Mutex<[Key: ContinuousClock.Instant]>([:])
-    private let tests: Coalescer<Key, Situation?>
+    private let tests: Coalescer<Key, Trouble?>
     private let now: @Sendable () -> ContinuousClock.Instant
 
     /// - Parameters:
     ///   - now: The clock.
     ///   - test: Finds out what is wrong; returns nil if all is well.
-    init(
+    package init(
         now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
-        test: @escaping @Sendable (Key) async throws -> Situation?
+        test: @escaping @Sendable (Key) async throws -> Trouble?
     ) {
         self.now = now
         tests = Coalescer(limit: 1000) { keys in
-            var found: [Key: Situation?] = [:]
+            var found: [Key: Trouble?] = [:]
             for key in Set(keys) { found[key] = .some(try await test(key)) }
             return keys.map { found[$0] ?? nil }
         }
@@ -28,12 +27,12 @@ final class RecentlyGood<Key: Hashable & Sendable>: Sendable {
     /// The trouble with a key now; nil if there is none.
     ///
     /// - Throws: what the test throws; `CancellationError`.
-    func trouble(with key: Key) async throws -> Situation? {
+    package func trouble(with key: Key) async throws -> Trouble? {
         let askedAt = now()
         if let good = goodAt.withLock({ $0[key] }), askedAt - good < Self.lifetime { return nil }
-        let situation = try await tests.answer(for: key)
+        let trouble = try await tests.answer(for: key)
         // Failures are not cached: a fix takes effect at once.
-        goodAt.withLock { $0[key] = situation == nil ? askedAt : nil }
-        return situation
+        goodAt.withLock { $0[key] = trouble == nil ? askedAt : nil }
+        return trouble
     }
 }
