@@ -62,7 +62,7 @@ extension AdoptionFacts {
               and t.tgtype & 1 = 1
               and t.tgtype & 2 = 0
               and t.tgtype & 4 = 4
-              and t.tgenabled <> 'D'
+              and \(Statement.isEnabled("t.tgenabled"))
         ),
         user_keys as (
             select k.conrelid, k.conname, k.conkey, k.confkey, k.confrelid, k.confdeltype in ('a', 'r') as blocks

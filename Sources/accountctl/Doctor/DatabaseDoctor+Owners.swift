@@ -29,7 +29,7 @@ extension DatabaseDoctor {
                 join pg_catalog.pg_proc as p on p.oid = g.tgfoid
                 join pg_catalog.pg_namespace as f on f.oid = p.pronamespace
                 where not g.tgisinternal
-                  and g.tgenabled <> 'D'
+                  and \(Statement.isEnabled("g.tgenabled"))
                   and g.tgtype::int4 & 24 <> 0
                   and not p.prosecdef
             ) as o (id, name)

@@ -252,9 +252,15 @@ import Testing
             }
             let reaching = try await reachingFromProfiles(stage)
             #expect(reaching == ["say_goodbye"])
-            try await stage.sql("alter table public.outbox disable trigger tell")
-            let left = try await reachingFromProfiles(stage)
-            #expect(left.isEmpty)
+            // What is enabled for replication only does not run either.
+            for change in [
+                "outbox disable trigger tell", "outbox enable replica trigger tell", "outbox enable trigger tell",
+                "profiles enable replica trigger say_goodbye",
+            ] {
+                try await stage.sql("alter table public.\(unsafeSQL: change)")
+                let left = try await reachingFromProfiles(stage)
+                #expect(left == (change == "outbox enable trigger tell" ? ["say_goodbye"] : []), "\(change)")
+            }
         }
     }
 

@@ -72,7 +72,7 @@ extension DeletionCatalog {
             join pg_catalog.pg_constraint as k on k.conparentid = p.part
         ),
         actions as (
-            select p.key, bool_and(g.tgenabled in ('O', 'A')) as act
+            select p.key, bool_and(\(Statement.isEnabled("g.tgenabled"))) as act
             from parts as p
             join pg_catalog.pg_trigger as g on g.tgconstraint = p.part
             where g.tgtype & 8 <> 0

@@ -63,7 +63,7 @@ extension DeletionCatalog {
                 join pg_catalog.pg_class as c on c.oid = g.tgrelid
                 where g.tgfoid = o.oid
                   and not g.tgisinternal
-                  and g.tgenabled <> 'D'
+                  and \(Statement.isEnabled("g.tgenabled"))
             ) as n
         )
         select
@@ -83,7 +83,7 @@ extension DeletionCatalog {
         join pg_catalog.pg_namespace as fn on fn.oid = f.pronamespace
         where not g.tgisinternal
           and g.tgparentid = 0
-          and g.tgenabled <> 'D'
+          and \(Statement.isEnabled("g.tgenabled"))
           and g.tgtype & 24 <> 0
         union all
         select
@@ -100,7 +100,7 @@ extension DeletionCatalog {
         join pg_catalog.pg_class as c on c.oid = r.ev_class
         join pg_catalog.pg_namespace as n on n.oid = c.relnamespace
         where r.ev_type in ('2', '4')
-          and r.ev_enabled <> 'D'
+          and \(Statement.isEnabled("r.ev_enabled"))
           and c.relkind in ('r', 'p')
         order by 1, 2, 3
         """
