@@ -19,6 +19,9 @@ package struct SearchCatalog: Sendable, Hashable {
             name == other.name && columns == other.columns
         }
 
+        /// A column's name in findings.
+        func columnName(_ column: Column) -> String { "\(name).\(column.name)" }
+
         /// This table without its columns of numbers; nil when nothing is left.
         var withoutNumbers: Table? {
             let others = columns.filter { !$0.form.isOfNumbers }

@@ -60,7 +60,9 @@ package enum SearchPass {
                 unreadable: []
             )
             guard !new.tables.isEmpty else { return report }
-            for table in new.tables { searched[table.oid] = table }
+            for table in new.tables {
+                if let former = searched.updateValue(table, forKey: table.oid) { report.forget(former) }
+            }
             let found: SearchReport
             if connections > 1, new.bytes >= parallelFrom {
                 let (left, right) = new.halves

@@ -47,6 +47,12 @@ package struct SearchReport: Sendable, Hashable {
         self.unreadable = unreadable
     }
 
+    /// Forgets what was found in a table under the names that it had.
+    mutating func forget(_ table: SearchCatalog.Table) {
+        let columns = Set(table.columns.map(table.columnName))
+        findings = findings.mapValues { $0.filter { !columns.contains($0.column) } }.filter { !$0.value.isEmpty }
+    }
+
     /// Both reports as one; what the other one says of a column takes the place of what this one does.
     func merging(_ other: SearchReport) -> SearchReport {
         SearchReport(

@@ -79,10 +79,7 @@ struct SoughtIdentifiers: Sendable {
             let (identifier, column) = (matcher.identifiers[hit.identifier], table.columns[hit.column])
             // The row was sent because of another column.
             if column.form.isOfNumbers, identifier.number == nil { continue }
-            found(
-                SearchTallies.Place(target: target, column: "\(table.name).\(column.name)"),
-                identifier.kind
-            )
+            found(SearchTallies.Place(target: target, column: table.columnName(column)), identifier.kind)
         }
     }
 }
