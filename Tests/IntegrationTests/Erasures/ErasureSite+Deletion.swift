@@ -9,7 +9,7 @@ extension ErasureSite {
 
     /// The id of the open request.
     func request() async throws -> String {
-        try await database.psql("select id from accountctl.deletion_requests")
+        try await database.psql("select id from accountctl.deletion_requests where finished_at is null")
     }
 
     /// Makes the open request, or a new request of the account `user`, report residue in two columns.

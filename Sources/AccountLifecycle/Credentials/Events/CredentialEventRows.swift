@@ -34,7 +34,8 @@ enum CredentialEventRows {
         )
     }
 
-    /// Reads an unhandled event, and the Apple sub of the account that it is about, if that is known.
+    /// Reads an unhandled event, and the Apple sub that it is about: nil if that is unknown, and empty, which matches
+    /// nothing, if the account has lost the identity.
     static func read(
         _ id: Int64,
         on connection: isolated Connection
@@ -66,7 +67,7 @@ enum CredentialEventRows {
                               )
                           )
                     ),
-                    -- A subject that no identity of the account has.
+                    -- The subject of no identity.
                     case when e.identity_id is not null then '' end
                 )
             from accountctl.credential_events as e
