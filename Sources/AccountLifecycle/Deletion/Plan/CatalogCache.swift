@@ -16,14 +16,24 @@ final class CatalogCache: Sendable {
 
     private let entry = Mutex<Entry?>(nil)
 
-    /// The plan, at most some seconds old.
-    func plan(on connection: isolated Connection) throws -> DeletionPlan {
-        let now = ContinuousClock.now
-        let known = entry.withLock { $0.flatMap { now - $0.readAt < Self.lifetime ? $0.plan : nil } }
+    /// The plan, at most some seconds old; read in a transaction of its own if need be.
+    func plan(in pool: Pool) async throws -> DeletionPlan {
         if let known { return known }
+        return try await pool.reading { try self.plan(on: $0) }
+    }
+
+    /// The plan, at most some seconds old; read in the caller's transaction if need be.
+    func plan(on connection: isolated Connection) throws -> DeletionPlan {
+        if let known { return known }
+        let now = ContinuousClock.now
         let plan = DeletionPlan(try DeletionCatalog.read(on: connection))
         entry.withLock { $0 = Entry(plan: plan, readAt: now) }
         return plan
+    }
+
+    private var known: DeletionPlan? {
+        let now = ContinuousClock.now
+        return entry.withLock { $0.flatMap { now - $0.readAt < Self.lifetime ? $0.plan : nil } }
     }
 
     /// Makes the next caller read the catalog again.

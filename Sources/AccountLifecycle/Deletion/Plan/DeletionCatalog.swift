@@ -83,9 +83,13 @@ package struct DeletionCatalog: Sendable, Hashable {
         self.profiles = profiles
     }
 
-    /// Reads the catalog as it is now.
+    /// Reads the catalog as it is now, in the caller's transaction.
+    ///
+    /// Behind a transaction pooler, no session has our settings: the server would compile these queries, which takes it
+    /// seconds, while they run for some milliseconds.
     package static func read(on connection: isolated Connection) throws -> DeletionCatalog {
-        DeletionCatalog(
+        try connection.execute("select set_config('jit', 'off', true)")
+        return DeletionCatalog(
             foreignKeys: try readForeignKeys(on: connection),
             triggers: try readTriggers(on: connection),
             rights: try readRights(on: connection),

@@ -15,12 +15,10 @@ extension DeletionRun {
     func askOnceMore() async throws -> StepResult? {
         // A request that Apple holds up has already had its trial.
         guard record.appleFailures == 0 else { return nil }
-        let untried = try await services.pool.withConnection { connection -> DeletionPlan? in
-            let plan = try services.catalogs.plan(on: connection)
-            guard !plan.questions.isEmpty, plan.reachingOutside.isEmpty else { return nil }
-            return try journal.isUntried(on: connection) ? plan : nil
-        }
-        guard let untried else { return nil }
+        let plan = try await services.catalogs.plan(in: services.pool)
+        guard !plan.questions.isEmpty, plan.reachingOutside.isEmpty,
+            try await services.pool.withConnection({ try journal.isUntried(on: $0) })
+        else { return nil }
         // Storing the grant for the code needs the account's row, which the trial keeps locked.
         if try await services.pool.withConnection({ try isCodeUnderWay(on: $0) }) { return try await waitForCode() }
         let answer: BlockerSearch.Answer = try await patiently(isSlow: true) { _ in
@@ -29,7 +27,7 @@ extension DeletionRun {
                 try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
                 // The wait for the permit may have been long.
                 try lookAgain(.revokeApple, on: connection)
-                return try await BlockerSearch(untried, user: user).askTriggers(deadline: deadline, on: connection)
+                return try await BlockerSearch(plan, user: user).askTriggers(deadline: deadline, on: connection)
             }
         }
         switch answer {

@@ -23,14 +23,14 @@ extension DeletionRun {
         } catch let error as PostgresError where error.sqlState?.class == .integrityConstraintViolation {
             // Rows that refuse the delete of sessions arrived after the preflight, or were not tried by it: nobody is
             // locked out.
-            let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0) }
+            let plan = try await services.catalogs.plan(in: services.pool)
             return blocked(by: try BlockerSearch.blocker(for: error, among: plan))
         }
     }
 
     /// The result if a trigger on accounts refused the ban; any other refusal is thrown as a failure.
     private func result(of ban: BanRefused) async throws -> StepResult {
-        let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0) }
+        let plan = try await services.catalogs.plan(in: services.pool)
         guard let blocker = BlockerSearch.blocker(ofBan: ban.cause, among: plan) else { throw ban.cause }
         return blocked(by: blocker)
     }

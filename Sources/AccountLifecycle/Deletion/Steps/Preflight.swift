@@ -45,9 +45,9 @@ extension DeletionRun {
     }
 
     private func askTriggers() async throws -> BlockerSearch.Answer {
-        try await services.pool.withConnection { connection in
-            let plan = try services.catalogs.plan(on: connection)
-            return try await BlockerSearch(plan, user: user).askTriggers(on: connection)
+        let plan = try await services.catalogs.plan(in: services.pool)
+        return try await services.pool.withConnection { connection in
+            try await BlockerSearch(plan, user: user).askTriggers(on: connection)
         }
     }
 
@@ -123,7 +123,7 @@ extension DeletionRun {
     /// Finds rows that refer to files to be deleted and prevent that, or that would be deleted with them in too great a
     /// number.
     func lookForReferences(to objects: [StoredObject], maximumRows: Int) async throws -> Situation? {
-        let plan = try await services.pool.withConnection { try services.catalogs.plan(on: $0).files }
+        let plan = try await services.catalogs.plan(in: services.pool).files
         guard plan.isAbout(objects), !objects.isEmpty else { return nil }
         let blockers = try await patiently { deadline in
             try await services.pool.reading { connection -> [Blocker] in
