@@ -18,7 +18,7 @@ extension DeletionDriver {
         by error: PostgresError,
         at table: String? = nil
     ) async throws -> Situation {
-        guard let state = error.sqlState else { throw error }
+        guard let state = error.sqlState, let refusal = error.stateAndConstraint else { throw error }
         var facts: Logger.Metadata = ["error": "\(error)"]
         if let table { facts["table"] = "\(table)" }
         services.logger(for: record.id).warning("the database refused a step", metadata: facts)
@@ -29,7 +29,7 @@ extension DeletionDriver {
         }
         let place = table.map { "\($0): " } ?? ""
         let end = holder.map { ", \($0)" } ?? ""
-        return Situation(.failing, detail: "\(step.rawValue): \(place)SQLSTATE \(state)\(end)")
+        return Situation(.failing, detail: "\(step.rawValue): \(place)\(refusal)\(end)")
     }
 
     /// Records the result of a step.

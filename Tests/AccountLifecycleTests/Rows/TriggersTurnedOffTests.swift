@@ -41,7 +41,7 @@ import Testing
                 configuration.pooler = .transaction
                 let pooled = PoolConfiguration(connection: configuration)
                 try await Pool.withPool(pooled, logger: .silent) { pool in
-                    let turnOff = once(at: point) {
+                    let turnOff: DeletionProbe = once(at: point) {
                         let setting = "session_replication_role = replica"
                         try await database.psql("alter role postgres in database \(database.name) set \(setting)")
                         try await database.psql(

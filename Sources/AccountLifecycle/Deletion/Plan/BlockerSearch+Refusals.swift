@@ -51,16 +51,13 @@ extension BlockerSearch {
         for error: PostgresError,
         _ moment: String = ""
     ) -> Blocker? {
-        guard let table = triggers.first?.table, let state = error.sqlState else { return nil }
-        let met = (error.diagnostics?.constraint ?? error.diagnostics?.column).map { name in
-            ": \(name) of \(Self.table(of: error))"
-        }
+        guard let table = triggers.first?.table, let detail = error.stateAndConstraint else { return nil }
         return Blocker(
             table: table.description,
             name: names(of: triggers),
             rows: nil,
             code: .refusingTrigger,
-            detail: "SQLSTATE \(state)" + (met ?? "") + moment
+            detail: detail + moment
         )
     }
 
@@ -69,17 +66,12 @@ extension BlockerSearch {
         blocker(of: origin(of: error, among: plan.triggersOfBan), for: error, ", when the account is banned")
     }
 
-    /// The table that the server names, with its schema.
-    private static func table(of error: PostgresError) -> String {
-        [error.diagnostics?.schema, error.diagnostics?.table].compactMap(\.self).joined(separator: ".")
-    }
-
     /// The blocker for a refusal by the database.
     ///
     /// - Throws: `error` itself if it says nothing about the account, such as a lost connection or a time limit.
     static func blocker(for error: PostgresError, among plan: DeletionPlan) throws -> Blocker {
         guard isRefusal(error), let state = error.sqlState else { throw error }
-        let table = Self.table(of: error)
+        let table = error.namedTable
         if table == TableName.holds.description { return .hold }
         if let trigger = Self.blocker(of: Self.origin(of: error, among: plan.triggers), for: error) { return trigger }
         switch state {
