@@ -63,6 +63,20 @@ import Testing
         }
     }
 
+    /// The same if a migration of the app renames the key of profiles just then.
+    @Test func whatTheOtherNoLongerNamesGoesByTheKeyThatProfilesHaveThen() async throws {
+        try await Stage.with { stage in
+            let (person, other) = try await stage.twoWhoName("team.png")
+            let request = try await stage.request(person)
+            let pause = try await stage.drive(request, once: .middle(.deleteRows)) {
+                try await stage.setAvatar(of: other, "else.png")
+                try await stage.sql("alter table public.profiles rename id to account")
+            }
+            #expect(pause == .ended(.verified))
+            #expect(stage.sandbox.storage.files(bucket: "avatars").isEmpty)
+        }
+    }
+
     /// The receipt counts the objects that stayed, even if a late file makes the files be deleted again.
     ///
     /// By then, the profile that named them no longer exists.

@@ -44,7 +44,7 @@ extension DeletionRun {
         on connection: isolated Connection
     ) throws -> StepResult {
         // Reads all profiles, so it comes before we take locks for which others wait.
-        if try isLastToNameAnObject(in: plan.profiles, on: connection) { return .back(to: .deleteAvatars) }
+        if try isLastToNameAnObject(on: connection) { return .back(to: .deleteAvatars) }
         try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
         // The last check of the brakes: nothing can be undone after this.
         if try lockAndLookAgain(.deleteRows, on: connection) {
@@ -72,13 +72,11 @@ extension DeletionRun {
     ///
     /// The advisory lock makes the accounts concerned go one after another: of two that leave at once, the second sees
     /// that the first is gone.
-    private func isLastToNameAnObject(
-        in profiles: DeletionCatalog.Profiles?,
-        on connection: isolated Connection
-    ) throws -> Bool {
-        guard let profiles, try journal.counts(of: .deleteAvatars, on: connection)["shared"] ?? 0 > 0 else {
-            return false
-        }
+    private func isLastToNameAnObject(on connection: isolated Connection) throws -> Bool {
+        guard try journal.counts(of: .deleteAvatars, on: connection)["shared"] ?? 0 > 0,
+            // Not by the plan, which may be some seconds old, as for the files themselves.
+            let profiles = try DeletionCatalog.readProfiles(on: connection)
+        else { return false }
         try connection.execute("select pg_advisory_xact_lock(hashtextextended('accountctl.shared_objects', 0))")
         return try AccountObjects.findNamed(
             by: [user],
