@@ -1,7 +1,8 @@
-import AccountLifecycle
 import Postgres
 import TestSupport
 import Testing
+
+@testable import AccountLifecycle
 
 @Suite(.timeLimit(.minutes(5))) struct CatalogReadingTests {
     /// Behind a transaction pooler, the settings of a session that keep the server from that do not apply.
@@ -13,6 +14,37 @@ import Testing
                 return try connection.one("show jit", as: String.self)
             }
             #expect(compiles == "off")
+        }
+    }
+
+    /// The trial would delete other people's rows, and blame what refuses that.
+    @Test func aPlanThatTablesHaveOvertakenIsNotTried() async throws {
+        try await Stage.with { stage in
+            for statement in [
+                """
+                create table public.letters (
+                    id int primary key,
+                    author uuid references auth.users on delete cascade,
+                    answers int references public.letters
+                )
+                """,
+                "grant select, delete on public.letters to postgres",
+                """
+                create function public.keep() returns trigger language plpgsql as
+                $$ begin raise exception 'kept'; end $$
+                """,
+                "create trigger keep before delete on public.letters for each row execute function public.keep()",
+            ] as [Statement] { try await stage.sql(statement) }
+            let (person, other) = (try await stage.signUp(), try await stage.signUp("berta"))
+            try await stage.sql("insert into public.letters values (1, \(other.id))")
+            let plan = try await stage.pool.withConnection { DeletionPlan(try DeletionCatalog.read(on: $0)) }
+            let search = BlockerSearch(plan, user: person.id)
+            let before = try await stage.pool.withConnection { try await search.askTriggers(on: $0) }
+            #expect(before == .pass)
+            try await stage.reuseName(of: "author", in: "letters", renaming: "sender")
+            try await stage.sql("update public.letters set author = \(person.id)")
+            let after = try await stage.pool.withConnection { try await search.askTriggers(on: $0) }
+            #expect(after == .unknown(plan.questions))
         }
     }
 }

@@ -29,7 +29,7 @@ enum AccountRows {
     /// one.
     ///
     /// - Returns: Whether there was a user to delete.
-    /// - Throws: ``DeleteSwallowed``; ``PostgresError``.
+    /// - Throws: ``PlanOvertaken``; ``DeleteSwallowed``; ``PostgresError``.
     @discardableResult
     static func delete(
         _ user: UUID,
@@ -37,6 +37,7 @@ enum AccountRows {
         deadline: Duration? = nil,
         on connection: isolated Connection
     ) throws -> Bool {
+        try plan.requireKeys(to: plan.goingBeforehand.joined().map(\.table), on: connection)
         // All other tokens are deleted with their sessions.
         try connection.execute(AccountSessions.deletingOldTokens(of: [user]))
         for statement in plan.deletingBeforehand(user) {

@@ -40,7 +40,7 @@ package struct BlockerSearch: Sendable {
         /// Nothing refuses, or there was nothing to try.
         case pass
         case refusal(Blocker)
-        /// These were not tried, or took too long: only the delete itself will tell.
+        /// These were not tried, took too long, or may no longer be all: only the delete itself will tell.
         case unknown([DeletionPlan.Question])
     }
 
@@ -55,6 +55,8 @@ package struct BlockerSearch: Sendable {
         do {
             return try await trial(deadline, on: connection).map(Answer.refusal) ?? .pass
         } catch let error as PostgresError where error.tookTooLong {
+            return .unknown(plan.questions)
+        } catch is PlanOvertaken {
             return .unknown(plan.questions)
         }
     }

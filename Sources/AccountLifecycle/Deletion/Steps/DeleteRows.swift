@@ -55,7 +55,6 @@ extension DeletionRun {
             if try isAppleOpen(on: connection) { return .back(to: .revokeApple) }
         }
         try waitForLateTokens(on: connection)
-        try plan.requireKeys(to: plan.goingBeforehand.joined().map(\.table), on: connection)
         let existed = try AccountRows.delete(user, by: plan, deadline: deadline, on: connection)
         // Includes what was deleted when the step was done before.
         let counts = try journal.counts(of: .deleteRows, on: connection)
