@@ -22,10 +22,11 @@ extension DeletionRun {
         // Storing the grant for the code needs the account's row, which the trial keeps locked.
         if try await services.pool.withConnection({ try isCodeUnderWay(on: $0) }) { return try await waitForCode() }
         let answer: BlockerSearch.Answer = try await patiently(isSlow: true) { _ in
-            try await services.pool.withTransaction { connection in
+            // The wait for the permit may have been long.
+            let plan = try await services.catalogs.plan(in: services.pool)
+            return try await services.pool.withTransaction { connection in
                 let deadline = Self.trialDeadline
                 try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
-                // The wait for the permit may have been long.
                 try lookAgain(.revokeApple, on: connection)
                 return try await BlockerSearch(plan, user: user).askTriggers(deadline: deadline, on: connection)
             }
