@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import Sandbox
 import TestSupport
 import Testing
 import Waiting
@@ -119,6 +120,27 @@ import Waiting
             #expect(answer == 1)
             try await stage.openGate()
             for drive in drives { #expect(try await drive.value == .ended(.verified)) }
+        }
+    }
+
+    /// A trial that waited for its turn is made by the plan of that moment: a former one would tell nothing.
+    @Test func tablesMayChangeWhileATrialWaits() async throws {
+        try await Stage.with { stage in
+            let request = try await stage.request(try await stage.fullAccount())
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+            try await stage.refuseUntried("P0001")
+            let services = stage.services()
+            let drive = try await services.passes.with(upTo: services.passes.total) { _ in
+                let drive = Task { try await DeletionDriver(services).drive(request) }
+                try await eventually("the trial waits") { services.passes.waitingCount > 0 }
+                try await stage.sql("alter table public.profiles rename id to account")
+                // As after a wait of some seconds.
+                services.catalogs.forget()
+                return drive
+            }
+            _ = try await drive.value
+            #expect(try await stage.situation(request)?.code == .refusingTrigger)
+            #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
         }
     }
 

@@ -34,29 +34,25 @@ import Testing
             let person = try await stage.signUp()
             try await stage.addPosts(250, of: person)
             let request = try await stage.request(person)
-            // As Stage has it for its sessions: compiling the catalog query takes seconds on a busy machine.
-            try await database.psql("alter database \(database.name) set jit = off")
-            try await PgBouncer.with(.transaction, to: database.cluster) { bouncer in
-                var configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
-                configuration.pooler = .transaction
-                let pooled = PoolConfiguration(connection: configuration)
-                try await Pool.withPool(pooled, logger: .silent) { pool in
-                    let turnOff: DeletionProbe = once(at: point) {
-                        let setting = "session_replication_role = replica"
-                        try await database.psql("alter role postgres in database \(database.name) set \(setting)")
-                        try await database.psql(
-                            """
-                            select count(pg_terminate_backend(pid, 30000))
-                            from pg_stat_activity
-                            where datname = current_database()
-                              and usename = 'postgres'
-                            """
-                        )
-                    }
-                    let driver = DeletionDriver(stage.services(Self.policy, pool: pool, probe: turnOff))
-                    let error = try await PostgresError.expected { try await driver.drive(request) }
-                    #expect(error.code == .configuration, "\(error)")
+            var own = PoolConfiguration(connection: database.configuration)
+            own.connection.pooler = .transaction
+            try await Pool.withPool(own, logger: .silent) { pool in
+                let turnOff: DeletionProbe = once(at: point) {
+                    let setting = "session_replication_role = replica"
+                    try await database.psql("alter role postgres in database \(database.name) set \(setting)")
+                    // The pool takes new connections, which have the setting.
+                    try await database.psql(
+                        """
+                        select count(pg_terminate_backend(pid, 30000))
+                        from pg_stat_activity
+                        where datname = current_database()
+                          and usename = 'postgres'
+                        """
+                    )
                 }
+                let driver = DeletionDriver(stage.services(Self.policy, pool: pool, probe: turnOff))
+                let error = try await PostgresError.expected { try await driver.drive(request) }
+                #expect(error.code == .configuration, "\(error)")
             }
             let last: Statement = """
                 select max(step)
