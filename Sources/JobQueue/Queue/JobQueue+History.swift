@@ -54,9 +54,7 @@ extension JobQueue {
             "delete from \(tables.workers) where stopped_at < now() - interval '7 days'",
             """
             delete from \(tables.slots) s
-            where s.slot > now() + interval '1 minute'
-            and exists (select from \(tables.slots) l where l.name = s.name and l.slot < s.slot)
-            or s.slot < now() - interval '7 days'
+            where s.slot < now() - interval '7 days'
             and s.slot < (
                 select max(l.slot)
                 from \(tables.slots) l

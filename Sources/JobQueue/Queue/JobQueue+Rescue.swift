@@ -28,6 +28,28 @@ extension JobQueue {
         )
     }
 
+    /// Lets the leases of workers whose last heartbeat is in the future begin now: the clock was set back since.
+    ///
+    /// Otherwise a worker that died would keep its jobs until the clock has caught up. One that is alive loses nothing,
+    /// since its lease lasts as long as after a heartbeat.
+    func renewBeatsAhead(on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            update \(tables.workers)
+            set beat_at = clock.now,
+                expires_at = clock.now + (expires_at - beat_at)
+            from (select clock_timestamp() as now offset 0) as clock
+            where id = any(array(
+                select id
+                from \(tables.workers)
+                where stopped_at is null
+                and beat_at > clock_timestamp()
+                for update skip locked
+            ))
+            """
+        )
+    }
+
     /// Makes the jobs of lost workers available, those whose heartbeats have stopped.
     ///
     /// The attempt is given back and a crash is counted: the job may have ended the process, or may only have run

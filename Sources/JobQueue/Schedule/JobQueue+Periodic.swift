@@ -138,6 +138,15 @@ extension JobQueue {
                 on conflict do nothing
                 """
             )
+            // Otherwise none of these would be enqueued when it comes, because it was already handled.
+            try connection.execute(
+                """
+                delete from \(self.tables.slots)
+                where name = \(periodic.name)
+                and slot > to_timestamp(\(Double(instant)))
+                and \(Self.isAhead)
+                """
+            )
             guard isOurs == 1, !isFirst else { return false }
             let isLatest = try connection.one(
                 """

@@ -107,6 +107,7 @@ extension Worker {
             // The connection may have come only once a lost database was back.
             let (mayRescue, time) = self.core.withLock { ($0.mayRescue(now: .now), $0.server.time(now: .now)) }
             guard mayRescue, let time else { return (0, 0) }
+            try queue.renewBeatsAhead(on: connection)
             return try queue.rescue(by: time, on: connection)
         }
         guard rescued.jobs > 0 || rescued.workers > 0 else { return }

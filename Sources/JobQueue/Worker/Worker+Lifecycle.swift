@@ -27,7 +27,10 @@ extension Worker {
         let queue = self.queue
         // Without the limits, a claim would run more jobs than the code allows.
         try await syncKindLimits(patience: JobQueue.longestSilence * 2)
-        _ = try await control.withConnection { connection in try queue.promote(on: connection) }
+        try await control.withConnection { connection in
+            try queue.renewBeatsAhead(on: connection)
+            _ = try queue.promote(on: connection)
+        }
         guard core.withLock({ $0.plan.endsWhenIdle }) else { return }
         // The worker could be idle, and end, before its upkeep has run once.
         while core.withLock({ $0.parked.isDue(now: .now) }) {
