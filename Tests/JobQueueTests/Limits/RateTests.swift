@@ -139,4 +139,30 @@ import Testing
             #expect(claimed.map(\.kind).sorted() == begun)
         }
     }
+
+    /// A claim from several kinds locks no more jobs than it takes: other sessions would pass over the rest until it
+    /// commits.
+    @Test(arguments: [false, true]) func otherJobsOfTheQueueStayUnlocked(isBounded: Bool) async throws {
+        try await JobHarness.with { harness in
+            let lanes = ["a", "b"].map { Lane(queue: "slow", kind: $0, timeout: .seconds(60)) }
+            let start: ClaimBounds.Start = [ClaimBounds.Key(lane: lanes[0].name, priority: 0): 1]
+            let worker = try await harness.pool.withConnection { connection in
+                try harness.queue.limitRate(queue: "slow", to: (3, .seconds(3600)), on: connection)
+                for lane in lanes {
+                    let jobs = try (0..<5).map { _ in try NewJob(kind: lane.kind, queue: lane.queue) }
+                    try harness.queue.enqueue(jobs, on: connection)
+                }
+                return try harness.queue.addWorker(lanes, on: connection)
+            }
+            let request = JobQueue.ClaimRequest(worker: worker, limit: 9, bounds: isBounded ? start : nil)
+            try await harness.pool.withTransaction { connection in
+                let claimed = try harness.queue.claimLimitedLocked(lanes, request, on: connection).jobs
+                #expect(claimed.count == 3)
+                let others = try await harness.pool.withConnection { other in
+                    try other.query("select id from accountctl.jobs for update skip locked", as: Int64.self)
+                }
+                #expect(others.count == 7)
+            }
+        }
+    }
 }
