@@ -1,3 +1,4 @@
+import Foundation
 import Postgres
 import Testing
 
@@ -40,29 +41,42 @@ extension ModelRun {
         #expect(real == wanted)
     }
 
+    mutating func unpark(on connection: isolated Connection) throws {
+        let real = try queue.retryUndecodable(Self.lanes, since: .distantFuture, on: connection)
+        let wanted = model.unpark()
+        #expect(real == wanted)
+    }
+
     mutating func discard(at step: Int, on connection: isolated Connection) throws {
         guard let id = anyJob() else { return }
-        var isDone = true
-        do {
-            try queue.discard(id, reason: "m", on: connection)
-        } catch let error as JobQueueError where error.code == .wrongState {
-            isDone = false
-        }
+        let isDone = try isAllowed { try queue.discard(id, reason: "m", on: connection) }
         let wanted = model.discard(id)
+        #expect(isDone == wanted, "job \(id) at step \(step) of seed \(seed)")
+    }
+
+    mutating func snooze(at step: Int, on connection: isolated Connection) throws {
+        guard let id = anyJob() else { return }
+        let isDone = try isAllowed { try queue.snooze(id, for: .seconds(3600), on: connection) }
+        let wanted = model.snooze(id)
         #expect(isDone == wanted, "job \(id) at step \(step) of seed \(seed)")
     }
 
     mutating func retry(at step: Int, on connection: isolated Connection) throws {
         let ids = (Array(model.jobs.keys) + model.history.keys).sorted()
         guard let id = ids.randomElement(using: &random) else { return }
-        var isDone = true
-        do {
-            _ = try queue.retry(id, on: connection)
-        } catch let error as JobQueueError where error.code == .wrongState {
-            isDone = false
-        }
+        let isDone = try isAllowed { _ = try queue.retry(id, on: connection) }
         let wanted = model.retry(id)
         #expect(isDone == wanted, "job \(id) at step \(step) of seed \(seed)")
+    }
+
+    /// Whether the state of the job allows an act.
+    private func isAllowed(_ act: () throws -> Void) throws -> Bool {
+        do {
+            try act()
+            return true
+        } catch let error as JobQueueError where error.code == .wrongState {
+            return false
+        }
     }
 
     private mutating func anyJob() -> Int64? {

@@ -54,6 +54,14 @@ extension ModelRun {
         #expect(real.keys.contains(claim.real) == wanted)
     }
 
+    mutating func park(on connection: isolated Connection) throws {
+        guard let claim = claims.randomElement(using: &random) else { return }
+        let next = NextTurn(givesAttemptBack: true)
+        let real = try queue.giveBack([.init(claim.real, next, parkedFor: "undecodable")], on: connection)
+        let wanted = model.park(claim.model)
+        #expect(real.keys.contains(claim.real) == wanted)
+    }
+
     mutating func release(on connection: isolated Connection) throws {
         guard let claim = claims.randomElement(using: &random) else { return }
         let real = try queue.release([claim.real], on: connection)

@@ -33,7 +33,7 @@ struct ModelRun {
 
     /// Takes one random step, if there is anything to take it on.
     mutating func take(_ step: Int, on connection: isolated Connection) throws {
-        switch Int.random(in: 0..<20, using: &random) {
+        switch Int.random(in: 0..<23, using: &random) {
         case 0, 1: try enqueue(at: step, on: connection)
         case 2: try addWorker(on: connection)
         case 3, 4, 5: try claim(on: connection)
@@ -49,6 +49,9 @@ struct ModelRun {
         case 16: try retry(at: step, on: connection)
         case 17: try replicate(on: connection)
         case 18: try failOver(on: connection)
+        case 19: try park(on: connection)
+        case 20: try unpark(on: connection)
+        case 21: try snooze(at: step, on: connection)
         default: try beat(on: connection)
         }
     }

@@ -101,11 +101,23 @@ struct ModelTable {
         return true
     }
 
+    /// Gives a job back that is parked until another release can read it.
+    mutating func park(_ lease: JobLease) -> Bool {
+        guard giveBack(lease, waits: false, givesAttemptBack: true) else { return false }
+        jobs[lease.id]?.state = "parked"
+        return true
+    }
+
     /// Makes all jobs available that wait for their time.
-    mutating func promote() -> Int {
-        let due = jobs.filter { $0.value.state == "scheduled" }.keys
-        for id in due { jobs[id]?.state = "available" }
-        return due.count
+    mutating func promote() -> Int { makeAvailable("scheduled") }
+
+    /// Makes all jobs available that wait for another release.
+    mutating func unpark() -> Int { makeAvailable("parked") }
+
+    private mutating func makeAvailable(_ state: String) -> Int {
+        let waiting = jobs.filter { $0.value.state == state }.keys
+        for id in waiting { jobs[id]?.state = "available" }
+        return waiting.count
     }
 
     /// Takes jobs from handlers that do not stop, and returns those that were held under these leases.
@@ -145,6 +157,13 @@ struct ModelTable {
     mutating func discard(_ id: Int64) -> Bool {
         guard let job = jobs[id], job.state != "running" else { return false }
         end(id, "discarded")
+        return true
+    }
+
+    /// Makes a job wait that neither runs nor is parked, as an operator does.
+    mutating func snooze(_ id: Int64) -> Bool {
+        guard let state = jobs[id]?.state, state == "available" || state == "scheduled" else { return false }
+        jobs[id]?.state = "scheduled"
         return true
     }
 

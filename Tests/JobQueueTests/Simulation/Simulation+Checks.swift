@@ -42,6 +42,7 @@ extension Simulation {
         }
         if let violation = check() { return violation }
         _ = table.promote()
+        _ = table.unpark()
         wire.removeAll { _ in true }
         for index in processes.indices { processes[index].isDead = true }
         now += lifetime + 1

@@ -61,7 +61,7 @@ extension Simulation {
                 if current != claim { return "a write of job \(job.id) landed under another claim" }
                 if lives[claim] != table.life { return "a write of job \(job.id) landed though others may be gone" }
             }
-            if landed, verdict != "release", verdict != "snooze" { counted[job.id, default: 0] += 1 }
+            if landed, !["release", "snooze", "park"].contains(verdict) { counted[job.id, default: 0] += 1 }
             // After a lost reply the process repeats itself, and the fence must refuse the repetition.
             if !isReplyLost { wire.append((false, index, .written(job))) }
         case .claimed, .claimFailed, .beaten, .written:
@@ -75,6 +75,7 @@ extension Simulation {
         case "completed", "discarded": table.finish(job, verdict)
         case "retry", "snooze":
             table.giveBack(job, waits: true, givesAttemptBack: verdict == "snooze") || table.finish(job, "cancelled")
+        case "park": table.park(job) || table.finish(job, "cancelled")
         default: table.release(job)
         }
     }

@@ -63,7 +63,8 @@ extension Simulation {
             let running = processes[index].book.entries.filter(\.value.isRunning).keys
                 .sorted { $0.lease < $1.lease }
             if let job = running.randomElement(using: &random) {
-                let verdict = ["completed", "completed", "retry", "snooze", "discarded"].randomElement(using: &random)
+                let verdict = ["completed", "completed", "retry", "snooze", "park", "discarded"]
+                    .randomElement(using: &random)
                 end(index, job, verdict ?? "completed")
             } else if let (job, verdict) = processes[index].outcomes.sorted(by: { $0.key.lease < $1.key.lease })
                 .randomElement(using: &random)

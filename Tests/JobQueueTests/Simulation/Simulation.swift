@@ -83,7 +83,7 @@ struct Simulation {
 
     private mutating func step() -> String? {
         events += 1
-        switch Int.random(in: 0..<106, using: &random) {
+        switch Int.random(in: 0..<108, using: &random) {
         case 0..<12:
             nextJob += 1
             table.jobs[nextJob] = ModelTable.Job()
@@ -124,6 +124,10 @@ struct Simulation {
             let ids = (Array(table.jobs.keys) + table.history.keys).sorted()
             // A retry starts the attempts anew.
             if let id = ids.randomElement(using: &random), table.retry(id) { counted[id] = 0 }
+        case 105:
+            _ = table.unpark()
+        case 106:
+            if let id = table.jobs.keys.sorted().randomElement(using: &random) { _ = table.snooze(id) }
         default:
             let index = Int.random(in: 0..<processes.count, using: &random)
             guard !processes[index].isDead, !processes[index].isFrozen else { break }

@@ -2,8 +2,8 @@ import Foundation
 import Testing
 
 /// Thousands of interleavings, on injected time, of claim, heartbeat, rescue, cancel, wake-up, deadline, completion,
-/// lost replies, an operator's discard and retry, handlers that do not stop, frozen and killed processes, and failovers
-/// that lose the latest writes.
+/// lost replies, jobs set aside, an operator's snooze, discard and retry, handlers that do not stop, frozen and killed
+/// processes, and failovers that lose the latest writes.
 ///
 /// The workers' lease book is the real one, the table is a model.
 @Suite struct SimulationTests {
