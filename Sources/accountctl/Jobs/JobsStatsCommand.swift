@@ -22,55 +22,37 @@ struct JobsStatsCommand: AccountctlCommand {
     static let isSequential = true
 
     static let outputFields = [
-        "queues", "settings", "limits", "exhausted", "unreadable", "ended_last_minute", "oldest_snapshot_seconds",
-        "oldest_xmin_age", "dead_rows", "history_default_rows",
+        "queues", "settings", "limits", "failing", "workers_alive", "exhausted", "unreadable", "ended_last_minute",
+        "oldest_snapshot_seconds", "oldest_xmin_age", "dead_rows", "history_default_rows",
     ]
 
     @OptionGroup
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let (figures, settings, limits, unreadable) = try await context.withConnection { connection in
+        let (figures, unreadable, sections) = try await context.withConnection { connection in
             let queue = JobQueue()
-            return (
-                try queue.figures(on: connection), try queue.queueSettings(on: connection),
-                try queue.kindLimits(on: connection),
-                try queue.unreadable(on: connection).reduce(0) { $0 + $1.count }
-            )
+            let figures = try queue.figures(on: connection)
+            let unreadable = try queue.unreadable(on: connection).reduce(0) { $0 + $1.count }
+            let use = try queue.limitUse(on: connection)
+            let sections = try [
+                Self.depths(figures), Self.section(queue.queueSettings(on: connection), use),
+                Self.section(queue.kindLimits(on: connection), use),
+                Self.section(queue.failingKinds(on: connection)),
+                Self.totals(figures, unreadable: unreadable, alive: queue.presence(on: connection).alive),
+            ]
+            return (figures, unreadable, sections)
         }
-        try context.output.show(
-            Sheet([
-                Self.depths(figures), Self.section(settings), Self.section(limits),
-                Self.totals(figures, unreadable: unreadable),
-            ])
-        )
+        try context.output.show(Sheet(sections))
         return figures.exhausted > 0 || unreadable > 0 || figures.defaultRows > 0 ? .advice : .ok
     }
 
-    /// The number of jobs that wait and run in each queue.
-    private static func depths(_ figures: JobFigures) -> Sheet.Section {
-        let queues = Set(figures.depths.map(\.queue)).sorted()
-        let states: [JobState] = [.available, .running, .scheduled, .parked]
-        let rows = queues.map { queue -> [OutputValue] in
-            let counts = states.map { state in
-                OutputValue.integer(figures.depths.first { $0.queue == queue && $0.state == state }?.count ?? 0)
-            }
-            let oldest = figures.oldestReady[queue].map { OutputValue.duration(.seconds($0)) } ?? .null
-            return [.text(queue)] + counts + [oldest]
-        }
-        let columns =
-            [TableColumn("Queue")]
-            + ["Available", "Running", "Scheduled", "Parked"].map { TableColumn($0, alignment: .right) }
-            + [TableColumn("Oldest")]
-        let names = ["queue"] + states.map(\.rawValue) + ["oldest_ready_seconds"]
-        return .init("queues", .table(columns, rows: rows, names: names, whenEmpty: "No unfinished jobs."))
-    }
-
     /// The figures over all queues.
-    private static func totals(_ figures: JobFigures, unreadable: Int) -> Sheet.Section {
+    private static func totals(_ figures: JobFigures, unreadable: Int, alive: Int) -> Sheet.Section {
         let ended = figures.lastMinute.map { ($0.key.rawValue, $0.value) }.sorted { $0.0 < $1.0 }
         return .init(
             .facts([
+                .init("workers_alive", "Workers alive", .integer(alive), alive > 0 ? .none : .caution),
                 .init(
                     "exhausted",
                     "Beyond usual attempts",
@@ -105,32 +87,5 @@ struct JobsStatsCommand: AccountctlCommand {
                 ),
             ])
         )
-    }
-
-    private static func section(_ settings: [QueueSetting]) -> Sheet.Section {
-        let rows = settings.map { setting -> [OutputValue] in
-            [
-                .text(setting.name), .date(setting.pausedAt), .text(setting.pauseReason),
-                setting.rate.map { .integer(Int64($0)) } ?? .null,
-                setting.ratePeriod.map { .duration(.seconds($0)) } ?? .null,
-            ]
-        }
-        let columns = ["Queue", "Paused since", "Reason", "Begin at most", "In"].map { TableColumn($0) }
-        let names = ["queue", "paused_at", "pause_reason", "rate", "rate_period_seconds"]
-        let table = Sheet.Content.table(columns, rows: rows, names: names)
-        return .init("settings", table)
-    }
-
-    private static func section(_ limits: [KindLimitRecord]) -> Sheet.Section {
-        let rows = limits.map { limit -> [OutputValue] in
-            [
-                .text(limit.kind), limit.running.map { .integer(Int64($0)) } ?? .null,
-                limit.runningPerKey.map { .integer(Int64($0)) } ?? .null, .bool(limit.isSetByHand),
-            ]
-        }
-        let columns = ["Kind", "Run at once", "Per key", "Set by hand"].map { TableColumn($0) }
-        let names = ["kind", "running", "running_per_key", "is_set_by_hand"]
-        let table = Sheet.Content.table(columns, rows: rows, names: names)
-        return .init("limits", table)
     }
 }

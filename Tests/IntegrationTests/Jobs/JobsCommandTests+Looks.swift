@@ -76,6 +76,39 @@ extension JobsCommandTests {
         }
     }
 
+    @Test("The stats name a kind that fails, and tell that no worker is alive and how much a limit and a rate leave")
+    func troubles() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(
+                """
+                insert into accountctl.jobs (queue, kind, state, attempt, run_at, waiting_since, errors)
+                select 'mail', kind, 'scheduled', 1, now() + interval '1 hour', now() - since,
+                    jsonb_build_array(jsonb_build_object('at', now() - interval '1 hour', 'error', 'no answer'))
+                -- The second went on since, and waits for something else.
+                from (values ('fails', interval '1 hour'), ('waits', interval '0')) as job (kind, since);
+                insert into accountctl.jobs (queue, kind, state, worker) values ('mail', 'full', 'running', 1);
+                insert into accountctl.job_limits (kind, set_running) values ('full', 1), ('idle', 2);
+                -- No tokens are added before this time.
+                insert into accountctl.queues (name, rate_limit, rate_period, rate_tokens, rate_counted_at)
+                values ('mail', 5, '30 s', 3.5, now() + interval '1 hour')
+                """
+            )
+            let stats = try await jobs(database, ["stats", "--tsv", "failing,limits,settings,workers_alive"])
+            #expect(stats.status == 0)
+            for part in [
+                #"[{"jobs":1,"kind":"fails","last_error":"no answer"}]"#,
+                #""kind":"full","running":1,"running_now":1,"#, #""kind":"idle","running":2,"running_now":0,"#,
+                #""left":3,"#, "\t0\n",
+            ] {
+                #expect(stats.output.contains(part), "\(part): \(stats)")
+            }
+            let people = try await jobs(database, ["stats"]).output
+            for label in ["FAILING KIND", "RUN NOW", "LEFT NOW", "Workers alive"] {
+                #expect(people.contains(label), "\(people)")
+            }
+        }
+    }
+
     @Test("Whoever works on one job by hand is listed as a holder, and does not count as a worker")
     func holders() async throws {
         try await TestDatabase.with(.migrated) { database in
