@@ -76,44 +76,52 @@ extension Worker {
                 metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
             )
         }
-        for finished in done {
-            if written.lost.contains(finished.job.leased), finished.isInDoubt {
-                // The first statement may have written an outcome, such as a retry, that leaves no trace of the lease.
-                logger.notice(
-                    "an outcome was written by a statement whose answer was lost, or came after its lease was lost",
-                    metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
-                )
-            } else if written.lost.contains(finished.job.leased) {
-                metrics.leasesLost.increment()
-                logger.warning(
-                    "an outcome came after its lease was lost and was not written",
-                    metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
-                )
-            } else {
-                let end = written.ended[finished.job.leased]
-                metrics.finished(finished.job.kind, finished.verdict, endedAs: end)
-                if case .giveBack(let next) = finished.verdict, next.isExhausted, end == nil {
-                    logger.error(
-                        "a job that must not be given up used up its usual attempts",
-                        metadata: ["job": "\(finished.job.id)", "kind": "\(finished.job.kind)"]
-                    )
-                }
-                // A job parked for a newer release is usually soon taken by that.
-                if case .park("undecodable", let failure) = finished.verdict, end == nil {
-                    logger.error(
-                        "a job was set aside and waits for somebody, or for another release",
-                        metadata: [
-                            "job": "\(finished.job.id)", "kind": "\(finished.job.kind)", "error": "\(failure.error)",
-                        ]
-                    )
-                }
-            }
-        }
+        for finished in done { report(finished, written) }
         for (job, error) in written.mended {
             logger.error(
                 "part of an outcome could not be stored",
                 metadata: ["job": "\(job.id)", "error": "\(error)"]
             )
+        }
+    }
+
+    /// Counts an outcome that was written or lost, and logs what somebody should know of.
+    private func report(_ finished: FinishedJob, _ written: Settlement.Written) {
+        let job = finished.job
+        func about(_ more: Logger.Metadata = [:]) -> Logger.Metadata {
+            var told: Logger.Metadata = ["job": "\(job.id)", "kind": "\(job.kind)"]
+            told.merge(more) { $1 }
+            return told
+        }
+        if written.lost.contains(job.leased) {
+            if finished.isInDoubt {
+                // The first statement may have written an outcome, such as a retry, that leaves no trace of the lease.
+                logger.notice(
+                    "an outcome was written by a statement whose answer was lost, or came after its lease was lost",
+                    metadata: about()
+                )
+            } else {
+                metrics.leasesLost.increment()
+                logger.warning("an outcome came after its lease was lost and was not written", metadata: about())
+            }
+            return
+        }
+        let end = written.ended[job.leased]
+        metrics.finished(job.kind, finished.verdict, endedAs: end)
+        // Otherwise the job did not end by its verdict.
+        guard end == nil else { return }
+        switch finished.verdict {
+        case .giveBack(let next) where next.isExhausted:
+            logger.error("a job that must not be given up used up its usual attempts", metadata: about())
+        // A job parked for a newer release is usually soon taken by that.
+        case .park("undecodable", let failure):
+            logger.error(
+                "a job was set aside and waits for somebody, or for another release",
+                metadata: about(["error": "\(failure.error)"])
+            )
+        case .end(.discarded, _, let reason, _):
+            logger.warning("a job was discarded", metadata: about(["reason": "\(reason ?? "")"]))
+        default: break
         }
     }
 
