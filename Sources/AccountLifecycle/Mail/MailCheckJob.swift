@@ -128,7 +128,7 @@ package struct MailCheckJob: Sendable {
         let record = try await pool.withConnection { connection in
             try MailStreamStore.find(id: id, on: connection)
         }
-        guard let record else { return .discard(reason: "the stream was removed") }
+        guard let record else { return .cancelled(reason: "the stream was removed") }
         let start = ContinuousClock.now
         // No connection is held while waiting for DNS.
         let report = try await withChecker { checker in

@@ -162,7 +162,7 @@ struct MailStreamTests {
             #expect(held?.standing.known?.reachable == .no)
             let gone = MailCheckJob.Arguments(stream: id + 1)
             #expect(
-                try await job.run(gone, pool: pool, logger: Self.logger) == .discard(reason: "the stream was removed")
+                try await job.run(gone, pool: pool, logger: Self.logger) == .cancelled(reason: "the stream was removed")
             )
             let isRelay = try await pool.withConnection { connection in
                 try connection.one("select accountctl.is_relay_address('a@relay.test')", as: Bool.self)
