@@ -11,9 +11,11 @@ extension DatabaseDoctor {
         let late = try lateQueues(figures, isAnyoneAlive: alive > 0, on: connection)
         let keeper = try figures.areDeadRowsKept ? JobQueue().oldestKeeper(on: connection) : nil
         let owner = try JobQueue().ownerWhoVacuums(on: connection)
+        let discarded = try JobQueue().discarded(on: connection)
         let unreadable = try JobQueue().unreadable(on: connection)
         let whole = [
-            Self.exhausted(figures), Self.unreadable(unreadable), Self.strayRows(figures),
+            Self.exhausted(figures), Self.discarded(discarded),
+            Self.unreadable(unreadable), Self.strayRows(figures),
             Self.deadRows(figures, keptBy: keeper), owner.map { Self.foreignTable(of: SafeText.line($0)) },
         ]
         return [workers(alive, lastBeat: lastBeat)] + paused + late + whole.compactMap(\.self)
@@ -65,6 +67,21 @@ extension DatabaseDoctor {
             why: "They are tried only once a day, and somebody waits for them.",
             todo: "accountctl jobs list --exhausted names them and their last errors; once the cause is gone: "
                 + "accountctl jobs retry --exhausted"
+        )
+    }
+
+    /// Jobs that failed in all their attempts and that nothing tries again.
+    private static func discarded(_ kinds: [(kind: String, count: Int)]) -> DoctorFinding? {
+        let count = kinds.reduce(0) { $0 + $1.count }
+        guard count > 0 else { return nil }
+        return DoctorFinding(
+            .warning,
+            "jobs.discarded",
+            "\(Wording.count(count, "job was", "jobs were")) given up in the last day: "
+                + Wording.list(kinds.map { SafeText.line($0.kind) }),
+            why: "No job has done their work since. A kind that fails each time does none of its work.",
+            todo: "accountctl jobs list --state discarded names them and their last errors; once the cause is gone: "
+                + "accountctl jobs retry --state discarded"
         )
     }
 

@@ -266,4 +266,33 @@ struct DoctorJobTests {
             #expect(try await !deployment.examine().findings.contains { $0.code == "jobs.exhausted" })
         }
     }
+
+    @Test("kinds of jobs that were given up, unless an operator discarded them or their work was done since")
+    func discarded() async throws {
+        try await DoctorStage.with { deployment in
+            func end(_ kind: String, _ outcome: String, worker: String = "7", _ ago: String = "1 hour") async throws {
+                try await deployment.database.psql(
+                    """
+                    insert into accountctl.job_history (
+                        id, lease, worker, finished_at, run_at, created_at, outcome, priority, attempt, crashes,
+                        args_version, queue, kind, unique_key, args
+                    )
+                    values (
+                        1, 1, \(worker), now() - interval '\(ago)', now(), now(), '\(outcome)', 5, 20, 0, 1, 'mail', '\(kind)',
+                        '\(kind)', '{}'
+                    )
+                    """
+                )
+            }
+            try await end("mail.check", "discarded", "2 hours")
+            try await end("mail.check", "completed")
+            try await end("mail.schedule", "discarded", worker: "null")
+            try await end("apple.read_inbox", "discarded", "2 days")
+            try await end("deletion.upkeep", "discarded")
+            let what = try await deployment.find("jobs.discarded", "warning")
+            #expect(what == "1 job was given up in the last day: deletion.upkeep")
+            try await end("deletion.upkeep", "completed", "1 minute")
+            #expect(try await !deployment.examine().findings.contains { $0.code == "jobs.discarded" })
+        }
+    }
 }
