@@ -46,7 +46,7 @@ extension Worker {
     }
 
     /// Registers under a new id, as a new worker to everybody else.
-    private func register() async throws {
+    func register() async throws {
         let registration = JobQueue.Registration(
             name: configuration.name,
             version: configuration.version,
@@ -62,131 +62,6 @@ extension Worker {
         core.withLock { $0.registered(id, serverTime: serverTime, sentAt: sentAt, now: .now) }
         signal.set()
         logger.info("worker registered", metadata: ["worker": "\(id)"])
-    }
-
-    /// Sends heartbeats four times per lease lifetime, and at once when signalled.
-    func heartbeats() async {
-        let interval = configuration.leaseLifetime / 4
-        // The first one has nothing to release, and learns everything else that a heartbeat learns.
-        while !Task.isCancelled {
-            let isAnswered = await beat()
-            let isPressing = !isAnswered || core.withLock { $0.failures > 0 }
-            await beatSignal.wait(for: isPressing ? min(interval, .seconds(1)) : interval)
-        }
-    }
-
-    /// Sends one heartbeat.
-    ///
-    /// Returns whether it was answered.
-    @discardableResult
-    func beat() async -> Bool {
-        let now = ContinuousClock.now
-        let (sent, worker, isStopping) = core.withLock { core in
-            (core.book.beat(now: now), core.worker, core.plan.isStopping)
-        }
-        guard let worker else { return await registerAgain() }
-        let beat = JobQueue.Beat(
-            worker: worker,
-            lifetime: configuration.leaseLifetime,
-            // Jobs held under another registration are written, or lost, by their fence; such a job may also be held
-            // under this one.
-            jobs: sent.jobs.filter { $0.worker == worker },
-            isStopping: isStopping,
-            releasesUpTo: sent.releasesUpTo
-        )
-        let queue = self.queue
-        do {
-            let (answer, ended) = try await control.withConnection { connection in
-                let answer = try queue.beat(beat, on: connection)
-                let unheld = answer.map { told in beat.jobs.filter { !told.held.contains($0) } } ?? []
-                return (answer, try self.endedByHandlers(unheld, on: connection))
-            }
-            let (stops, mayClaimMore, failedBefore) = core.withLock { core in
-                let couldClaim = core.book.mayClaim(now: .now)
-                let failedBefore = core.wasAnswered(serverTime: answer?.serverTime, now: .now)
-                guard let answer else {
-                    (core.worker, core.formerWorker) = (nil, worker)
-                    return (core.book.disowned(sent), false, failedBefore)
-                }
-                core.server.clock = (answer.serverTime, .now)
-                let hasChanged = core.learn(answer.restrictions)
-                let stops = core.book.answered(
-                    sent,
-                    held: answer.held.union(ended),
-                    cancelled: answer.cancelled,
-                    lastLease: answer.lastLease
-                )
-                return (stops, hasChanged || (!couldClaim && core.book.mayClaim(now: .now)), failedBefore)
-            }
-            carryOut(stops)
-            // The exchange loop sleeps until signalled: while answers were late, it could not claim when it was woken.
-            if mayClaimMore { signal.set() }
-            // Anyone who read the warnings should also read that heartbeats work again.
-            if failedBefore > 0 {
-                logger.info("heartbeats go through again", metadata: ["failed": "\(failedBefore)"])
-            }
-            guard let answer else {
-                logger.error("this worker was taken for lost, or the database went back in time: its jobs are others'")
-                return await registerAgain()
-            }
-            if answer.released > 0 {
-                // They are available now and make room under a limit: nothing else notifies of that.
-                wake()
-                logger.warning(
-                    "released jobs whose claim had been lost",
-                    metadata: ["jobs": "\(answer.released)"]
-                )
-            }
-            return true
-        } catch {
-            if !Task.isCancelled {
-                core.withLock { $0.server.failedBeats += 1 }
-                logger.warning("a heartbeat failed", metadata: ["error": "\(Verdict.describe(error))"])
-            }
-            return false
-        }
-    }
-
-    /// Those of these jobs, no longer held, that their handlers ended themselves.
-    ///
-    /// Each such handler reports that a moment later, and its lease was not lost.
-    ///
-    /// A session that has the history locked must not void a heartbeat that was written: the result is empty then.
-    private func endedByHandlers(_ unheld: [JobLease], on connection: isolated Connection) throws -> Set<JobLease> {
-        // Jobs whose outcomes are being written leave the table, too, and no handler is told to stop for them.
-        let running = core.withLock { core in unheld.filter { core.book.entries[$0]?.isRunning == true } }
-        do {
-            return Set(try queue.ended(running, deadline: JobQueue.patience, on: connection).keys)
-        } catch is PostgresError {
-            return []
-        }
-    }
-
-    /// Registers under another id, and gives up the jobs that the table shows under the old one, once none of its
-    /// handlers runs.
-    ///
-    /// As long as the lease was trusted, a handler that ignores its cancellation may be in the middle of a call that
-    /// nobody else may make at the same time.
-    ///
-    /// Returns whether the worker has a new id.
-    private func registerAgain() async -> Bool {
-        let (former, isOver) = core.withLock { core in
-            (core.formerWorker, core.plan.running == 0 || !core.book.trusts(now: .now))
-        }
-        guard isOver else { return false }
-        let queue = self.queue
-        do {
-            if let former {
-                try await control.withConnection { try queue.deregister(worker: former, isLost: true, on: $0) }
-                core.withLock { $0.formerWorker = nil }
-            }
-            try await register()
-        } catch {
-            logger.warning("could not register again", metadata: ["error": "\(Verdict.describe(error))"])
-            return false
-        }
-        await attempt("limits of the code") { try await self.syncKindLimits() }
-        return true
     }
 
     /// Stops handlers whose deadline has passed or whose lease is lost.

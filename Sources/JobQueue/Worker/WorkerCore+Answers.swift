@@ -11,6 +11,45 @@ extension WorkerCore {
         plan.wake()
     }
 
+    /// What follows from the answer to a heartbeat.
+    struct Heard: Sendable {
+        /// The handlers to stop.
+        var stops: [LeaseBook.Stop] = []
+        /// Whether jobs may be claimable now that were not before.
+        var mayClaimMore = false
+        /// How many heartbeats failed before it.
+        let failedBefore: Int
+    }
+
+    /// Records the answer to a heartbeat of `worker`, nil if the server no longer knows this worker.
+    ///
+    /// `ended` are the jobs that their handlers ended themselves.
+    mutating func heard(
+        _ answer: JobQueue.BeatAnswer?,
+        to sent: LeaseBook.SentBeat,
+        of worker: Int64,
+        ended: Set<JobLease>,
+        now: Instant
+    ) -> Heard {
+        let couldClaim = book.mayClaim(now: now)
+        var heard = Heard(failedBefore: wasAnswered(serverTime: answer?.serverTime, now: now))
+        guard let answer else {
+            (self.worker, formerWorker) = (nil, worker)
+            heard.stops = book.disowned(sent)
+            return heard
+        }
+        server.clock = (answer.serverTime, now)
+        let hasChanged = learn(answer.restrictions)
+        heard.stops = book.answered(
+            sent,
+            held: answer.held.union(ended),
+            cancelled: answer.cancelled,
+            lastLease: answer.lastLease
+        )
+        heard.mayClaimMore = hasChanged || (!couldClaim && book.mayClaim(now: now))
+        return heard
+    }
+
     /// Records that a heartbeat was answered, before the book of leases is updated.
     ///
     /// `serverTime` is the server's time, nil if the server no longer knows this worker.
