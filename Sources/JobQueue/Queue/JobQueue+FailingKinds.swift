@@ -19,7 +19,8 @@ extension JobQueue {
         try connection.query(
             """
             select kind, count(*),
-                (array_agg(errors -> -1 ->> 'error' order by (errors -> -1 ->> 'at')::timestamptz desc))[1]
+                -- Of times in one form the last is the latest; sorting a million errors would take seconds.
+                (max(array[errors -> -1 ->> 'at', errors -> -1 ->> 'error']))[2]
             from \(tables.jobs)
             where state = 'scheduled'
             -- The statement that gives a job back after a failure writes both times.
