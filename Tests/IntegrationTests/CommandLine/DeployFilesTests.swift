@@ -20,7 +20,7 @@ struct DeployFilesTests {
         let labels = expression.replacing(/\{[^}]*\}|\bby \([^)]*\)|\[[0-9a-z:]+\]/, with: "")
         let words = labels.matches(of: /[a-z][a-z_0-9]*/).filter { match in
             !labels[match.range.upperBound...].drop { $0 == " " }.hasPrefix("(")
-                && !["by", "and", "on"].contains(String(match.0))
+                && !["by", "and", "on", "unless"].contains(String(match.0))
         }
         return Set(words.map { String($0.0) })
     }
@@ -42,6 +42,7 @@ struct DeployFilesTests {
         #expect(metrics(in: "sum by (a, b) (rate(x_total{c=\"d e\"}[5m])) > 2") == ["x_total"])
         #expect(metrics(in: "end_seconds - time() < 14 * 86400") == ["end_seconds"])
         #expect(metrics(in: "avg_over_time(max(x{a=\"b\"})[7d:10m]) > 2") == ["x"])
+        #expect(metrics(in: "sum by (a) (x_total) > 0 unless sum by (a) (y_total) > 0") == ["x_total", "y_total"])
     }
 
     /// The PromQL expressions of the dashboard's panels.
