@@ -29,13 +29,17 @@ import Testing
     func aCommitWaitsForTheDiskWhateverTheDatabaseSays(set: String, expected: String) async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.psql("alter database \(database.name) set synchronous_commit = \(set)")
-            for pooler in [ConnectionConfiguration.Pooler.none, .detect] {
+            let setting: Statement = "show synchronous_commit"
+            for pooler in [ConnectionConfiguration.Pooler.none, .detect, .transaction] {
                 var configuration = database.configuration
                 configuration.pooler = pooler
-                let found = try await Connection.with(configuration, logger: .silent) { connection in
-                    try connection.one("show synchronous_commit", as: String.self)
+                let (within, after) = try await Connection.with(configuration, logger: .silent) { connection in
+                    let within = try await connection.transaction { try $0.one(setting, as: String.self) }
+                    return (within, try connection.one(setting, as: String.self))
                 }
-                #expect(found == expected)
+                #expect(within == expected)
+                // Behind a transaction pooler nothing may stay on a server process, which other clients use, too.
+                #expect(after == (pooler == .transaction ? set : expected))
             }
         }
     }

@@ -51,12 +51,23 @@ extension Connection {
 
     /// Calls that apply the session's settings, one column each.
     ///
-    /// A commit waits for the disk unless its transaction says otherwise: a record written before an irreversible act
-    /// must survive a crash of the server. How many servers a commit waits for is left to the database, as is
-    /// everything behind a transaction pooler.
-    private var settingCalls: String {
-        SessionSetting.calls(settings) + ", "
-            + "case current_setting('synchronous_commit') when 'off' then set_config('synchronous_commit', 'on', false) end"
+    private var settingCalls: String { "\(SessionSetting.calls(settings)), \(Self.flushing(inTransaction: false))" }
+
+    /// A call that makes commits wait for the disk, unless their transaction says otherwise: a record written before an
+    /// irreversible act must survive a crash of the server.
+    ///
+    /// How many servers a commit waits for is left to the database.
+    private static func flushing(inTransaction: Bool) -> String {
+        "case current_setting('synchronous_commit') when 'off' "
+            + "then set_config('synchronous_commit', 'on', \(inTransaction)) end"
+    }
+
+    /// The statements that make the settings of a transaction whose session keeps none.
+    ///
+    /// A transaction that only reads has nothing to flush, and a query would take its snapshot too early.
+    func transactionStart(readOnly: Bool) -> [String] {
+        let settings = SessionSetting.statements(transactionSettings, inTransaction: true)
+        return (settings.isEmpty ? [] : [settings]) + (readOnly ? [] : ["select \(Self.flushing(inTransaction: true))"])
     }
 
     private static let replicationRole = "current_setting('session_replication_role')"
@@ -102,7 +113,7 @@ extension Connection {
 
     /// Lifts the limit on a whole transaction, which a database may have from version 17 on: a transaction may take as
     /// long as its statements do.
-    var transactionSettings: [SessionSetting] {
+    private var transactionSettings: [SessionSetting] {
         serverVersion >= 170_000 ? [SessionSetting("transaction_timeout", "0")] : []
     }
 

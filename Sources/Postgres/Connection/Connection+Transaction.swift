@@ -29,7 +29,7 @@ extension Connection {
         guard !isInTransaction else {
             throw PostgresError(.transactionState, reason: "a transaction is open already: use a savepoint")
         }
-        try begin("begin isolation level \(level.rawValue)" + (readOnly ? " read only" : ""))
+        try begin(level, readOnly: readOnly)
         // A rollback undoes SET, and COMMIT may end in a rollback, too.
         let limit = serverLimit
         var isCommitted = false
@@ -56,7 +56,7 @@ extension Connection {
         }
         let limit = serverLimit
         defer { serverLimit = limit }
-        try begin("begin isolation level read committed")
+        try begin(.readCommitted, readOnly: false)
         do {
             let result = try body()
             try commit()
@@ -93,13 +93,14 @@ extension Connection {
     }
 
     /// Begins a transaction, including the settings it needs if the session keeps none.
-    private func begin(_ sql: String) throws {
-        let settings = route.keepsSession ? [] : transactionSettings
+    private func begin(_ level: IsolationLevel, readOnly: Bool) throws {
+        let sql = "begin isolation level \(level.rawValue)" + (readOnly ? " read only" : "")
+        let settings = route.keepsSession ? [] : transactionStart(readOnly: readOnly)
         if settings.isEmpty {
             try run(Statement(unsafeSQL: sql), binaryResult: true, deadline: nil)
         } else {
             do {
-                try script(unsafeSQL: sql + "; " + SessionSetting.statements(settings, inTransaction: true))
+                try script(unsafeSQL: ([sql] + settings).joined(separator: "; "))
             } catch {
                 // A cancellation may have come between the two statements.
                 rollback()

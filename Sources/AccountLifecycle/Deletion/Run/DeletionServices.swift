@@ -86,8 +86,8 @@ package struct DeletionServices: Sendable {
         // No rest between flushes: most of their time is spent waiting for a connection.
         flushes = Coalescer(limit: 1000, rest: 0) { waiting in
             // The write-ahead log is sequential, so any commit that changes something and waits for the disk flushes
-            // all earlier commits.
-            try await pool.withConnection { connection in
+            // all earlier commits. Behind a transaction pooler only the commit of a transaction is sure to wait.
+            try await pool.withTransaction { connection in
                 try connection.execute(
                     """
                     insert into accountctl.deletion_flushes (flushed_at)
