@@ -1,6 +1,6 @@
 extension MigrationPlan.Item {
     /// Why nothing may run while this migration is in this state; nil if it does not conflict.
-    var conflict: MigrationError? {
+    package var conflict: MigrationError? {
         let title = "\(number) \(name)"
         let version = applied?.version ?? "unknown"
         return switch state {
@@ -15,7 +15,9 @@ extension MigrationPlan.Item {
         case .outOfOrder:
             MigrationError(
                 .conflict,
-                "migration \(title) has a lower number than one of its bundle that is applied already"
+                "migration \(title) has a lower number than one of its bundle that is applied already",
+                hint: "Its row of accountctl.migrations was lost, or a program without it applied the later one: "
+                    + "restore the row, or use that program."
             )
         case .changed:
             MigrationError(

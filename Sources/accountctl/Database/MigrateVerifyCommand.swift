@@ -81,9 +81,7 @@ struct MigrateVerifyCommand: AccountctlCommand {
         _ holder: MigrationLock.Holder?,
         in context: CommandContext
     ) {
-        for conflict in plan.conflicts {
-            context.messages.warning("migration \(conflict.number) \(conflict.name): \(conflict.state.rawValue)")
-        }
+        for conflict in plan.conflicts.compactMap(\.conflict) { context.messages.warning(conflict.message) }
         if isUnfinished {
             context.messages.warning(
                 holder.map { "migrate up goes on (\($0)): its changes so far are among the differences. \($0.ending)" }

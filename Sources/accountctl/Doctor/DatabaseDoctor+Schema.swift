@@ -43,14 +43,8 @@ extension DatabaseDoctor {
 
     /// Migrations whose text or order conflicts with what was applied.
     private static func history(_ plan: MigrationPlan) -> [DoctorFinding] {
-        plan.conflicts.filter { $0.state != .unknown }.map { conflict in
-            DoctorFinding(
-                .error,
-                "schema.history",
-                "migration \(conflict.number) \(conflict.name) is \(conflict.state.rawValue)",
-                why: "The database was made by another version than this one.",
-                todo: "Use the version that made it (\(conflict.applied?.version ?? "unknown")), or a later one."
-            )
+        plan.conflicts.filter { $0.state != .unknown }.compactMap(\.conflict).map { conflict in
+            .unusable("schema.history", conflict, why: "Nothing can be migrated before this is settled.")
         }
     }
 

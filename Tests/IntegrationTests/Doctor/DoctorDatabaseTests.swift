@@ -372,7 +372,10 @@ struct DoctorDatabaseTests {
                 ]
             )
             try await deployment.database.psql(
-                "delete from accountctl.migrations where number = (select max(number) from accountctl.migrations)"
+                """
+                delete from accountctl.migrations
+                where number = (select max(number) from accountctl.migrations where bundle = 'core')
+                """
             )
             #expect(try await deployment.find("schema.pending", "error").contains("1 migration"))
             try await deployment.database.psql(
@@ -382,6 +385,7 @@ struct DoctorDatabaseTests {
                 """
             )
             #expect(try await deployment.find("schema.ahead", "warning").contains("99.1.0"))
+            #expect(try await deployment.find("schema.history", "error").contains("lower number"))
         }
     }
 
