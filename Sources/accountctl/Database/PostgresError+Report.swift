@@ -44,7 +44,8 @@ extension PostgresError: ReportableError {
                 )
             }
             if sqlState == .queryCanceled {
-                return ErrorReport(.temporary, message ?? description, hint: Self.serverLimitHint)
+                let isByRequest = message == Self.cancelledByRequest
+                return ErrorReport(.temporary, message ?? description, hint: isByRequest ? nil : Self.serverLimitHint)
             }
             if sqlState == SQLState(rawValue: "42P01") || sqlState == .invalidSchemaName {
                 return ErrorReport(
@@ -62,6 +63,11 @@ extension PostgresError: ReportableError {
 
     /// Why a database that is not a standby may refuse writes.
     static let readOnlyHint = "On Supabase a full disk does that; see default_transaction_read_only."
+
+    /// What a server says of a statement that somebody cancelled.
+    ///
+    /// Nothing else tells it from a time limit; a server that translates its messages is taken to mean the latter.
+    private static let cancelledByRequest = "canceling statement due to user request"
 
     /// Why a statement may be cancelled before our own limit.
     private static let serverLimitHint =

@@ -24,6 +24,30 @@ struct LockedTableTests {
         }
     }
 
+    @Test("A statement that somebody cancels is not said to have met a time limit")
+    func cancelled() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.database.withConnection(asAdministrator: true) { connection in
+                try connection.execute("begin")
+                try connection.execute("lock table accountctl.deletion_requests in access exclusive mode")
+                let command = try AccountctlProcess(["deletion", "list"], environment: stage.variables)
+                try await connection.waitUntilSomebodyIsBlocked()
+                try connection.execute(
+                    """
+                    select pg_cancel_backend(pid)
+                    from pg_stat_activity
+                    where pg_backend_pid() = any(pg_blocking_pids(pid))
+                    """
+                )
+                let told = try await command.result()
+                #expect(told.status == 75, "\(told)")
+                #expect(told.errors.contains("user request"), "\(told)")
+                #expect(!told.errors.contains("statement_timeout"), "\(told)")
+                try connection.execute("rollback")
+            }
+        }
+    }
+
     @Test("Behind a transaction pooler, a statement that the server's own timeout ends names the setting to change")
     func toldBehindAPooler() async throws {
         try await OperatorStage.with { stage in
