@@ -19,6 +19,21 @@ enum MigrationHistory {
                 unsafeSQL: """
                     create schema if not exists accountctl;
                     revoke all on schema accountctl from public;
+                    do $$
+                    declare
+                        holder name;
+                    begin
+                        -- The default privileges of a database may open each new schema, such as to the roles of its API.
+                        for holder in
+                            select pg_get_userbyid(a.grantee)
+                            from pg_namespace as n, aclexplode(n.nspacl) as a
+                            where n.nspname = 'accountctl'
+                              and a.grantee not in (0, n.nspowner)
+                        loop
+                            execute format('revoke all on schema accountctl from %I', holder);
+                        end loop;
+                    end
+                    $$;
                     create table if not exists accountctl.migrations (
                         number integer not null constraint migrations_pkey primary key,
                         name text not null,

@@ -19,6 +19,21 @@ extension MigrationEngineTests {
         }
     }
 
+    @Test("The private schema stays closed where the database's default privileges open every new schema")
+    func openDefaults() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.psql("alter default privileges for role postgres grant usage on schemas to anon")
+            try await Self.up(try Self.set(Self.migration(1, "create schema other;")), database)
+            let open: Statement = """
+                select nspname::text
+                from pg_namespace
+                where nspname in ('accountctl', 'other')
+                  and has_schema_privilege('anon', oid, 'usage')
+                """
+            #expect(try await database.withConnection { try $0.query(open, as: String.self) } == ["other"])
+        }
+    }
+
     /// Many projects publish every table for Realtime; a published table without a replica identity refuses deletes.
     @Test("They run where every table is published, and rows of the job history can be deleted there")
     func everythingPublished() async throws {
