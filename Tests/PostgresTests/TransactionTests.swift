@@ -33,6 +33,8 @@ import Testing
             for pooler in [ConnectionConfiguration.Pooler.none, .detect, .transaction] {
                 var configuration = database.configuration
                 configuration.pooler = pooler
+                // As for migrations: every call with a deadline, such as the first one of a session, then exceeds it.
+                configuration.statementDeadline = nil
                 let (within, after) = try await Connection.with(configuration, logger: .silent) { connection in
                     let within = try await connection.transaction { try $0.one(setting, as: String.self) }
                     return (within, try connection.one(setting, as: String.self))

@@ -8,6 +8,8 @@ extension Connection {
     /// One round trip for both the check and the settings, because round trips dominate the time of a short command.
     func applySettingsUnlessPooled() throws -> Bool {
         let process = Int(backendPID)
+        // Otherwise the call would raise the server's limit first, in a transaction with settings of its own.
+        serverLimit = Self.patience
         let (answering, _, role) = try one(
             Statement(
                 unsafeSQL: """
@@ -18,9 +20,9 @@ extension Connection {
             as: (Int, String?, String).self,
             deadline: Self.patience
         )
+        serverLimit = answering == process ? configuration.statementDeadline : nil
         guard answering == process else { return false }
         try Self.check(replicationRole: role)
-        serverLimit = configuration.statementDeadline
         return true
     }
 
