@@ -14,10 +14,11 @@ extension Situation {
     func endedBy(_ command: CommandNaming, of request: UUID) -> String {
         let retry = command("deletion retry", on: request)
         let thenGoesOn = "; it then goes on within five minutes, or at once by \(retry)"
-        // After the lock-out, a failing step is retried at growing intervals.
+        // After the lock-out, a failing step is retried at growing intervals of up to an hour. The few tries that a
+        // deletion makes at Apple come before these grow beyond five minutes.
         let thenRetries = "; it then goes on within the hour, or at once by \(retry)"
         let orWithoutApple =
-            "\(thenRetries); or "
+            "\(thenGoesOn); or "
             + command("deletion proceed --without-apple", on: request)
             + "; or time: after apple.give_up it goes on by itself, once the account is locked out after some tries; "
             + "the revocation is then tried again separately"

@@ -157,15 +157,16 @@ struct DocumentationTests {
     }
 
     @Test(
-        "commands: the advice on a blocked request names deletion retry, to try again at once",
+        "commands: the advice on a blocked request says when it is tried again, and names deletion retry to try at once",
         arguments: [
-            Situation.Code.blockingRows, .missingRight, .undecidedBucket, .appleMisconfigured, .appleUnreachable,
-            .storageUnusable, .residue,
+            (Situation.Code.blockingRows, "five minutes"), (.missingRight, "five minutes"),
+            (.undecidedBucket, "five minutes"), (.appleMisconfigured, "five minutes"),
+            (.appleUnreachable, "five minutes"), (.storageUnusable, "the hour"), (.residue, "the hour"),
         ]
     )
-    func retryOfSituations(_ code: Situation.Code) {
+    func retryOfSituations(_ code: Situation.Code, _ time: String) {
         let words = Situation(code).endedBy(.short, of: UUID())
-        #expect(words.contains("or at once by deletion retry"), "\(words)")
+        #expect(words.contains("within \(time), or at once by deletion retry"), "\(words)")
     }
 
     @Test("commands: every command that ends a situation exists")
