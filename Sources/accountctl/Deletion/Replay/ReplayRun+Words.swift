@@ -12,7 +12,9 @@ extension ReplayRun {
             )
         }
         if !file.isWhole {
-            context.messages.warning("the list was cut off: what came after its last line is not repeated")
+            context.messages.warning(
+                "the list, or a part of it, has fewer or more lines than were written: what is missing is not repeated"
+            )
         }
         if !file.isSealed {
             context.messages.warning(
