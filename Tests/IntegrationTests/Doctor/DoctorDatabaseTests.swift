@@ -245,13 +245,18 @@ struct DoctorDatabaseTests {
         }
     }
 
-    @Test("a big table without an index, unless it is one of Supabase's own")
+    @Test("a big table without an index, unless it is one of Supabase's own; rows of partitions count once")
     func bigTables() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.database.psql(
                 """
                 create table public."Likes" ("byWhom" uuid references auth.users on delete cascade);
                 create table auth.notes (author uuid references auth.users on delete cascade);
+                create table public.votes (author uuid references auth.users on delete cascade)
+                partition by list (author);
+                create table public.all_votes partition of public.votes default;
+                insert into public.votes select null from generate_series(1, 6000);
+                analyze public.votes;
                 update pg_class set reltuples = 20000 where relname in ('Likes', 'notes');
                 """
             )
@@ -262,6 +267,8 @@ struct DoctorDatabaseTests {
             #expect(finding("public.Likes")?.severity == "warning")
             #expect(finding("public.Likes")?.todo == #"create index concurrently on "public"."Likes" ("byWhom")"#)
             #expect(finding("auth.") == nil)
+            let votes = finding("public.votes")
+            #expect(votes?.severity == "notice" && votes?.why?.contains("(about 6000 rows)") == true, "\(findings)")
         }
     }
 

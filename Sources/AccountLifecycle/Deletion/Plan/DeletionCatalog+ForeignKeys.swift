@@ -112,13 +112,16 @@ extension DeletionCatalog {
                   and i.indnkeyatts >= cardinality(k.conkey)
                   and (i.indkey::int2[])[0:cardinality(k.conkey) - 1] operator(pg_catalog.@>) k.conkey
             ),
-            -- Of a partitioned table only the partitions have been counted.
-            (
-                select coalesce(sum(greatest(l.reltuples, 0)), 0)
-                from pg_catalog.pg_partition_tree(c.oid) as p
-                join pg_catalog.pg_class as l on l.oid = p.relid
-                where c.relkind = 'p' and p.isleaf
-            )::bigint + greatest(c.reltuples, 0)::bigint,
+            -- A partitioned table has a count of its own, of the same rows, only if somebody analyzed it.
+            case
+                when c.relkind = 'p' then (
+                    select coalesce(sum(greatest(l.reltuples, 0)), 0)
+                    from pg_catalog.pg_partition_tree(c.oid) as p
+                    join pg_catalog.pg_class as l on l.oid = p.relid
+                    where p.isleaf
+                )
+                else greatest(c.reltuples, 0)
+            end::bigint,
             c.relkind = 'p',
             t.relkind = 'p',
             s.act
