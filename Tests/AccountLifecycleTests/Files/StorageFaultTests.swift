@@ -235,8 +235,8 @@ import Testing
             for step in document.steps where ["verify", "settle"].contains(step.step) {
                 #expect(step.facts.kept == ["invoices": 2, "letters": 1], "\(step.step)")
             }
-            #expect(document.outOfScope.contains { $0.contains("bucket invoices") && $0.contains("2 objects") })
-            #expect(document.outOfScope.contains { $0.contains("bucket letters") && $0.contains("1 objects and") })
+            #expect(document.outOfScope.contains { $0.contains("bucket invoices") && $0.hasSuffix("left there: 2") })
+            #expect(document.outOfScope.contains { $0.contains("bucket letters") && $0.hasSuffix("left there: 1") })
         }
     }
 

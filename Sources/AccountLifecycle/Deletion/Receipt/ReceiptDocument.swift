@@ -63,7 +63,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
     private static func ofOthers(by steps: [Step]) -> [String] {
         guard let count = steps.last(where: { $0.facts.counts?["others_files"] != nil })?.facts.counts?["others_files"]
         else { return [] }
-        return ["names of files that other accounts own: in \(count) places they name this one"]
+        return ["mentions of this account in the names of files that other accounts own: \(count)"]
     }
 
     /// How many files without an owner stayed that the account's profile named.
@@ -71,8 +71,8 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         guard let count = steps.last(where: { $0.step == DeletionStep.deleteAvatars.rawValue })?.facts.counts?["shared"]
         else { return [] }
         return [
-            "ownerless files that the account's profile named: \(count) stayed, which other accounts name, too, "
-                + "which were there before it, or of which nobody said whose they are"
+            "ownerless files that the account's profile named and that stayed, since another account names them, they are "
+                + "older than the account, or nobody said whose they are: \(count)"
         ]
     }
 
@@ -110,8 +110,8 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
     private static func kept(by steps: [Step]) -> [String] {
         let last = steps.last { $0.facts.kept != nil }
         return (last?.facts.kept ?? [:]).sorted { $0.key < $1.key }.map { bucket, count in
-            "the bucket \(bucket), which is kept and was not searched: \(count) objects and unfinished uploads of the account "
-                + "were left there"
+            "the bucket \(bucket), which is kept and was not searched; objects and unfinished uploads of the account that were "
+                + "left there: \(count)"
         }
     }
 
