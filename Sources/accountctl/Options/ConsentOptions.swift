@@ -30,7 +30,7 @@ struct ConfirmOptions: ConsentOptions {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("The id, name or count that would have to be typed.", valueName: "id")
+        help: ArgumentHelp("What the question asks for: an id, a name or a count.", valueName: "id")
     )
     var confirm: String?
 

@@ -18,9 +18,11 @@ struct UserFindCommand: AccountctlCommand {
             Recognises a user id in any spelling, an e-mail address in any case (Apple's relay addresses too), a phone
             number in any spelling with its country code, an Apple sub or another provider's id, a username, the id of a
             deletion request and the number of a receipt. A term that can be several things is looked up as all of them;
-            the column MATCHED says which. With - for the term, terms are read from standard input, one a line. Programs
-            get at least one row for each term, and number says for which: terms count from 1, lines too, blank ones
-            included. The term itself is masked like what it may name; --reveal shows it.
+            the column MATCHED says which. With - for the term, terms are read from standard input, one a line.
+
+            Output for programs has at least one row for each term. The field number says for which: 1 is the first
+            term, or the first line, blank lines included. The field term is masked, as what it may name; --reveal shows
+            it.
 
             --prefix compares the start of any of these, as far as an index leads to it: usernames as they are written,
             ids and phone numbers from a few digits on (fewer with --by), receipts by the whole number. It says what it

@@ -3,7 +3,7 @@ import Testing
 @Suite("Wrong input to the relay commands", .timeLimit(.minutes(5)))
 struct RelayInputTests {
     @Test(
-        "Wrong input is refused with one clear line, and no query is sent",
+        "Wrong input is refused with a message that names what is wrong",
         arguments: [
             (["check", "https://shop.test/path"], "is a URL, a domain is wanted: shop.test"),
             (["check", "news@shop.test"], "is an e-mail address, a domain is wanted: shop.test"),
