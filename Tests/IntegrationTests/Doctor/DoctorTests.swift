@@ -22,7 +22,7 @@ struct DoctorTests {
         }
     }
 
-    @Test("lists each blocking key on its own line, and explains them once")
+    @Test("explains findings that mean the same once, and each that has a remedy of its own by itself")
     func alike() async throws {
         try await DoctorStage.with { deployment in
             try await deployment.database.psql(
@@ -40,6 +40,8 @@ struct DoctorTests {
             let keys = lines.indices.filter { lines[$0].contains("deletion.blocking_key: ") }
             #expect(keys.count == 2 && keys.last == keys.first.map { $0 + 1 }, "\(told)")
             #expect(lines.count { $0.contains("Decide what happens to these rows") } == 1, "\(told)")
+            // What to do about each missing index is a statement of its own.
+            #expect(lines.count { $0.contains("create index concurrently") } == 2, "\(told)")
         }
     }
 
