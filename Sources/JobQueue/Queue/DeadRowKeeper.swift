@@ -12,22 +12,28 @@ package struct DeadRowKeeper: Sendable, Hashable {
     /// Between two statements, a transaction that has written has no snapshot, yet keeps rows from its own number on,
     /// as does every snapshot taken meanwhile. That includes the snapshot of the session that runs this query, which is
     /// left out. Vacuums do not wait for one another, though each has a snapshot.
+    ///
+    /// A transaction that writes in another database, where `is_here` is false, keeps nothing here by itself, but a
+    /// snapshot taken here meanwhile reaches back as far as it does.
     static let all: Statement = """
         select
+            a.is_here,
             case when a.backend_type is distinct from 'walsender' then a.pid end as pid,
             a.usename::text as role,
             a.application_name as application,
-            null as database,
+            case when not a.is_here then a.datname::text end as database,
             -- Anything with a process is named as its session, except a standby's.
             concat('the standby ', a.application_name) as name,
             null as ending,
             a.xact_start as since,
-            greatest(age(a.backend_xid), age(a.backend_xmin)) as age,
+            greatest(age(a.backend_xid), case when a.is_here then age(a.backend_xmin) end) as age,
             a.backend_xid is not null as has_written
-        from pg_stat_activity as a
-        where coalesce(a.backend_xid, a.backend_xmin) is not null
+        from (
+            select *, coalesce(datname, current_database()) = current_database() as is_here
+            from pg_stat_activity
+        ) as a
+        where (a.backend_xid is not null or a.is_here and a.backend_xmin is not null)
           and a.pid <> pg_backend_pid()
-          and coalesce(a.datname, current_database()) = current_database()
           and not exists (
               select
               from pg_stat_progress_vacuum as v
@@ -35,19 +41,20 @@ package struct DeadRowKeeper: Sendable, Hashable {
           )
         union all
         select
+            database = current_database(),
             null,
             null,
             null,
             null,
-            concat('the prepared transaction ', gid),
+            concat('the prepared transaction ', gid, ' in the database ' || nullif(database, current_database())),
             format('rollback prepared %L', gid),
             prepared,
             age(transaction),
             true
         from pg_prepared_xacts
-        where database = current_database()
         union all
         select
+            true,
             null,
             null,
             null,
@@ -60,39 +67,6 @@ package struct DeadRowKeeper: Sendable, Hashable {
         from pg_replication_slots
         where xmin is not null
         """
-
-    /// Transactions that write in other databases, with the columns of ``all``.
-    ///
-    /// Such a transaction keeps nothing here by itself, but a snapshot taken here meanwhile reaches back as far as it
-    /// does.
-    static let elsewhere: Statement = """
-        select
-            a.pid,
-            a.usename::text as role,
-            a.application_name as application,
-            a.datname::text as database,
-            null as name,
-            null as ending,
-            a.xact_start as since,
-            age(a.backend_xid) as age,
-            true as has_written
-        from pg_stat_activity as a
-        where a.backend_xid is not null
-          and a.datname <> current_database()
-        union all
-        select
-            null,
-            null,
-            null,
-            null,
-            concat('the prepared transaction ', gid, ' in the database ', database),
-            format('rollback prepared %L', gid),
-            prepared,
-            age(transaction),
-            true
-        from pg_prepared_xacts
-        where database <> current_database()
-        """
 }
 
 extension JobQueue {
@@ -102,16 +76,11 @@ extension JobQueue {
     package func oldestKeeper(on connection: isolated Connection) throws -> DeadRowKeeper? {
         try connection.first(
             """
-            with here as (\(DeadRowKeeper.all))
-            select k.pid, k.role, k.application, k.database, coalesce(k.name, ''), k.ending
-            from (
-                select *
-                from here
-                union all
-                select *
-                from (\(DeadRowKeeper.elsewhere)) as elsewhere
-                where age <= (select max(age) from here)
-            ) as k
+            with found as (\(DeadRowKeeper.all))
+            select k.pid, k.role, k.application, k.database, k.name, k.ending
+            from found as k
+            where k.is_here
+               or k.age <= (select max(age) from found where is_here)
             order by k.age desc, k.has_written desc, k.since
             limit 1
             """,

@@ -88,7 +88,7 @@ extension JobQueue {
         )
         let (snapshot, xminAge, dead, stray) = try connection.one(
             """
-            with kept as (\(DeadRowKeeper.all))
+            with kept as (select * from (\(DeadRowKeeper.all)) as k where k.is_here)
             select
                 coalesce((select extract(epoch from clock_timestamp() - min(since)) from kept), 0)::double precision,
                 coalesce((select max(age) from kept), 0),
