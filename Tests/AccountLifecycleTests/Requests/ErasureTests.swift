@@ -57,7 +57,8 @@ import Testing
             let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: person.sub)
             let request = try await stage.request(person, code: code)
             var registry = JobRegistry()
-            try DeletionJobs.register(in: &registry, services: stage.services())
+            let lines = LogLines()
+            try DeletionJobs.register(in: &registry, services: stage.services(logger: lines.logger))
             // The code's exchange may run second, in which case the deletion waits some seconds for it.
             for _ in 0..<20 where try await stage.state(request) != "verified" {
                 try await registry.work(in: stage.pool)
@@ -66,6 +67,7 @@ import Testing
             #expect(try await stage.state(request) == "verified")
             #expect(try await stage.outcome(.revokeApple, request) == "revoked")
             #expect(try await stage.traces(of: person) == "")
+            #expect(lines.all.filter { $0.contains("is erased") } == ["info an account is erased receipt=1"])
         }
     }
 

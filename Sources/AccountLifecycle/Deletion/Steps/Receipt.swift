@@ -1,10 +1,11 @@
+import Logging
 import Postgres
 
 extension DeletionRun {
     /// Writes the evidence, and erases the user id and the identifiers, in one transaction.
     func writeReceipt() async throws -> StepResult {
-        try await services.pool.withConnection { connection in
-            try await connection.transaction { connection in
+        let receipt = try await services.pool.withConnection { connection in
+            try await connection.transaction { connection -> Int64? in
                 try journal.fenceFlushing(connection)
                 let isOpen = try connection.first(
                     """
@@ -15,17 +16,19 @@ extension DeletionRun {
                     """,
                     as: Bool.self
                 )
-                guard isOpen == true else { return .recorded }
+                guard isOpen == true else { return nil }
                 try holdBrakesAndLookAgain(.receipt, on: connection)
                 try journal.record(.receipt, .ok, StepFacts(), on: connection)
                 let subject = services.vault.subject(user)
                 let document = try ReceiptDocument.read(record.id, subject: subject, on: connection)
                 let seal = try document.seal(with: services.vault.hashKey)
-                try connection.execute(
+                let number = try connection.one(
                     """
                     insert into accountctl.deletion_receipts (request_id, subject_hash, subject_key_id, document, seal)
                     values (\(record.id), \(subject.bytes), \(subject.keyID), \(JSON(document)), \(seal))
-                    """
+                    returning number
+                    """,
+                    as: Int64.self
                 )
                 // Earlier, cancelled requests name the same account.
                 try connection.execute(
@@ -46,8 +49,12 @@ extension DeletionRun {
                     where user_id = \(user)
                     """
                 )
-                return .recorded
+                return number
             }
         }
+        if let receipt {
+            services.logger(for: record.id).info("an account is erased", metadata: ["receipt": "\(receipt)"])
+        }
+        return .recorded
     }
 }
