@@ -124,7 +124,15 @@ struct DeletionListCommand: AccountctlCommand {
             let account = fields.remove(at: user)
             fields.append(account)
         }
-        try context.list(requests, fields, limit: limit, of: Self.limits, whenEmpty: "No deletion requests.")
+        let isPlain = !all && !paused && state.isEmpty && outcomes.isEmpty
+        try context.list(
+            requests,
+            fields,
+            limit: limit,
+            of: Self.limits,
+            whenEmpty: isPlain
+                ? "No open deletion requests; --all also lists those that have ended." : "No such deletion requests."
+        )
         return .ok
     }
 }

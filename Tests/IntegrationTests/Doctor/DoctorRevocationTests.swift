@@ -131,7 +131,7 @@ struct DoctorRevocationTests {
                 ["deletion", "list", "--all", "--apple", "not_revoked"],
                 environment: deployment.variables
             ).result()
-            #expect(none.status == 0 && none.errors.contains("No deletion requests"), "\(none)")
+            #expect(none.status == 0 && none.errors.contains("No such deletion requests"), "\(none)")
             let wrong = try await AccountctlProcess(
                 ["deletion", "list", "--apple", "ok"],
                 environment: deployment.variables
