@@ -27,7 +27,8 @@ struct DeletionExportCommand: AccountctlCommand {
             restore and its replay, since it would say what the restored database says.
 
             --since leaves out what ended before that time: give it if no older backup can be restored any more. Open
-            requests are always in the list.
+            requests are always in the list. To report the erasures of some time, take the lines with a receipt, as the
+            last example does.
 
             EXIT CODES
               0 written; 2 the file exists already; 4 this role does not see all requests; 5 not the hash key that was
@@ -36,6 +37,7 @@ struct DeletionExportCommand: AccountctlCommand {
             EXAMPLES
               accountctl deletion export --output erasures-$(date +%F).ndjson
               accountctl deletion export --since 40d > erasures.ndjson
+              accountctl deletion export --since 31d | jq -c 'select(.receipt) | [.receipt, .requested_at, .finished_at]'
             """
     )
 
