@@ -61,7 +61,7 @@ struct IDList {
                 return
             }
             guard ids.count < Self.limit else {
-                throw CommandError(.usage, "\(path) has more than \(Self.limit) ids: split it")
+                throw CommandError(.usage, "\(InputLines.name(of: path)) has more than \(Self.limit) ids: split it")
             }
             ids.append(id)
         }
@@ -74,7 +74,7 @@ struct IDList {
             )
         }
         if ids.isEmpty {
-            throw CommandError(.usage, "\(path == "-" ? "standard input" : path) holds no \(subject.noun)")
+            throw CommandError(.usage, "\(InputLines.name(of: path)) holds no \(subject.noun)")
         }
     }
 

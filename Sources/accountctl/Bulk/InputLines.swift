@@ -73,8 +73,11 @@ enum InputLines {
         }
     }
 
+    /// The name of the input in messages.
+    static func name(of path: String) -> String { path == "-" ? "standard input" : path }
+
     private static func failure(_ path: String) -> CommandError {
-        let name = path == "-" ? "standard input" : path
-        return CommandError(.usage, "cannot read \(name): \(String(cString: strerror(errno)))")
+        let reason = String(cString: strerror(errno))
+        return CommandError(.usage, "cannot read \(name(of: path)): \(reason)")
     }
 }

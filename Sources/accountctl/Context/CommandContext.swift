@@ -30,12 +30,12 @@ struct CommandContext: Sendable {
     /// Standard error, for messages to the operator.
     var messages: Messages { output.messages }
 
-    /// Asks for confirmation of a reversible operation, and throws if the answer is no.
+    /// Asks for confirmation of a reversible operation, unless the command line said `yes`; throws if the answer is no.
     ///
     /// - Throws: ``PromptRefusal``.
-    func confirm(_ question: String, _ options: WriteOptions) throws {
+    func confirm(_ question: String, yes: Bool) throws {
         let place = try checkedSettings().settings.environmentName.map { "[\($0)] " } ?? ""
-        try prompter(assumesYes: options.yes).confirm(place + question)
+        try prompter(assumesYes: yes).confirm(place + question)
     }
 
     /// Asks the operator to type the id before an irreversible operation.

@@ -97,7 +97,8 @@ struct MigrateVerifyCommand: AccountctlCommand {
 
     /// Records the differences as the expected schema, after a confirmation.
     private func record(_ differences: [CatalogSnapshot.Difference], in context: CommandContext) async throws {
-        try context.confirm("Record these \(differences.count) differences as what should be there?", write)
+        let what = Wording.count(differences.count, "difference")
+        try context.confirm("Record \(what) as what should be there?", yes: write.yes)
         let signature = try context.signature(acting)
         let isRecorded = try await context.withMigrations { engine, connection in
             let objects = differences.prefix(20).map { "\($0.kind.rawValue) \($0.object)" }

@@ -26,7 +26,7 @@ extension CommandContext {
         _ act: @Sendable (Int64, isolated Connection) throws -> JobAct
     ) async throws -> ExitStatus {
         let signature = try signature(acting)
-        if !write.dryRun, !ids.isEmpty, let question { try confirm(question, write) }
+        if !write.dryRun, !ids.isEmpty, let question { try confirm(question, yes: write.yes) }
         let (results, failure) = try await withConnection { connection in
             var results: [JobResult] = []
             for id in ids {
@@ -78,7 +78,7 @@ extension CommandContext {
         _ act: @Sendable (OperatorSignature, isolated Connection) throws -> Bool
     ) async throws -> ExitStatus {
         let signature = try signature(acting)
-        if !write.dryRun, let question { try confirm(question, write) }
+        if !write.dryRun, let question { try confirm(question, yes: write.yes) }
         let isChanged = try await withConnection { connection in
             try await connection.transaction(rehearsed: write.dryRun) { connection in
                 if let queue { try warnOfUnknown(queues: [queue], on: connection) }

@@ -14,7 +14,7 @@ struct JobList {
     /// - Parameter path: a file, or `-` for standard input.
     /// - Throws: ``CommandError`` that names every invalid line and its field.
     init(path: String) throws {
-        let name = path == "-" ? "standard input" : path
+        let name = InputLines.name(of: path)
         var problems = LineProblems()
         try InputLines.forEach(in: path, longest: Self.longestLine, collecting: &problems) { text in
             if text.allSatisfy(\.isWhitespace) { return }

@@ -19,7 +19,7 @@ struct WriteOptions: ConsentOptions {
     var yes = false
 
     func ask(_ question: String, id: String, in context: CommandContext) throws {
-        try context.confirm(question, self)
+        try context.confirm(question, yes: yes)
     }
 }
 

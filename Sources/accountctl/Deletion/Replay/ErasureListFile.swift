@@ -36,7 +36,7 @@ struct ErasureListFile {
     /// - Throws: ``CommandError`` that names every invalid line, or the keys that are missing; also for a list whose
     ///   seal does not match, since a replay deletes for good what the list says.
     init(path: String, key: HashKey, skipsOtherKeys: Bool, takesUnsealed: Bool) throws {
-        name = path == "-" ? "standard input" : path
+        name = InputLines.name(of: path)
         self.key = key
         var problems = LineProblems()
         var part: (head: ErasureListLine.Head, count: Int, seal: RunningHash?)?

@@ -44,10 +44,8 @@ struct ReplayRun {
             try context.output.show(sheet(seen, seen.isUnchanged ? .unchanged : .wouldBeDone, skipped: seen.skips))
             return .ok
         }
-        if !seen.repeatsNothing, seen.isWorked, !seen.isPaused, !yes {
-            var options = WriteOptions()
-            (options.dryRun, options.yes) = (false, false)
-            try context.confirm("Continue although a worker is alive?", options)
+        if !seen.repeatsNothing, seen.isWorked, !seen.isPaused {
+            try context.confirm("Continue although a worker is alive?", yes: yes)
         }
         if let word = wordToType(seen) { try context.confirmIrreversible(question(seen), id: word, confirmation) }
         let skipped = seen.skips == nil ? nil : try await skipReceipts()
