@@ -63,7 +63,8 @@ extension MigrationEvent {
         case .droppedInvalidIndex(let name):
             "Dropped the unfinished index \(name) of an earlier run"
         case .drifted(let objects):
-            Wording.count(objects.count, "object") + " differ from what earlier migrations made, and stay as they are: "
+            Wording.count(objects.count, "object differs", "objects differ")
+                + " from what earlier migrations made; nothing is changed there: "
                 + objects.prefix(5).joined(separator: ", ") + (objects.count > 5 ? ", ..." : "")
                 + "; see accountctl migrate verify"
         case .applied(let file, let duration):

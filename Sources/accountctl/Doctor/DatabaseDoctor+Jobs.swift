@@ -107,7 +107,8 @@ extension DatabaseDoctor {
         return DoctorFinding(
             .warning,
             "jobs.partitions",
-            "\(figures.defaultRows) rows of the job history have no day's partition",
+            Wording.count(figures.defaultRows, "row of the job history has", "rows of the job history have")
+                + " no day's partition",
             why: "Partitions were not made ahead: no worker ran, or it may not create tables.",
             todo: "Let a worker run; it makes them and moves the rows."
         )
