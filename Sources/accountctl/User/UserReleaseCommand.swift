@@ -41,7 +41,8 @@ struct UserReleaseCommand: ActCommand {
         return Act(
             plan: "Would be done: released.",
             done: "released",
-            next: { names, _ in "undo with: accountctl user hold \(names.id) --reason WHY" },
+            // Not called an undoing: what the release lets go on may have erased the account by then.
+            next: { names, _ in "hold it again with: accountctl user hold \(names.id) --reason WHY" },
             question: { "Release \($0), so that its open deletion erases it for good?" },
             asks: { [hold, allHolds] user, connection in
                 switch try Self.choice(hold, allHolds, of: user, on: connection) {

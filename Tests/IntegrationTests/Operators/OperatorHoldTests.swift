@@ -170,6 +170,7 @@ struct OperatorHoldTests {
             for told in [asked, rehearsed] { #expect(told.errors.contains("erases it for good"), "\(told)") }
             let done = try await stage.run(["user", "release", id, "--confirm=\(id)"])
             #expect(done.status == 0 && done.errors.contains("Done: released"), "\(done)")
+            #expect(!done.errors.contains("undo"), "\(done)")
             #expect(try await stage.database.psql(held) == "0")
             // Nothing is left to release, so nothing is asked.
             let again = try await stage.run(["user", "release", id])
