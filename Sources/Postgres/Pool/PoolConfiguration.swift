@@ -36,6 +36,8 @@ package struct PoolConfiguration: Sendable {
     var maximumBackoff: Duration = .seconds(10)
 
     /// The log level of the first of several consecutive failures to connect; the others are logged at debug level.
+    ///
+    /// That they are over is logged at this level, too, but not as more than a notice.
     package var firstFailureLevel: Logger.Level = .debug
 
     package init(connection: ConnectionConfiguration) {

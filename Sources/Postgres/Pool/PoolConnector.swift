@@ -43,12 +43,14 @@ final class PoolConnector: Sendable {
         do {
             let connection = try Connection(configuration: configuration, logger: logger)
             let route = try await connection.open(knownRoute: lessons.withLock(\.route), until: end)
-            lessons.withLock { lessons in
+            let wasAway = lessons.withLock { lessons in
                 // A route that could not be detected is detected again.
                 if route != .unknownPooler { lessons.route = route }
-                lessons.failure = nil
                 lessons.hasConnected = true
+                defer { lessons.failure = nil }
+                return lessons.failure != nil
             }
+            if wasAway { logger.log(level: min(firstFailureLevel, .notice), "the database can be reached again") }
             return .made(connection)
         } catch {
             let failure = (error as? PostgresError).flatMap { Self.mayRetry($0) ? $0 : nil }
