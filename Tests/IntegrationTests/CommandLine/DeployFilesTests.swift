@@ -191,15 +191,17 @@ struct DeployFilesTests {
     }
 
     /// A worker that is killed before it has handed its jobs back counts as crashed.
-    @Test("Kubernetes and systemd wait at least 25 seconds longer than a worker's shutdown timeout")
+    @Test("Kubernetes, systemd and Docker wait at least 25 seconds longer than a worker's shutdown timeout")
     func stop() throws {
         let manifest = try text("deploy/kubernetes/accountctl.yaml")
         let unit = try text("deploy/systemd/accountctl-worker.service")
+        let container = try text("deploy/container/Dockerfile")
         let settings = Settings.check(SettingsInputs(file: nil, variables: [:]) { _ in "" }).settings
         let least = Int(settings.worker.shutdownTimeout / .seconds(1)) + 25
         for match in [
             manifest.firstMatch(of: /\n +terminationGracePeriodSeconds: (\d+)\n/)?.1,
             unit.firstMatch(of: /\nTimeoutStopSec=(\d+)\n/)?.1,
+            container.firstMatch(of: /docker run -d .*--stop-timeout (\d+)/)?.1,
         ] {
             let patience = try #require(match.flatMap { Int($0) })
             #expect(patience >= least)
