@@ -19,10 +19,12 @@ struct UserExportCommand: AccountctlCommand {
             The archive (tar) contains a JSON array for each table with rows of the account, found by the database's
             foreign keys, the account's files, and manifest.json with counts and SHA-256 sums. Rows of other people are
             left out, even if they reference rows of the account. What names the account without a foreign key is not
-            found. A row that names two accounts, such as one person's report about another, is in the archives of both:
-            such rows are counted by table, and somebody has to check whether you may hand them out. Secrets such as
-            password hashes and tokens are left out, and the manifest names their columns. Values of a type for which
-            somebody made a cast to JSON are written as text: the manifest names these columns, too (as_text).
+            found. Its deletion requests, its legal holds and what operators did are not in the archive either: user
+            show lists them. A row that names two accounts, such as one person's report about another, is in the
+            archives of both: such rows are counted by table, and somebody has to check whether you may hand them out.
+            Secrets such as password hashes and tokens are left out, and the manifest names their columns. Values of a
+            type for which somebody made a cast to JSON are written as text: the manifest names these columns, too
+            (as_text).
 
             A file whose key has an empty segment, or the segment . or .., is written without its bytes, since gateways
             before Storage would take the key for another file's. For every file without bytes, the manifest says why.
