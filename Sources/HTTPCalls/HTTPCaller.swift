@@ -21,8 +21,6 @@ package import Logging
 package final class HTTPCaller: Sendable {
     /// The settings of a caller.
     package struct Configuration: Sendable {
-        /// The `User-Agent` of every call; Apple is reported to refuse calls without one.
-        var userAgent: String
         /// How long one connection attempt may take.
         var connectTimeout: Duration
         /// The maximum number of concurrent calls to one host; more calls wait in line.
@@ -32,17 +30,18 @@ package final class HTTPCaller: Sendable {
 
         /// Creates a configuration; every value has a default.
         package init(
-            userAgent: String = "accountctl",
             connectTimeout: Duration = .seconds(5),
             callsPerHost: Int = 8,
             retries: RetrySchedule.Policy = .init()
         ) {
-            self.userAgent = userAgent
             self.connectTimeout = connectTimeout
             self.callsPerHost = callsPerHost
             self.retries = retries
         }
     }
+
+    /// The `User-Agent` of every call; Apple is reported to refuse calls without one.
+    private static let userAgent = "accountctl"
 
     private let client: HTTPClient
     private let configuration: Configuration
@@ -182,7 +181,7 @@ package final class HTTPCaller: Sendable {
     private func request(for call: HTTPCall) -> HTTPClientRequest {
         var request = HTTPClientRequest(url: call.address.url(path: call.path))
         request.method = HTTPMethod(rawValue: call.method.rawValue)
-        request.headers.add(name: "User-Agent", value: configuration.userAgent)
+        request.headers.add(name: "User-Agent", value: Self.userAgent)
         for header in call.headers {
             request.headers.replaceOrAdd(name: header.name, value: header.value.reveal())
         }

@@ -12,6 +12,11 @@ package enum NearestName {
             .name
     }
 
+    /// The end of a message about an unknown name: `; did you mean alpha?`, or nothing if no name is close.
+    package static func question(of typed: String, among names: some Sequence<String>) -> String {
+        of(typed, among: names).map { "; did you mean \($0)?" } ?? ""
+    }
+
     /// The edit distance between two words (insertions, deletions, replacements, swaps of neighbours).
     static func distance(_ first: String, _ second: String) -> Int {
         let a = Array(first.unicodeScalars)

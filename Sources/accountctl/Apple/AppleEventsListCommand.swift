@@ -59,7 +59,7 @@ struct AppleEventsListCommand: AccountctlCommand {
     }
 
     private static func unknown(_ what: String, _ name: String, among known: [String]) -> ValidationError {
-        let near = NearestName.of(name, among: known).map { "; did you mean \($0)?" } ?? ""
+        let near = NearestName.question(of: name, among: known)
         return ValidationError("there is no \(what) \"\(SafeText.line(name))\"" + near)
     }
 

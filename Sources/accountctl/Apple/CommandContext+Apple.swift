@@ -23,10 +23,7 @@ extension CommandContext {
             throw CommandError(.usage, "apple.host: \(error)")
         }
         let timeout = settings.apple.timeout
-        return try await HTTPCaller.withCaller(
-            configuration: .init(userAgent: "accountctl/\(Version.number)"),
-            logger: logger
-        ) { caller in
+        return try await HTTPCaller.withCaller(logger: logger) { caller in
             let clients = try AppleClients(
                 identities,
                 address: address,

@@ -11,10 +11,7 @@ extension CommandContext {
         _ body: @Sendable (ProjectAuthSettings) async throws -> Result
     ) async throws -> Result {
         let logger = logger(settings)
-        return try await HTTPCaller.withCaller(
-            configuration: .init(userAgent: "accountctl/\(Version.number)"),
-            logger: logger
-        ) { caller in
+        return try await HTTPCaller.withCaller(logger: logger) { caller in
             guard let project = try settings.supabase.project(caller) else {
                 throw CommandError(
                     .usage,

@@ -68,7 +68,7 @@ extension CommandContext {
                 let total = step.due(status) + (rate.retryRefused ? status.refused : 0)
                 if isDryRun {
                     try output.show(TransferSheet.asking(total, nil))
-                    messages.note("Would ask Apple about \(total) users.")
+                    messages.note("Would ask Apple about \(Wording.count(total, "user")).")
                     return .ok
                 }
                 try await pool.withConnection {

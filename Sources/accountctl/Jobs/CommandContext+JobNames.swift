@@ -19,7 +19,7 @@ extension CommandContext {
 
     private func warn(of names: Set<String>, unlessAmong known: [String], _ words: String) {
         for name in names.subtracting(known).sorted() {
-            let near = NearestName.of(name, among: known).map { "; did you mean \($0)?" } ?? ""
+            let near = NearestName.question(of: name, among: known)
             messages.warning("\(words) \(name)\(near)")
         }
     }

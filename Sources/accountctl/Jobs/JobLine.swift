@@ -35,7 +35,7 @@ struct JobLine {
         }
         let known = Field.allCases.map(\.rawValue)
         if let unknown = fields.keys.sorted().first(where: { !known.contains($0) }) {
-            let near = NearestName.of(unknown, among: known).map { "; did you mean \($0)?" } ?? ""
+            let near = NearestName.question(of: unknown, among: known)
             throw LineProblem("\"\(SafeText.line(unknown.prefix(60)))\" is no field of a job\(near)")
         }
         self.fields = fields
