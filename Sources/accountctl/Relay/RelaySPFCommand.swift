@@ -56,7 +56,7 @@ struct RelaySPFCommand: AccountctlCommand {
                 .evaluate(
                     query,
                     by: .now.advanced(by: .seconds(20)),
-                    timestamp: Int64(Date.now.timeIntervalSince1970)
+                    timestamp: Int64(context.now().timeIntervalSince1970)
                 )
         }
         try context.output.show(sheet(address, evaluation))

@@ -65,7 +65,7 @@ struct RelayStreamAddCommand: AccountctlCommand {
         guard MailStreamStore.isName(name) else { throw MailStreamError(code: .badName, name: SafeText.line(name)) }
         let declared = try stream.stream(named: name, from: try DomainInput.domain(domain))
         let signature = try context.signature(acting)
-        let registrations = registrations(declared, by: signature.name)
+        let registrations = registrations(declared, by: signature.name, at: context.now())
         // A dry run adds the stream and rolls back, since the name may be taken.
         let isRehearsed = write.dryRun
         let isReplacing = replace
@@ -98,10 +98,11 @@ struct RelayStreamAddCommand: AccountctlCommand {
 
     private func registrations(
         _ declared: MailStream,
-        by actor: String
+        by actor: String,
+        at moment: Date
     ) -> [MailStreamRecord.Registration]? {
         guard case .names(let names) = declared.registration else { return nil }
-        return names.map { MailStreamRecord.Registration(name: $0.description, at: .now, by: by ?? actor) }
+        return names.map { MailStreamRecord.Registration(name: $0.description, at: moment, by: by ?? actor) }
     }
 }
 
