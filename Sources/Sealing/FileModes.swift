@@ -31,6 +31,9 @@ package struct FileModes: Sendable {
     /// Whether it is a regular file, which can be read again, unlike a pipe.
     package var isPlain: Bool { mode & S_IFMT == S_IFREG }
 
+    /// Whether the file belongs to the user of this process.
+    package var isOwn: Bool { owner == geteuid() }
+
     /// Whether every user of the machine may write the file.
     package var isWritableByAll: Bool { mode & S_IWOTH != 0 }
 

@@ -1,6 +1,7 @@
 import Sealing
 import Settings
 import SignInWithApple
+import Terminal
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -80,7 +81,7 @@ extension ServicesDoctor {
         return DoctorFinding(
             .warning,
             "apple.web_secret",
-            "the web client secret of \(whose) ends in \(days) days",
+            "the web client secret of \(whose) ends in \(Wording.count(days, "day"))",
             why: "Sign-in with Apple on the web then stops without any warning.",
             todo: renew
         )

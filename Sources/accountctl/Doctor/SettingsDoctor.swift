@@ -66,12 +66,19 @@ struct SettingsDoctor {
     /// Warns if others can read a secret's file; other problems with the file are reported with the settings.
     private func openFile(_ key: String, _ path: String) -> DoctorFinding? {
         guard let contents = try? SecretFile.read(path), contents.isReadableByOthers else { return nil }
+        return open(key, path, risk: "Whoever has the secret can do with it what this program can.")
+    }
+
+    /// The finding that others can read a secret's file.
+    private func open(_ key: String, _ path: String, risk: String) -> DoctorFinding {
+        // A file of another user is read by its group, as that of a worker under its own user: that has to stay so.
+        let mode = FileModes(path: path)?.isOwn == false ? "o=" : "600"
         return DoctorFinding(
             .warning,
             key,
             "\(path) can be read by others",
-            why: "Whoever has the secret can do with it what this program can.",
-            todo: "chmod 600 \(path)"
+            why: risk,
+            todo: "chmod \(mode) \(path)"
         )
     }
 
@@ -103,14 +110,8 @@ struct SettingsDoctor {
         }
         do {
             let contents = try SecretFile.read(path)
-            guard contents.isReadableByOthers else { return .ok(key, "\(path) cannot be read by others") }
-            return DoctorFinding(
-                .warning,
-                key,
-                "\(path) can be read by others",
-                why: risk,
-                todo: "chmod 600 \(path)"
-            )
+            return contents.isReadableByOthers
+                ? open(key, path, risk: risk) : .ok(key, "\(path) cannot be read by others")
         } catch {
             return DoctorFinding(
                 .error,

@@ -81,6 +81,22 @@ struct DoctorKeyTests {
         }
     }
 
+    @Test(
+        "the mode that closes a secret's file to others, and not to the group by which a worker reads it",
+        .enabled(if: geteuid() == 0, "root alone gives files away")
+    )
+    func closing() async throws {
+        try await DoctorStage.with { deployment in
+            let hash = deployment.variables["ACCOUNTCTL_KEYS_HASH_FILE"] ?? ""
+            for (owner, mode) in [(0, "600"), (4711, "o=")] as [(uid_t, String)] {
+                #expect(chown(hash, owner, 4712) == 0 && chmod(hash, 0o644) == 0)
+                let (_, findings) = try await deployment.examine(everything: true)
+                let finding = findings.first { $0.code == "keys.hash_file" }
+                #expect(finding?.todo == "chmod \(mode) \(hash)", "\(findings)")
+            }
+        }
+    }
+
     @Test("wrong settings, key files that others can read, and a web client secret that expires")
     func settings() async throws {
         try await DoctorStage.with { deployment in
