@@ -74,11 +74,15 @@ extension DeletionDriver {
         _ journal: DeletionJournal
     ) async throws -> Pause {
         // The pause counts from the end of the step, since the step itself may have taken longer than the pause.
-        let now = try await services.pool.withConnection { connection in
-            try journal.stop(state, situation, on: connection)
-            return try connection.one("select clock_timestamp()", as: Date.self)
+        let (isNew, now) = try await services.pool.withConnection { connection in
+            (
+                try journal.stop(state, situation, on: connection),
+                try connection.one("select clock_timestamp()", as: Date.self)
+            )
         }
-        services.logger(for: record.id).warning(
+        services.logger(for: record.id).log(
+            // It is looked at again every few minutes, for as long as the cause lasts.
+            level: isNew ? .warning : .debug,
             "request stands still",
             metadata: [
                 "step": "\(step.rawValue)", "state": "\(state.rawValue)", "situation": "\(situation.code.rawValue)",

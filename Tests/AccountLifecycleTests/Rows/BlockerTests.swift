@@ -30,6 +30,21 @@ import Testing
         }
     }
 
+    /// A request is looked at every few minutes for as long as it is blocked.
+    @Test func whatStandsStillIsAWarningOnce() async throws {
+        try await Stage.with { stage in
+            try await stage.sql("create table public.orders (id int, buyer uuid references auth.users)")
+            let person = try await stage.signUp()
+            try await stage.sql("insert into public.orders values (1, \(person.id))")
+            let request = try await stage.request(person)
+            let lines = LogLines()
+            let driver = DeletionDriver(stage.services(logger: lines.logger))
+            for _ in 0..<2 { _ = try await driver.drive(request) }
+            let told = lines.all.filter { $0.contains("request stands still") }
+            #expect(told.map { $0.prefix { $0 != " " } } == ["warning", "debug"], "\(told)")
+        }
+    }
+
     /// Rows further around a cycle of keys, or of a single partition, are beyond our counts: only the delete itself
     /// meets them.
     ///

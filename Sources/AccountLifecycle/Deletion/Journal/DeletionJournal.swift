@@ -52,15 +52,18 @@ struct DeletionJournal: Sendable {
     var unflushed: Statement { "select set_config('synchronous_commit', 'off', true)" }
 
     /// Records why the request stands still; `situation_since` is the time of the first of equal situations in a row.
+    ///
+    /// - Returns: Whether it is the first of them.
+    @discardableResult
     func stop(
         _ state: DeletionState,
         _ situation: Situation?,
         failed: Bool = false,
         waitsForApple: Bool = false,
         on connection: isolated Connection
-    ) throws {
+    ) throws -> Bool {
         let isOfApple = situation?.code != .sealingKeyMissing && situation?.isUnasked != true
-        try write(
+        return try write(
             """
             request as (
                 update accountctl.deletion_requests
@@ -84,6 +87,13 @@ struct DeletionJournal: Sendable {
                 where id = \(request) and finished_at is null and exists (select from held)
             )
             """,
+            asking: """
+                not exists (
+                    select
+                    from accountctl.deletion_requests
+                    where id = \(request) and situation ->> 'code' = \(situation?.code.rawValue)
+                )
+                """,
             on: connection
         )
     }
