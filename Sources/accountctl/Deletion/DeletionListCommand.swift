@@ -15,6 +15,8 @@ struct DeletionListCommand: AccountctlCommand {
         commandName: "list",
         abstract: "List deletion requests, the nearest legal deadline first.",
         discussion: """
+            Requests that have ended follow the open ones, the last one first.
+
             End of grace period is the moment from which a deletion can become irreversible. The column paused shows
             requests that are paused one by one, in any state. A pause of every deletion, or of the queue of deletions,
             is reported on standard error, by deletion show and by doctor.

@@ -81,6 +81,29 @@ import Testing
         }
     }
 
+    /// Of very many requests that ended, a limit leaves those that somebody may ask about.
+    @Test func afterTheOpenRequestsComesWhatEndedLast() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                """
+                insert into accountctl.deletion_requests (
+                    user_id, origin, state, requested_at, finished_at, run_after, legal_deadline
+                )
+                select
+                    gen_random_uuid(), 'app', case when days is null then 'grace' else 'cancelled' end,
+                    now() - interval '9 days', now() - make_interval(days => days), now(),
+                    now() + make_interval(days => deadline)
+                from (values (3, 1), (1, 2), (2, 3), (null, 9), (null, 8)) as r (days, deadline)
+                """
+            )
+            let shown = try await stage.pool.withConnection { connection in
+                try DeletionSummary.list(Set(DeletionState.allCases), limit: 4, on: connection)
+            }
+            let deadlines = shown.map { Int(($0.legalDeadline.timeIntervalSinceNow / 86_400).rounded()) }
+            #expect(deadlines == [8, 9, 2, 3])
+        }
+    }
+
     /// Pruning runs every minute and does not scan verified requests, which are kept for good.
     @Test func pruningReadsNoRequestThatIsKept() async throws {
         try await Stage.with { stage in

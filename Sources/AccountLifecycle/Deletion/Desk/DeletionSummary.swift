@@ -44,8 +44,9 @@ package struct DeletionSummary: Sendable {
     /// The evidence on which "verified" is based; nil before that.
     package var proof: ErasureProof? { ErasureProof(searchOutcome, leaving: isLeft) }
 
-    /// The requests in some states, the nearest legal deadline first; with `pausedOnly`, only those paused
-    /// individually, and with `apple`, only those with one of these outcomes at Apple.
+    /// The requests in some states, the open ones with the nearest legal deadline first, then those that ended last;
+    /// with `pausedOnly`, only those paused individually, and with `apple`, only those with one of these outcomes at
+    /// Apple.
     package static func list(
         _ states: Set<DeletionState>,
         pausedOnly: Bool = false,
@@ -107,7 +108,8 @@ package struct DeletionSummary: Sendable {
             .flatMap(\.self)
     }
 
-    private static let order: Statement = "order by (r.finished_at is not null), r.legal_deadline, r.id"
+    private static let order: Statement =
+        "order by (r.finished_at is not null), r.finished_at desc, r.legal_deadline, r.id"
 
     /// Reads the requests that a filter selects, which may include a limit: all other tables are read for those alone.
     private static func read(_ filter: Statement, on connection: isolated Connection) throws -> [DeletionSummary] {
