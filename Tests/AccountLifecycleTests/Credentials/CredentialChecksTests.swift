@@ -80,6 +80,32 @@ import Testing
         }
     }
 
+    /// A dead token of the team that the app left is only forgotten, until the person has one of the new team.
+    ///
+    /// Such tokens end with the transfer, not by their persons' wish, and are refused as soon as the first of the others
+    /// has come back.
+    @Test(arguments: [("check", true), ("device", true), ("check", false)])
+    func aDeadTokenOfTheFormerTeamIsOnlyForgotten(_ source: String, _ isFormer: Bool) async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            try await stage.sql(
+                """
+                insert into accountctl.apple_transfers
+                    (user_id, client_id, target_team, old_sub, transfer_identifier, new_sub, state, updated_at)
+                values (
+                    \(anna.id), \(CredentialStage.clientID), \(CredentialStage.recipient), '001.former', 'x', \(anna.sub),
+                    'applied', now() - \(isFormer ? 1 : 120) * interval '1 minute'
+                )
+                """
+            )
+            try await endGrant(of: anna, toldBy: source, stage)
+            var expected = CredentialStage.Traces(credentials: 0)
+            if !isFormer { (expected.sessions, expected.refreshTokens, expected.mark) = (0, 0, "consent_revoked") }
+            #expect(try await stage.traces(of: anna) == expected)
+            #expect(try await stage.traces(of: ben) == .init())
+        }
+    }
+
     /// Ends a grant at Apple, and handles the event by which the daily check or a device reports its end.
     private func endGrant(
         of person: CredentialStage.Person,

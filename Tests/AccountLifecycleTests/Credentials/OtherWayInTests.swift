@@ -187,7 +187,12 @@ import Testing
                         set local role reads_no_passkeys;
                         """
                 )
-                let before = try CredentialEvents.facts(of: anna.id, subject: anna.sub, on: connection).hasOtherWayIn
+                let before = try CredentialEvents.facts(
+                    of: anna.id,
+                    subject: anna.sub,
+                    clientID: nil,
+                    on: connection
+                ).hasOtherWayIn
                 try connection.script(
                     unsafeSQL: """
                         reset role;
@@ -195,7 +200,12 @@ import Testing
                         set local role reads_no_passkeys;
                         """
                 )
-                let after = try CredentialEvents.facts(of: anna.id, subject: anna.sub, on: connection).hasOtherWayIn
+                let after = try CredentialEvents.facts(
+                    of: anna.id,
+                    subject: anna.sub,
+                    clientID: nil,
+                    on: connection
+                ).hasOtherWayIn
                 try connection.script(
                     unsafeSQL: "reset role; drop owned by reads_no_passkeys; drop role reads_no_passkeys;"
                 )

@@ -130,7 +130,7 @@ struct CredentialEvents: Sendable {
             try CredentialEventRows.settle(id, .unknownAccount, on: connection)
             return .settled
         }
-        let facts = try facts(of: user, subject: subject, on: connection)
+        let facts = try facts(of: user, subject: subject, clientID: event.clientID, on: connection)
         if let subject, CredentialRules.endsForwarding(event, facts) {
             try CredentialReactions(on: user, to: event).endForwarding(to: subject, on: connection)
         }

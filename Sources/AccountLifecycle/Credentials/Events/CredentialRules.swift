@@ -14,6 +14,8 @@ package enum CredentialRules {
         var newestCredential: Date?
         /// When a held credential was last known to be valid: obtained, or confirmed by a check.
         var newestProofOfLife: Date?
+        /// When it was last asked who the person is in the team that the app has moved to.
+        var newestTransfer: Date?
         /// Whether an erasure can no longer be cancelled: our own revocation comes back as an event.
         var isBeingErased = false
         /// Whether the account is locked out for an erasure that may still be cancelled.
@@ -145,13 +147,14 @@ package enum CredentialRules {
 
     /// The policy's reactions to Apple's refusal of a stored token, whatever the reason for asking.
     ///
-    /// The token may have been revoked before the person came back with a new grant, for which we received no code:
-    /// then only the token is deleted.
+    /// The token may have been revoked before the person came back with a new grant, for which we received no code, or
+    /// be the former team's, which ends with the app's move to another team: then only the token is deleted.
     static func reactionsToGrantGone(_ facts: Facts, _ policy: CredentialPolicy) -> Set<CredentialReaction> {
-        guard let signIn = facts.newestSignIn, let proof = facts.newestProofOfLife, signIn > proof else {
-            return policy.grantGone
+        let isOutdated = [facts.newestSignIn, facts.newestTransfer].contains { moment in
+            guard let moment, let proof = facts.newestProofOfLife else { return false }
+            return moment > proof
         }
-        return policy.grantGone.intersection([.forgetCredential])
+        return isOutdated ? policy.grantGone.intersection([.forgetCredential]) : policy.grantGone
     }
 
     /// Whether the person came back after the event happened.
