@@ -15,6 +15,8 @@ package import Telemetry
 /// | GET /metrics | Prometheus text |
 /// | POST /wake | 202; makes workers look for work at once |
 ///
+/// HEAD is answered like GET: monitors probe with either.
+///
 /// As a service: graceful shutdown finishes the requests in flight and then closes; cancellation closes at once.
 package struct AdminListener: Service {
     private let address: ListenerAddress
@@ -50,7 +52,7 @@ package struct AdminListener: Service {
     }
 
     package func run() async throws {
-        let router = Router()
+        let router = Router(options: .autoGenerateHeadEndpoints)
         router.get("health/live") { _, _ in Self.response(.ok, "{\"live\":true}\n", .json) }
         router.get("health/ready") { [health] _, _ in
             let report = await health.report()

@@ -16,6 +16,8 @@ import ServiceLifecycle
 /// | POST /apple/notifications | the handler's outcome: 200 only after the notification was stored |
 /// | GET /healthz | 204, for load balancers that must probe the public port |
 ///
+/// HEAD is answered like GET: monitors probe with either.
+///
 /// As a service: graceful shutdown finishes the requests in flight and then closes; cancellation closes at once.
 package struct PublicListener: Service {
     /// The outcome of a notification.
@@ -60,7 +62,7 @@ package struct PublicListener: Service {
     }
 
     package func run() async throws {
-        let router = Router()
+        let router = Router(options: .autoGenerateHeadEndpoints)
         router.get("healthz") { _, _ in Response(status: .noContent) }
         router.post("apple/notifications") { [notification, logger] request, _ in
             let body: ByteBuffer

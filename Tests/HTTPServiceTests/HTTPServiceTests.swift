@@ -38,6 +38,9 @@ struct HTTPServiceTests {
             let ready = try await request(port, "/health/ready")
             #expect(ready.status == 503)
             #expect(ready.body.contains("\"database\":\"away\""))
+            #expect(try await request(port, "/health/live", ["-I"]).status == 200)
+            #expect(try await request(port, "/health/ready", ["-I"]).status == 503)
+            #expect(try await request(port, "/wake", ["-I"]).status == 404)
             #expect(try await request(port, "/metrics").body == "m 1\n")
             #expect(try await request(port, "/wake", ["-X", "POST"]).status == 202)
             #expect(try await request(port, "/wake").status == 404)
@@ -96,6 +99,7 @@ struct HTTPServiceTests {
             #expect(try await request(port, "/metrics").status == 404)
             #expect(try await request(port, "/health/ready").status == 404)
             #expect(try await request(port, "/healthz").status == 204)
+            #expect(try await request(port, "/healthz", ["-I"]).status == 204)
         }
     }
 
