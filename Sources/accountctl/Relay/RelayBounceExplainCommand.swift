@@ -20,7 +20,7 @@ struct RelayBounceExplainCommand: AccountctlCommand {
             """
     )
 
-    @Argument(help: "The reply. Default: standard input.")
+    @Argument(help: "The reply, or - for standard input, which is the default.")
     var reply: [String] = []
 
     @OptionGroup
@@ -49,7 +49,7 @@ struct RelayBounceExplainCommand: AccountctlCommand {
     static let outputFields = fields.map(\.name)
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let input = reply.isEmpty ? StandardInput.text() : reply.joined(separator: " ")
+        let input = reply.isEmpty || reply == ["-"] ? StandardInput.text() : reply.joined(separator: " ")
         let rows = BounceReply.replies(in: input.utf8).map { Row(reply: $0, explanation: BounceExplanation($0)) }
         guard !rows.isEmpty else { throw CommandError(.notFound, "there is no reply in the input") }
         if context.output.format == .table {

@@ -34,6 +34,8 @@ struct RelayExplainTests {
         #expect(typed.status == 0 && typed.output.contains("configuration"), "\(typed.output)")
         let piped = try await AccountctlProcess.run("relay", "bounce", "explain", input: reply + "\r\n")
         #expect(piped.output == typed.output)
+        let dashed = try await AccountctlProcess.run("relay", "bounce", "explain", "-", input: reply)
+        #expect(dashed.output == typed.output)
         let message = """
             Content-Type: message/delivery-status
 
