@@ -40,7 +40,10 @@ struct AppleTransferImportCommand: AccountctlCommand {
         let share = "\(taken.new) of \(lines.count) lines"
         context.messages.note(isDryRun ? "Would take in \(share)." : "\(share) are new.")
         if taken.unknown > 0 {
-            context.messages.warning("\(taken.unknown) name accounts that this database does not have")
+            context.messages.warning(
+                Wording.count(taken.unknown, "line names an account", "lines name accounts")
+                    + " that this database does not have"
+            )
         }
         return .ok
     }

@@ -113,7 +113,7 @@ struct TransferProcessTests {
         let taken = try await transfer(program, "import", input: lines + unknown + "\n")
         #expect(taken.status == 0)
         #expect(taken.errors.contains("23 of 24 lines are new"), "\(taken.errors)")
-        #expect(taken.errors.contains("1 name accounts that this database does not have"))
+        #expect(taken.errors.contains("1 line names an account that this database does not have"))
         let twice = try await transfer(program, "import", input: lines)
         #expect(twice.errors.contains("0 of 23 lines are new"))
     }
