@@ -1,3 +1,5 @@
+import Postgres
+
 #if canImport(FoundationEssentials)
     package import FoundationEssentials
 #else
@@ -74,6 +76,16 @@ package struct ExportManifest: Sendable, Codable, Equatable {
         case account, tables, files
         case exportedAt = "exported_at"
         case erasureBegunAt = "erasure_begun_at"
+    }
+
+    /// Encodes the account's id in lower case, as the tables of the archive have it.
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(account.text, forKey: .account)
+        try container.encode(exportedAt, forKey: .exportedAt)
+        try container.encodeIfPresent(erasureBegunAt, forKey: .erasureBegunAt)
+        try container.encode(tables, forKey: .tables)
+        try container.encode(files, forKey: .files)
     }
 
     /// The total number of rows.

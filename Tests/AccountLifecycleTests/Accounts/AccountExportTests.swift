@@ -43,6 +43,8 @@ import Testing
             #expect(manifest.files.map { $0.file != nil } == [true, false])
             #expect(manifest.files.map(\.missing) == [nil, .noLongerOwned])
             #expect(bytes.contains("bytes of a.png") && !bytes.contains("bytes of b.png"))
+            // Spelled as in the archive's tables, so that programs find the one in the other.
+            #expect(bytes.contains("\"account\" : \"\(person.text)\""))
         }
     }
 
