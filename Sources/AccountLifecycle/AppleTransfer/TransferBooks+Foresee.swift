@@ -45,7 +45,7 @@ extension TransferBooks {
                   and t.\(Self.awaitsApplying)
                 """,
                 as: (Int, Int).self,
-                deadline: Self.patience
+                deadline: .forAllAccounts
             )
         }
         var run = TeamTransfer.Run()

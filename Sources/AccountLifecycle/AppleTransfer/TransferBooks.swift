@@ -10,8 +10,6 @@ package import Postgres
 package struct TransferBooks: Sendable {
     let pool: Pool
     let transfer: TeamTransfer
-    /// The time limit for counting, which reads all accounts.
-    static let patience = Duration.seconds(600)
 
     /// Creates the books of a transfer.
     package init(pool: Pool, transfer: TeamTransfer) {
@@ -40,7 +38,7 @@ package struct TransferBooks: Sendable {
                 group by state
                 """,
                 as: (TransferState, Int).self,
-                deadline: Self.patience
+                deadline: .forAllAccounts
             )
             return (unidentified, seen, Dictionary(counts) { first, _ in first })
         }
@@ -90,7 +88,7 @@ package struct TransferBooks: Sendable {
             from account
             """,
             as: (Int, Int).self,
-            deadline: patience
+            deadline: .forAllAccounts
         )
         return (waiting, newcomers)
     }
@@ -138,7 +136,7 @@ package struct TransferBooks: Sendable {
                 order by target_team
                 """,
                 as: String.self,
-                deadline: Self.patience
+                deadline: .forAllAccounts
             )
         }
     }

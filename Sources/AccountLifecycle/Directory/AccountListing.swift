@@ -73,7 +73,11 @@ package struct AccountListing: Sendable {
     /// - Throws: ``HiddenAccounts`` for a role that row-level security binds; `PostgresError`.
     package func count(on connection: isolated Connection) throws -> Int {
         try HiddenAccounts.refuse(on: connection)
-        return try connection.one("select count(*) from auth.users as u where " + condition, as: Int.self)
+        return try connection.one(
+            "select count(*) from auth.users as u where " + condition,
+            as: Int.self,
+            deadline: .forAllAccounts
+        )
     }
 
     /// Calls `body` with each account, by ascending id, until the limit is reached.
@@ -125,7 +129,9 @@ package struct AccountListing: Sendable {
                 order by u.id
                 limit \(limit)
                 """,
-            into: Account.init
+            into: Account.init,
+            // A filter that few accounts pass makes one page read all of them.
+            deadline: .forAllAccounts
         )
     }
 

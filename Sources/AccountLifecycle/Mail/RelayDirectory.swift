@@ -36,9 +36,6 @@ package enum RelayDirectory {
         package let accounts: Int64
     }
 
-    /// The time limit of a query that reads all accounts, which takes some ten seconds per million.
-    private static let patience = Duration.seconds(600)
-
     /// Counts relay addresses by origin, domain and forwarding.
     package static func counts(on connection: isolated Connection) throws -> [Count] {
         try connection.query(
@@ -49,7 +46,7 @@ package enum RelayDirectory {
             order by 4 desc, 1, 2, 3
             """,
             as: (Origin, String, Forwarding, Int64).self,
-            deadline: patience
+            deadline: .forAllAccounts
         )
         .map { Count(knownBy: $0.0, domain: $0.1, forwarding: $0.2, accounts: $0.3) }
     }
@@ -108,7 +105,7 @@ package enum RelayDirectory {
             limit \(limit)
             """,
             as: (UUID, String, Origin, Forwarding, Date?).self,
-            deadline: patience
+            deadline: .forAllAccounts
         )
         .map { Entry(userID: $0.0, address: $0.1, knownBy: $0.2, forwarding: $0.3, forwardingChangedAt: $0.4) }
     }

@@ -7,6 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct AllAccountsTests {
     enum Question: CaseIterable {
         case relayAddressesCounted, relayAddressesListed, transferForeseen
+        case accountsCounted, accountsListed, partOfAddressSearched
     }
 
     @Test(arguments: Question.allCases)
@@ -24,6 +25,19 @@ import Testing
                 case .transferForeseen:
                     let transfer = TeamTransfer(clientID: Stage.clientID, targetTeam: "RECIPIENT1")
                     return try await TransferBooks(pool: pool, transfer: transfer).foresee().done
+                case .accountsCounted:
+                    return try await pool.withConnection { try AccountListing(.init()).count(on: $0) }
+                case .accountsListed:
+                    return try await pool.withConnection { connection in
+                        var listed = 0
+                        try AccountListing(.init()).forEach(on: connection) { _ in listed += 1 }
+                        return listed
+                    }
+                case .partOfAddressSearched:
+                    let term = try #require(LookupTerm("anna@private", as: .email, compared: .contains))
+                    return try await pool.withConnection {
+                        try AccountDirectory(hashKey: nil).find(term, on: $0).matches.count
+                    }
                 }
             }
             #expect(found == (question == .transferForeseen ? 0 : 1))

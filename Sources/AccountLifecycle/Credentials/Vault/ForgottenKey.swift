@@ -55,9 +55,6 @@ package enum ForgottenKey {
         let losses: Losses
     }
 
-    /// The time limit of a statement: a key seals the credentials of all accounts.
-    private static let patience = Duration.seconds(600)
-
     /// Locks the jobs of the open requests that lose something with the key, or wait for it.
     ///
     /// This comes before any other lock, in the order of a worker, which takes its job first and the request or a
@@ -84,7 +81,7 @@ package enum ForgottenKey {
               )
             """,
             as: UUID.self,
-            deadline: patience
+            deadline: .forAllAccounts
         )
         try DeletionJobs.lock(concerned, on: connection)
     }
@@ -103,7 +100,7 @@ package enum ForgottenKey {
             on conflict (user_id, client_id) do update
             set lost_at = greatest(lost_grants.lost_at, excluded.lost_at)
             """,
-            deadline: patience
+            deadline: .forAllAccounts
         )
     }
 
@@ -121,7 +118,7 @@ package enum ForgottenKey {
             returning request_id
             """,
             as: UUID?.self,
-            deadline: patience
+            deadline: .forAllAccounts
         )
         let concerned = requests.compactMap(\.self)
         try AppleReckoning.settlePending(of: concerned, as: .notRevoked, on: connection)
@@ -142,7 +139,7 @@ package enum ForgottenKey {
             returning id
             """,
             as: UUID.self,
-            deadline: patience
+            deadline: .forAllAccounts
         )
         for request in requests { try DeletionJobs.wake(request, on: connection) }
         // Requests that are stopped because something they have to revoke was sealed with the key.

@@ -48,7 +48,12 @@ package struct AccountDirectory: Sendable {
     ) throws -> LookupAnswer {
         var hits: [AccountMatch] = []
         if let candidates = candidates(term, in: schema) {
-            hits = try matches(candidates, isInstalled: schema.isInstalled, on: connection)
+            hits = try matches(
+                candidates,
+                isInstalled: schema.isInstalled,
+                deadline: term.comparison == .contains ? .forAllAccounts : nil,
+                on: connection
+            )
         }
         // A receipt's number may also be a phone number or a username, and the id of an erased account may also be an
         // id at some provider: then the answer has both.
@@ -77,6 +82,7 @@ package struct AccountDirectory: Sendable {
     private func matches(
         _ hits: Statement,
         isInstalled: Bool,
+        deadline: Duration?,
         on connection: isolated Connection
     ) throws -> [AccountMatch] {
         let deletion: Statement =
@@ -113,7 +119,8 @@ package struct AccountDirectory: Sendable {
             order by u.created_at desc nulls last, u.id
             limit \(limit + 1)
             """,
-            into: Hit.init
+            into: Hit.init,
+            deadline: deadline
         )
         return rows.map(\.match)
     }
