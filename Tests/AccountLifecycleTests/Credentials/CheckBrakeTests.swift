@@ -77,6 +77,27 @@ import Testing
         }
     }
 
+    /// After a transfer, Apple refuses the former team's tokens: they are forgotten without a mass being suspected, and
+    /// nobody is signed out.
+    @Test func tokensOfTheFormerTeamAreNoMass() async throws {
+        try await CredentialStage.with { stage in
+            var people: [CredentialStage.Person] = []
+            for _ in 0..<12 { people.append(try await stage.signUp()) }
+            let (moved, others) = (people.prefix(6), people.dropFirst(6))
+            for person in moved {
+                try await stage.move(person, minutesAgo: 1)
+                stage.sandbox.apple.stopUsing(sub: person.sub, clientID: CredentialStage.clientID)
+            }
+            let tally = try await CredentialChecks(stage.services()).sweep()
+            #expect(tally.gone == 6)
+            #expect(tally.live == 6)
+            #expect(tally.heldBack == 0)
+            #expect(try await stage.outcomes() == [])
+            for person in moved { #expect(try await stage.traces(of: person) == .init(credentials: 0)) }
+            for person in others { #expect(try await stage.traces(of: person) == .init()) }
+        }
+    }
+
     @Test func theBrakeKnowsPeopleWhoLeaveFromAMass() {
         func holds(_ refused: Int, of answered: Int, today: Int = 0, held: Int = 1000) -> Bool {
             RefusalBrake(refused: refused, answered: answered, goneToday: today, held: held).holds

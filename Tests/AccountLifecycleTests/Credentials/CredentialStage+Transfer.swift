@@ -27,6 +27,21 @@ extension CredentialStage {
         return runs
     }
 
+    /// Records that a person has moved to the new team, which Apple was asked about some minutes ago.
+    func move(_ person: Person, minutesAgo: Int) async throws {
+        let oldSub = "former \(person.sub)"
+        try await sql(
+            """
+            insert into accountctl.apple_transfers
+                (user_id, client_id, target_team, old_sub, transfer_identifier, new_sub, state, updated_at)
+            values (
+                \(person.id), \(transfer.clientID), \(transfer.targetTeam), \(oldSub), \(person.text),
+                \(person.sub), 'applied', now() - \(minutesAgo) * interval '1 minute'
+            )
+            """
+        )
+    }
+
     /// Adds a second Apple identity, with another sub, that is three hours old.
     func link(_ sub: String, to person: Person) async throws {
         try await sql(

@@ -120,6 +120,10 @@ struct CredentialChecks: Sendable {
             tally.inconclusive += refused.count
             return silence
         }
+        let former = try await forgetFormer(refused)
+        tally.gone += former.count
+        refused.removeAll { former.contains($0.id) }
+        guard !refused.isEmpty else { return silence }
         let answered = refused.count + answers.count { $0.answer == .lives }
         guard try await !isMass(refused.count, of: answered, clientID) else {
             tally.heldBack += refused.count

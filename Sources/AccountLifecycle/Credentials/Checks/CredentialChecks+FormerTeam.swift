@@ -1,0 +1,40 @@
+import Postgres
+
+extension CredentialChecks {
+    /// Deletes the tokens among the refused ones that are of the team that the app left, and returns their ids.
+    ///
+    /// Apple refuses all of these to the new team: they are no mass of people who leave, and nobody is signed out for
+    /// them. Those of an account that is locked out belong to its deletion.
+    func forgetFormer(_ refused: [HeldCredential]) async throws -> Set<Int64> {
+        let (ids, sealed) = (refused.map(\.id), refused.map(\.sealed))
+        let forgotten = try await services.pool.withConnection { connection in
+            try connection.query(
+                """
+                delete from accountctl.apple_credentials as c
+                using unnest(\(ids)::bigint[], \(sealed)::text[]) as refused (id, sealed_token)
+                where c.id = refused.id
+                  and c.sealed_token = refused.sealed_token
+                  and exists (
+                      select
+                      from accountctl.apple_transfers as t
+                      where t.user_id = c.user_id
+                        and t.client_id = c.client_id
+                        and t.new_sub is not null
+                        -- When Apple was asked about the person, which comes after the transfer.
+                        and t.updated_at > greatest(c.obtained_at, c.last_live_at)
+                  )
+                  and not exists (
+                      select
+                      from accountctl.deletion_requests as r
+                      where r.user_id = c.user_id
+                        and r.finished_at is null
+                        and r.locked_out_at is not null
+                  )
+                returning c.id
+                """,
+                as: Int64.self
+            )
+        }
+        return Set(forgotten)
+    }
+}
