@@ -21,6 +21,7 @@ struct IdentityMove: Sendable {
     func carryOut(on connection: isolated Connection) throws {
         try moveIdentity(on: connection)
         try moveCredentials(on: connection)
+        try moveCopy(on: connection)
         guard let email else { return }
         try moveAddress(to: email, on: connection)
         try moveRelayAddress(to: email, on: connection)
@@ -80,6 +81,31 @@ struct IdentityMove: Sendable {
         )
         try connection.execute(
             "delete from accountctl.apple_identity_marks where user_id = \(user) and state = 'transferred'"
+        )
+    }
+
+    /// Replaces sub and address in the account's own copy of the identity's data, where apps read them.
+    ///
+    /// GoTrue writes the copy at each sign-in, of whichever provider, and people stay signed in for months.
+    private func moveCopy(on connection: isolated Connection) throws {
+        try connection.execute(
+            """
+            update auth.users
+            set raw_user_meta_data = raw_user_meta_data
+                    || jsonb_build_object('sub', \(sub)::text)
+                    || case
+                        when raw_user_meta_data ? 'provider_id' then jsonb_build_object('provider_id', \(sub)::text)
+                        else '{}'
+                    end
+                    || case
+                        when pg_catalog.lower(raw_user_meta_data ->> 'email') = \(oldEmail) and \(email)::text is not null
+                            then jsonb_build_object('email', \(email)::text)
+                        else '{}'
+                    end,
+                updated_at = now()
+            where id = \(user)
+              and raw_user_meta_data ->> 'sub' = \(oldSub)
+            """
         )
     }
 

@@ -47,13 +47,21 @@ import Testing
             let people = [try await stage.signUp(), try await stage.signUp(), try await stage.signUp()]
             // One person revoked before the transfer, so Apple does not move that person.
             stage.sandbox.apple.stopUsing(sub: people[2].sub, clientID: CredentialStage.clientID)
-            // The identity has the address that the token endpoint returns.
+            // The identity has the address that the token endpoint returns, and the account a copy of the identity's data.
             try await stage.sql(
                 """
                 update auth.identities as i
-                set identity_data = identity_data || jsonb_build_object('email', u.email)
+                set identity_data = identity_data || jsonb_build_object('email', u.email, 'provider_id', i.provider_id)
                 from auth.users as u
                 where u.id = i.user_id
+                """
+            )
+            try await stage.sql(
+                """
+                update auth.users as u
+                set raw_user_meta_data = i.identity_data || '{"theme": "dark"}'
+                from auth.identities as i
+                where i.user_id = u.id
                 """
             )
             let before = try await identity(people[0], stage)
@@ -88,6 +96,15 @@ import Testing
             #expect(after.1 == after.0)
             #expect(after.2 != before.2)
             #expect(try await identity(people[2], stage).0 == people[2].sub)
+            let areCopies = try await stage.value(
+                """
+                select bool_and(u.raw_user_meta_data = i.identity_data || '{"theme": "dark"}')
+                from auth.users as u
+                join auth.identities as i on i.user_id = u.id
+                """,
+                as: Bool.self
+            )
+            #expect(areCopies)
             let credentialSub = try await stage.value(
                 "select apple_sub from accountctl.apple_credentials where user_id = \(people[0].id)",
                 as: String.self
