@@ -21,7 +21,7 @@ enum ExportSecrets {
     }
 
     private static let everywhere: Set = [
-        "password", "passwords", "passwd", "secret", "secrets", "token", "tokens", "otp",
+        "password", "passwords", "passwd", "pwd", "passphrase", "secret", "secrets", "token", "tokens", "otp", "apikey",
     ]
     private static let pairsEverywhere: Set = ["api_key", "private_key"]
     /// Codes, challenges and `auth.refresh_tokens.parent`, which is a token as well.
