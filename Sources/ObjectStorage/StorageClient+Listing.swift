@@ -22,8 +22,8 @@ extension StorageClient {
         )
     }
 
-    /// Parses a page of the newer listing.
-    static func listing(_ answer: StorageAnswer) -> StorageOutcome<StorageListing> {
+    /// Parses a page of the newer listing; `mark` is where it begins.
+    static func listing(_ answer: StorageAnswer, from mark: String? = nil) -> StorageOutcome<StorageListing> {
         struct Page: Decodable {
             struct Object: Decodable {
                 let key: String?
@@ -35,8 +35,8 @@ extension StorageClient {
         }
         return answer.outcome { body in
             guard let page = decode(Page.self, body) else { return nil }
-            // A page that announces another one without a cursor would make the listing endless.
-            guard !page.hasNext || page.nextCursor?.isEmpty == false else { return nil }
+            // A page that announces another one without a cursor, or itself, would make the listing endless.
+            guard !page.hasNext || page.nextCursor?.isEmpty == false && page.nextCursor != mark else { return nil }
             return StorageListing(
                 keys: page.objects.map { $0.key ?? $0.name },
                 next: page.hasNext ? page.nextCursor.map { .init(place: .mark($0)) } : nil

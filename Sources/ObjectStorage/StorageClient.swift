@@ -62,7 +62,8 @@ package struct StorageClient: Sendable {
         case .folders(let folders, let offset):
             return try await listOneLevel(bucket: bucket, folders: folders, offset: offset, limit: limit)
         case .mark(let mark):
-            return Self.listing(try await recursiveListing(bucket, prefix: prefix, mark: mark, limit: limit))
+            let answer = try await recursiveListing(bucket, prefix: prefix, mark: mark, limit: limit)
+            return Self.listing(answer, from: mark)
         case nil:
             let answer = try await recursiveListing(bucket, prefix: prefix, mark: nil, limit: limit)
             if case .unknownRoute = answer {

@@ -81,6 +81,19 @@ import Testing
         }
     }
 
+    /// As of a cache in front of Storage, or of a backend that does not read the cursor.
+    @Test func aPageThatIsItsOwnNextOneIsNotBelieved() async throws {
+        let page = #"{"hasNext":true,"nextCursor":"m","folders":[],"objects":[{"name":"u/a","id":"1"}]}"#
+        try await StorageClient.with({ _, _ in Self.json(page) }) { client, _ in
+            guard case .done(let first) = try await client.list(bucket: "avatars", folder: "u") else {
+                Issue.record("not listed")
+                return
+            }
+            let outcome = try await client.list(bucket: "avatars", folder: "u", from: first.next)
+            #expect(outcome == .later(StorageDelay(.notUnderstood(status: 200))))
+        }
+    }
+
     /// The older listing serves a tree one level at a time: names are relative, and folders have no id.
     @Test func theOlderListingIsWalked() async throws {
         let tree: [String: [(String, Bool)]] = [
