@@ -52,7 +52,7 @@ struct AccountTarget: ActTarget {
             if !words.isRehearsed, let next = words.next { context.messages.note(next) }
             context.messages.warning(
                 "its deletion is under way (\(state.rawValue)) and \(words.isRehearsed ? "would be" : "is") stopped before its next step; "
-                    + "begun already, and not undone: \(Wording.list(steps.map(\.rawValue)))"
+                    + "these steps have begun and are not undone: \(Wording.list(steps.map(\.rawValue)))"
             )
         case .acted(.unknownUser), .holding(.unknownUser):
             throw CommandError(.notFound, "the account \(name) no longer exists")
@@ -64,7 +64,7 @@ struct AccountTarget: ActTarget {
             )
         case .acted(.suspendedLonger(let ban)):
             let end = ban.until.map(Wording.moment) ?? "further notice"
-            throw CommandError(.blocked, "it is suspended until \(end) already: --shorten ends the suspension sooner")
+            throw CommandError(.blocked, "it is already suspended until \(end): --shorten ends the suspension sooner")
         case .holding(.notNow(let why)): throw CommandError(.blocked, why.words)
         case .severalHolds(let which): throw CommandError(.blocked, which)
         }

@@ -93,8 +93,8 @@ extension CommandContext {
         if triggers.isEmpty { return }
         let names = triggers.map { "\($0.name) of \($0.table)" }
         messages.warning(
-            "not tried, so they may still refuse: \(Wording.list(names)); a rollback could not undo what they may do outside "
-                + "the database"
+            "not tried, so they may still refuse: \(Wording.list(names)); a rollback could not undo their effects "
+                + "outside the database"
         )
     }
 }

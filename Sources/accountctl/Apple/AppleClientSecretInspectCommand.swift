@@ -14,12 +14,13 @@ import Terminal
 struct AppleClientSecretInspectCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect",
-        abstract: "Say whose a client secret is, what Apple would reject about it, and when it expires.",
+        abstract: "Show which client a client secret is for, when it expires, and what Apple would reject.",
         discussion: """
             Reads a file, or standard input for -; never an argument, which other users of the machine could read.
 
             EXIT CODES
-              0 good for 30 days or more; 1 expires within 30 days; 5 Apple would reject it; 2 it is no client secret
+              0 valid for 30 days or more; 1 expires within 30 days; 5 Apple would reject it; 2 it is not a client
+              secret
 
             EXAMPLES
               accountctl apple client-secret inspect secret.txt
@@ -44,7 +45,7 @@ struct AppleClientSecretInspectCommand: AccountctlCommand {
         }
         let now = context.now()
         switch StaticClientSecret.inspect(text, now: now) {
-        case .notASecret: throw CommandError(.usage, "this is no client secret, which is a JWT (eyJ...)")
+        case .notASecret: throw CommandError(.usage, "this is not a client secret, which is a JWT (eyJ...)")
         case .privateKey:
             throw CommandError(
                 .residue,
@@ -71,7 +72,7 @@ struct AppleClientSecretInspectCommand: AccountctlCommand {
                         .init("days_left", "Days left", .integer(daysLeft), isEnding ? .bad : .none),
                     ])
                 ),
-                .init("problems", title: "Apple would not take it", .notes(secret.problems.map(\.description), .bad)),
+                .init("problems", title: "Apple would reject it", .notes(secret.problems.map(\.description), .bad)),
             ])
         )
         if !secret.problems.isEmpty { return .residue }

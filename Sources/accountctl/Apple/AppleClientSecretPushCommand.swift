@@ -113,10 +113,11 @@ struct AppleClientSecretPushCommand: AccountctlCommand {
         try copy?.publish()
         if let path = self.copy, copy?.isNew == true {
             context.messages.note(
-                "\(path) is new, and \(MachineUser.name) alone may read it: the worker's user has to."
+                "\(path) is a new file that only \(MachineUser.name) can read: make sure that the worker's user can, "
+                    + "too."
             )
         }
-        context.messages.note("Replaced; good for \(days) days.")
+        context.messages.note("Replaced; valid for \(days) days.")
         return .ok
     }
 
@@ -128,7 +129,7 @@ struct AppleClientSecretPushCommand: AccountctlCommand {
         case .notAllowed(let status):
             throw CommandError(
                 .notAuthorised,
-                "the management API does not let this token at project \(project.project) (HTTP \(status))",
+                "the management API denies this token access to project \(project.project) (HTTP \(status))",
                 hint: "Compare supabase.project and the token's owner and scopes."
             )
         case .refused(let status): throw CommandError(.failure, "the management API refuses this (HTTP \(status))")

@@ -11,7 +11,7 @@ struct AppleEventsListCommand: AccountctlCommand {
         discussion: """
             KINDS
               of Apple    consent-revoked, account-deleted, email-enabled, email-disabled,
-                          and other.TYPE for what nobody documented
+                          and other.TYPE for an undocumented type
               of devices  state_authorized, state_revoked, state_not_found, state_transferred
               of checks   grant_gone
 

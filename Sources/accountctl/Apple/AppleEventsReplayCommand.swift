@@ -48,7 +48,7 @@ struct AppleEventsReplayCommand: AccountctlCommand {
             context.messages.note("Event \(id) \(done).")
             return .ok
         case .unknown: throw CommandError(.notFound, "there is no event \(id)")
-        case .unknownAccount: throw CommandError(.blocked, "event \(id) is about no account of this database")
+        case .unknownAccount: throw CommandError(.blocked, "event \(id) does not concern an account of this database")
         case .notKept:
             throw CommandError(.blocked, "event \(id) is about an address, which is not kept with the event")
         }

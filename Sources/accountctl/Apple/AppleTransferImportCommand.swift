@@ -38,7 +38,7 @@ struct AppleTransferImportCommand: AccountctlCommand {
             }
         }
         let share = "\(taken.new) of \(lines.count) lines"
-        context.messages.note(isDryRun ? "Would take in \(share)." : "\(share) are new.")
+        context.messages.note(isDryRun ? "Would import \(share)." : "\(share) are new.")
         if taken.unknown > 0 {
             context.messages.warning(
                 Wording.count(taken.unknown, "line names an account", "lines name accounts")

@@ -39,8 +39,8 @@ struct AppleVaultRotateCommand: AccountctlCommand {
             if let other = uses.first(where: \.isAnother) {
                 throw CommandError(
                     .residue,
-                    "key \"\(other.key)\" is another key than the one that sealed here under that name",
-                    hint: "Give the right file; nothing was changed."
+                    "key \"\(other.key)\" is not the key that sealed here under that name",
+                    hint: "Name the right file; nothing was changed."
                 )
             }
             let due = uses.filter { !$0.isNewest }.reduce(0) { $0 + $1.credentials + $1.pendingRevocations }
@@ -55,7 +55,7 @@ struct AppleVaultRotateCommand: AccountctlCommand {
             context.messages.note("Moved \(rotation.moved) to key \"\(keys.newestID)\".")
             guard rotation.failed > 0 else { return .ok }
             context.messages.warning(
-                "\(rotation.failed) could not be opened: accountctl apple vault status names the keys."
+                "\(rotation.failed) could not be opened; accountctl apple vault status shows the keys."
             )
             return .residue
         }

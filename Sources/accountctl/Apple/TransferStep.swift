@@ -45,14 +45,15 @@ enum TransferStep: String, Sendable {
         case .generate where own == recipient:
             throw CommandError(
                 .usage,
-                "generate is the sending team's step, and --team \(recipient) is the team of \(setting), \(own), itself",
-                hint: "Name the recipient with --team, or set team and key of the sending team."
+                "generate is the sending team's step, but --team \(recipient) is the configured team itself "
+                    + "(\(setting))",
+                hint: "Name the recipient with --team, or configure the team and key of the sending team."
             )
         case .exchange where own != recipient:
             throw CommandError(
                 .usage,
-                "exchange is the recipient's step: the recipient is --team \(recipient), and \(setting) is \(own)",
-                hint: "Set team and key of the recipient, or correct --team."
+                "exchange is the recipient's step: the recipient is --team \(recipient), but \(setting) is \(own)",
+                hint: "Configure the team and key of the recipient, or correct --team."
             )
         case .generate, .exchange: return
         }

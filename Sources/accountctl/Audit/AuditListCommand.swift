@@ -88,7 +88,8 @@ struct AuditListCommand: AccountctlCommand {
         let strange = action.joined().lowercased().filter { !($0.isASCII && $0.isLetter) && !"._".contains($0) }
         if !strange.isEmpty {
             throw ValidationError(
-                "--action holds \(SafeText.quoted(strange)), and no action does: give the start of a name, such as deletion."
+                "--action contains \(SafeText.quoted(strange)), which no action contains: give the start of a name, "
+                    + "such as deletion."
             )
         }
     }

@@ -104,6 +104,6 @@ extension CommandContext {
         if let id = found.goneUserID { return id }
         // Also if nothing is known of the account any more.
         if found.matches.isEmpty, let id = term.userID { return id }
-        return try oneAccount(term, in: directory, hint: "Say which by its id.", on: connection).id
+        return try oneAccount(term, in: directory, hint: "Name the account by its id.", on: connection).id
     }
 }

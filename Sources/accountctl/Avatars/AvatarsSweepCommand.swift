@@ -27,9 +27,9 @@ struct AvatarsSweepCommand: AccountctlCommand {
             more than that are deleted.
 
             EXIT CODES
-              0 shown, or deleted; 1 some file stayed; 2 the number has changed, or a setting of Storage is wrong; 4
-              Storage refuses the key; 6 no profiles tell what is in use, every deletion is paused, or this database is
-              a clone; 75 Storage is away
+              0 shown, or deleted; 1 some files stayed; 2 the number has changed, or a setting of Storage is wrong; 4
+              Storage refuses the key; 6 no profiles show what is in use, every deletion is paused, or this database is
+              a clone; 75 Storage cannot be reached
 
             EXAMPLES
               accountctl avatars sweep
@@ -57,7 +57,7 @@ struct AvatarsSweepCommand: AccountctlCommand {
         guard age >= .seconds(3600), age <= .seconds(36500 * 86400) else {
             throw CommandError(
                 .usage,
-                "--older-than must lie between 1h and 36500d: an upload is named by its account a little later"
+                "--older-than must be between 1h and 36500d: an account names its upload only a little later"
             )
         }
         let actor = try context.actor(acting)

@@ -132,7 +132,7 @@ struct BulkRequest {
                 return try await requestOnce(users)
             } catch let error as PostgresError where error.isTransient || !error.connectionUsable {
                 guard let pause = retries.next() else { throw error }
-                context.messages.warning("the database is away, \(pause.words): \(error)")
+                context.messages.warning("the database cannot be reached, \(pause.words): \(error)")
                 try await Task.sleep(for: pause.wait)
             }
         }

@@ -72,16 +72,16 @@ struct BulkRest {
             let accounts = lost == 1 ? "its account counts" : "their accounts count"
             warnings.append(
                 Wording.count(lost, "request of the result file is", "requests of the result file are")
-                    + " not in this database, which is a copy or was restored: \(accounts) as not done"
+                    + " not in this database, perhaps since it is a copy or was restored: \(accounts) as not done"
             )
         }
         if cancelled > 0 {
             warnings.append(
                 Wording.count(
                     cancelled,
-                    "request of the result file was cancelled since, and is",
-                    "requests of the result file were cancelled since, and are"
-                ) + " left alone; another --result asks again"
+                    "request of the result file has been cancelled since, and is",
+                    "requests of the result file have been cancelled since, and are"
+                ) + " left alone; another --result requests them again"
             )
         }
         return warnings

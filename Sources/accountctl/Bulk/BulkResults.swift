@@ -179,16 +179,16 @@ final class BulkResults {
     private static func foreign(_ path: String) -> CommandError {
         CommandError(
             .usage,
-            "\(path) holds results of another database, or does not say of which",
+            "\(path) holds results of another database, or does not say which database they are of",
             hint:
-                "Is this the right database? Name another file with --result: what was asked for here before is found."
+                "If this is the right database, name another file with --result: earlier requests are found there too."
         )
     }
 
     private static func strange(_ path: String, _ number: Int) -> CommandError {
         CommandError(
             .usage,
-            "\(path) is no result file: line \(number) is no result of a bulk run",
+            "\(path) is not a result file: line \(number) is not a result of a bulk run",
             hint: "Name another with --result; nothing was changed."
         )
     }

@@ -54,7 +54,7 @@ struct IDList {
             let text = line.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
             if text.isEmpty || text.hasPrefix("#") { return }
             guard let id = LookupTerm(String(text), as: .userID)?.userID else {
-                throw LineProblem("\"\(SafeText.line(text.prefix(60)))\" is no \(subject.noun)")
+                throw LineProblem("\"\(SafeText.line(text.prefix(60)))\" is not a \(subject.noun)")
             }
             guard seen.insert(id).inserted else {
                 repeated += 1

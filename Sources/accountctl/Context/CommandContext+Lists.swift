@@ -56,6 +56,6 @@ extension ClosedRange<Int> {
     ///
     /// - Throws: `ValidationError`.
     func check(_ limit: Int) throws {
-        if !contains(limit) { throw ValidationError("--limit must lie between \(lowerBound) and \(upperBound)") }
+        if !contains(limit) { throw ValidationError("--limit must be between \(lowerBound) and \(upperBound)") }
     }
 }

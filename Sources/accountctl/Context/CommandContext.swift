@@ -52,8 +52,8 @@ struct CommandContext: Sendable {
             let name = settings.environmentName.map { "the environment \($0)" } ?? "this environment"
             throw CommandError(
                 .usage,
-                "\(name) counts as production: what cannot be undone needs --production here",
-                hint: "The setting production decides; accountctl config show tells where it comes from."
+                "\(name) is a production environment: irreversible commands need --production",
+                hint: "The setting production decides; accountctl config show says where it comes from."
             )
         }
         let place = settings.environmentName.map { "[\($0)] " } ?? ""

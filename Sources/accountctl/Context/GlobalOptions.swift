@@ -89,7 +89,7 @@ struct GlobalOptions: ParsableArguments {
             asked.append("--format \(format.rawValue)")
         }
         guard asked.count > 1 else { return }
-        var message = "\(Wording.list(asked)) exclude each other"
+        var message = "\(Wording.list(asked)) cannot be combined"
         if let form = format?.rawValue, Self.fieldOptions.contains("--" + form), selections.count == 1,
             let names = selections.first?.selected.names
         {

@@ -17,8 +17,8 @@ extension CommandContext {
         guard let difference else { return }
         throw CommandError(
             .blocked,
-            "this is a clone or a restored backup, unless somebody moved it: \(difference)",
-            hint: "Where it was moved, start a worker first: it records that, and pauses every deletion."
+            "this is a clone or a restored backup, unless it was moved: \(difference)",
+            hint: "If it was moved, start a worker first: it records the move, and pauses every deletion."
         )
     }
 }

@@ -6,11 +6,11 @@ import Terminal
 extension CommandContext {
     /// Makes a new hash key known, if others were used before, once every deletion is paused.
     ///
-    /// While everything is paused a wrong key does no harm. If the key cannot be made known, that is only a warning:
+    /// While everything is paused a wrong key does no harm. If the key cannot be registered, that is only a warning:
     /// the pause still applies.
     ///
     /// - Parameter isRehearsed: whether to report the effect and change nothing.
-    /// - Returns: ``ExitStatus/advice`` if the key could not be made known; otherwise ``ExitStatus/ok``, also if the
+    /// - Returns: ``ExitStatus/advice`` if the key could not be registered; otherwise ``ExitStatus/ok``, also if the
     ///   settings name none.
     /// - Throws: `CancellationError`.
     func makeHashKeyKnown(isRehearsed: Bool) async throws -> ExitStatus {
@@ -19,7 +19,7 @@ extension CommandContext {
             try await withConnection { connection in
                 if let others = try OtherHashKeys(besideNew: key, on: connection) {
                     let warning = others.warning(ofNew: key.id)
-                    messages.warning("\(warning); this act makes it known, to workers and to other acts")
+                    messages.warning("\(warning); this command registers it, for workers and for other commands")
                 }
                 if !isRehearsed { try HashKeyCanary.introduce(key, on: connection) }
             }
@@ -28,7 +28,7 @@ extension CommandContext {
             throw CancellationError()
         } catch {
             let report = ErrorReport(error)
-            messages.warning("no hash key \(isRehearsed ? "would be" : "was") made known: \(report.message)")
+            messages.warning("no hash key \(isRehearsed ? "would be" : "was") registered: \(report.message)")
             if let hint = report.hint { messages.note(hint) }
             return .advice
         }

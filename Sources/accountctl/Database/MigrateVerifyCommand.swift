@@ -84,7 +84,9 @@ struct MigrateVerifyCommand: AccountctlCommand {
         for conflict in plan.conflicts.compactMap(\.conflict) { context.messages.warning(conflict.message) }
         if isUnfinished {
             context.messages.warning(
-                holder.map { "migrate up goes on (\($0)): its changes so far are among the differences. \($0.ending)" }
+                holder.map {
+                    "migrate up is still running (\($0)): its changes so far are among the differences. \($0.ending)"
+                }
                     ?? "a run of migrate up was not finished: its changes are among the differences; start it again"
             )
         }
@@ -98,7 +100,7 @@ struct MigrateVerifyCommand: AccountctlCommand {
     /// Records the differences as the expected schema, after a confirmation.
     private func record(_ differences: [CatalogSnapshot.Difference], in context: CommandContext) async throws {
         let what = Wording.count(differences.count, "difference")
-        try context.confirm("Record \(what) as what should be there?", yes: write.yes)
+        try context.confirm("Record \(what) as the expected schema?", yes: write.yes)
         let signature = try context.signature(acting)
         let isRecorded = try await context.withMigrations { engine, connection in
             let objects = differences.prefix(20).map { "\($0.kind.rawValue) \($0.object)" }
@@ -109,8 +111,8 @@ struct MigrateVerifyCommand: AccountctlCommand {
         guard isRecorded else {
             throw CommandError(
                 .residue,
-                "something else differs by now: nothing was recorded",
-                hint: "Look again: accountctl migrate verify"
+                "the differences have changed: nothing was recorded",
+                hint: "See them: accountctl migrate verify"
             )
         }
     }

@@ -34,10 +34,10 @@ struct MigrationOptions: ParsableArguments {
 
     mutating func validate() throws {
         if withProfiles, withoutProfiles {
-            throw ValidationError("--with-profiles and --without-profiles exclude each other")
+            throw ValidationError("--with-profiles and --without-profiles cannot be combined")
         }
         if withoutProfiles, visibility != nil {
-            throw ValidationError("--visibility and --without-profiles exclude each other")
+            throw ValidationError("--visibility and --without-profiles cannot be combined")
         }
     }
 

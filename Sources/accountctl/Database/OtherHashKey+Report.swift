@@ -5,7 +5,7 @@ extension OtherHashKey: ReportableError {
         ErrorReport(
             .residue,
             "keys.hash_file: \(description)",
-            hint: "Give the right file: with this one receipts look changed, and erased accounts are not found."
+            hint: "Name the right file: with this one, receipts look changed and erased accounts are not found."
         )
     }
 }

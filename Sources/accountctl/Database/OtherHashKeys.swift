@@ -28,14 +28,14 @@ struct OtherHashKeys {
 
     /// The warning before a new key is used beside these: it may be from the wrong file.
     func warning(ofNew key: KeyID) -> String {
-        "the hash key \"\(key.text)\" was never used here: what was done under \(names) is not found with it, and what is "
-            + "done with it is found with no other key"
+        "the hash key \"\(key.text)\" was never used here: it does not find what was done under \(names), and no other "
+            + "key finds what is done with it"
     }
 
     /// The hint for a key that is new beside others.
     static let hintOfNew = """
-        Put the right file back. If a new key is meant, keep the old file, too, since no other key finds what was done before, and make \
-        the new one known: accountctl deletion pause --all, and, when a worker runs: accountctl deletion resume --all
+        Restore the right file. If a new key is meant, keep the old file, too, since no other key finds what was done before, and register \
+        the new one: accountctl deletion pause --all and, when a worker runs: accountctl deletion resume --all
         """
 
     /// The note that an erasure under these keys cannot be found.

@@ -11,15 +11,16 @@ extension PostgresError: ReportableError {
             return ErrorReport(
                 .temporary,
                 "the connection broke during the commit: check whether the change was made before you repeat it",
-                hint: "What operators do is logged together with it: accountctl audit list shows it if it was done."
+                hint: "Operators' actions are logged in the same transaction: accountctl audit list shows it if it was "
+                    + "made."
             )
         case .configuration:
-            return ErrorReport(.usage, "the connection to the database is not set up right: \(reason ?? description)")
+            return ErrorReport(.usage, "the database connection is misconfigured: \(reason ?? description)")
         case .tlsRequired:
             return ErrorReport(
                 .usage,
                 "the server does not accept TLS: \(reason ?? description)",
-                hint: "Switch TLS on there, or use sslmode=disable if nobody else is in that network."
+                hint: "Turn on TLS there, or use sslmode=disable if nobody else is on that network."
             )
         case .server:
             if sqlState.map(Self.isRefusal) == true {
@@ -32,7 +33,7 @@ extension PostgresError: ReportableError {
             if sqlState == .readOnlyTransaction {
                 return ErrorReport(
                     .temporary,
-                    "the database takes no writes: it is a standby or in read-only mode",
+                    "the database accepts no writes: it is a standby or in read-only mode",
                     hint: Self.readOnlyHint
                 )
             }
@@ -40,7 +41,7 @@ extension PostgresError: ReportableError {
                 return ErrorReport(
                     .temporary,
                     "another session holds a lock that this needs; try again",
-                    hint: "While a command waits, pg_blocking_pids and pg_stat_activity tell which session that is."
+                    hint: "While a command waits, pg_blocking_pids and pg_stat_activity show which session that is."
                 )
             }
             if sqlState == .queryCanceled {
@@ -52,7 +53,8 @@ extension PostgresError: ReportableError {
                     .failure,
                     message ?? description,
                     hint:
-                        "Has the schema been installed? accountctl migrate status tells, accountctl migrate up installs it."
+                        "Has the schema been installed? accountctl migrate status shows it, accountctl migrate up "
+                        + "installs it."
                 )
             }
             return ErrorReport(isTransient ? .temporary : .failure, message ?? description, hint: diagnostics?.hint)
@@ -71,8 +73,8 @@ extension PostgresError: ReportableError {
 
     /// Why a statement may be cancelled before our own limit.
     private static let serverLimitHint =
-        "Behind a transaction pooler the role's own statement_timeout comes before database.statement_timeout: raise it, "
-        + "or use the direct or the session port, 5432."
+        "Behind a transaction pooler the role's own statement_timeout takes precedence over "
+        + "database.statement_timeout: raise it, or use the direct or the session port, 5432."
 
     /// The report of a failed connection: the server is unreachable, or refuses the role or the connection.
     private var refusedConnection: ErrorReport {
@@ -80,7 +82,7 @@ extension PostgresError: ReportableError {
         if lacksPassword {
             return ErrorReport(
                 .notAuthorised,
-                "the database does not let this role in: it asks for a password, and none was given",
+                "the database refuses the login: it asks for a password, but none was given",
                 hint: Self.roleHint
             )
         }
@@ -95,15 +97,15 @@ extension PostgresError: ReportableError {
         if Self.isRefusal(state) {
             return ErrorReport(
                 .notAuthorised,
-                "the database does not let this role in: \(message)",
+                "the database refuses the login: \(message)",
                 hint: Self.roleHint
             )
         }
         if state == .invalidCatalogName {
-            return ErrorReport(.usage, "the connection string is not right: \(message)", hint: place)
+            return ErrorReport(.usage, "the connection string is not valid: \(message)", hint: place)
         }
         return isTransient
-            ? ErrorReport(.temporary, "the database takes no connection now: \(message)")
+            ? ErrorReport(.temporary, "the database accepts no connections at present: \(message)")
             : ErrorReport(.failure, "the database refuses the connection: \(message)", hint: place)
     }
 

@@ -18,7 +18,7 @@ extension CommandContext {
         if id == nil, Int64(text) == nil {
             throw CommandError(
                 .usage,
-                "\(SafeText.quoted(text)) is no request id, user id or receipt's number",
+                "\(SafeText.quoted(text)) is not a request id, user id or receipt number",
                 hint: "Find the account first: accountctl user find TERM"
             )
         }
@@ -27,7 +27,8 @@ extension CommandContext {
             throw CommandError(
                 .notFound,
                 "there is no deletion request \"\(SafeText.line(text))\"" + (others.map { "; \($0.sentence)" } ?? ""),
-                hint: others?.hint ?? "A request is named by its id, its account's user id or its receipt's number."
+                hint: others?.hint ?? "A request is named by its id, the user id of its account or the number of its "
+                    + "receipt."
             )
         }
         return request

@@ -79,7 +79,7 @@ struct DeletionAcceptCommand: AccountctlCommand {
         }
         let question =
             withdraw
-            ? "Have identifiers in \(column) found again?" : "Let \(column) keep identifiers of erased accounts?"
+            ? "Report identifiers in \(column) again?" : "Let \(column) keep identifiers of erased accounts?"
         try consent.ask(question, id: column, in: context)
         let desk = DeletionDesk(actor)
         if withdraw { return try await takeBack(name, reason, by: desk, in: context) }
@@ -112,8 +112,8 @@ struct DeletionAcceptCommand: AccountctlCommand {
             try await desk.accept(name, reason: reason, on: $0)
         }
         guard let waiting else { return try showUnchanged(in: context) }
-        context.messages.note("accepted; \(Wording.count(waiting, "request")) looked at again")
-        context.messages.note("take it back with: accountctl deletion accept \(name) --withdraw --reason WHY")
+        context.messages.note("accepted; \(Wording.count(waiting, "request")) will be checked again")
+        context.messages.note("undo with: accountctl deletion accept \(name) --withdraw --reason WHY")
         try show(.done, waiting, in: context)
         return .ok
     }
@@ -128,7 +128,7 @@ struct DeletionAcceptCommand: AccountctlCommand {
         try context.output.show(
             Sheet(facts: [
                 .init("column", "Column", .text(column)), outcome.fact,
-                .init("requests", "Looked at again", .integer(requests)),
+                .init("requests", "Checked again", .integer(requests)),
             ])
         )
     }

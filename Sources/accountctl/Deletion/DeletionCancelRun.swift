@@ -114,7 +114,7 @@ struct DeletionCancelRun {
         let report = ErrorReport(obstacle)
         throw CommandError(
             report.status,
-            "stopped, \(list.ids.count - done.results.count) of \(list.ids.count) not looked at: \(report.message)",
+            "stopped, \(list.ids.count - done.results.count) of \(list.ids.count) not processed: \(report.message)",
             hint: (report.hint.map { $0 + "\n" } ?? "") + "The same command line cancels the rest."
         )
     }

@@ -92,7 +92,7 @@ struct DeletionListCommand: AccountctlCommand {
 
     func validate() throws {
         try Self.limits.check(limit)
-        if all, !state.isEmpty { throw ValidationError("--all and --state exclude each other") }
+        if all, !state.isEmpty { throw ValidationError("--all and --state cannot be combined") }
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {

@@ -21,12 +21,12 @@ struct DeletionPauseCommand: AccountctlCommand {
             replaces both.
 
             --all needs no hash key: it works without keys.hash_file, and with a wrong one. If the key there is new
-            beside others, which workers and other acts refuse, it becomes known. If that is impossible, a warning and
-            the exit code say so.
+            beside others, which workers and other commands refuse, it is registered. If that is impossible, a warning
+            and the exit code say so.
 
             EXIT CODES
               0 paused, now or before; 3 no such request; 6 it has ended, or one of its steps is running: try again; 7
-              all deletions are paused, but the hash key was not made known
+              all deletions are paused, but the hash key was not registered
 
             EXAMPLES
               accountctl deletion pause --all --reason "looking into a complaint"
@@ -54,7 +54,7 @@ struct DeletionPauseCommand: AccountctlCommand {
             let act = Act(
                 plan: "would be paused",
                 done: "paused",
-                next: { names, _ in "go on with: accountctl deletion resume \(names.id)" },
+                next: { names, _ in "resume with: accountctl deletion resume \(names.id)" },
                 perform: { actor, _, request, connection in
                     try await DeletionDesk(actor).pause(request, reason: reason, on: connection)
                 }
@@ -75,7 +75,7 @@ struct DeletionPauseCommand: AccountctlCommand {
                 }
             }
             try context.output.show(BrakeTarget.sheet(isChanged ? .wouldBeDone : .unchanged))
-            let replaced = isChanged ? "would replace who paused all and why" : "every deletion is paused already"
+            let replaced = isChanged ? "would replace operator and reason" : "every deletion is paused already"
             context.messages.note(wasPaused ? replaced : "would pause every deletion")
             return try await context.makeHashKeyKnown(isRehearsed: true)
         }
@@ -83,11 +83,11 @@ struct DeletionPauseCommand: AccountctlCommand {
             try await DeletionDesk.pauseAll(by: signature, on: connection)
         }
         try context.output.show(BrakeTarget.sheet(isChanged ? .done : .unchanged))
-        context.messages.note("every deletion is paused; go on with: accountctl deletion resume --all")
+        context.messages.note("every deletion is paused; resume with: accountctl deletion resume --all")
         for one in underWay {
             let request = one.request.text
             context.messages.warning(
-                "\(one.step.rawValue) of \(request) was under way and goes on to its end; nothing follows it"
+                "\(one.step.rawValue) of \(request) was in progress and runs to its end; no further step follows"
             )
         }
         return try await context.makeHashKeyKnown(isRehearsed: false)

@@ -45,10 +45,10 @@ struct DeletionProceedCommand: ActCommand {
 
     func validate() throws {
         if !withoutApple, !withoutIdentifiers {
-            throw ValidationError("say what to go on without: --without-apple or --without-identifiers")
+            throw ValidationError("name what to continue without: --without-apple or --without-identifiers")
         }
         if withdraw, withoutIdentifiers {
-            throw ValidationError("--withdraw takes --without-apple back, and not --without-identifiers")
+            throw ValidationError("--withdraw reverses --without-apple, but not --without-identifiers")
         }
     }
 
@@ -58,9 +58,9 @@ struct DeletionProceedCommand: ActCommand {
         let hasKeys = try context.checkedSettings().settings.keys.sealingKeyFile != nil
         let keys = identifiers && hasKeys ? try context.keyRing() : nil
         return Act(
-            plan: "would go on",
-            done: "goes on",
-            question: { "Go on with the deletion \($0) without what is missing?" },
+            plan: "would continue",
+            done: "continues",
+            question: { "Continue the deletion \($0) without what is missing?" },
             brakes: RequestTarget.brakes,
             perform: { actor, _, request, connection in
                 if let keys,

@@ -21,8 +21,8 @@ extension DeletionRefusal {
         case .notHeldUpByApple:
             "neither Apple nor a missing sealing key holds it up: there is nothing to proceed without; deletion show says what "
                 + "it waits for"
-        case .lockedOut: "the account is locked out by now: it goes on without Apple"
-        case .busy: "somebody else is at work on it; try again"
+        case .lockedOut: "the account is already locked out: its deletion continues without Apple"
+        case .busy: "somebody else is working on it; try again"
         }
     }
 }

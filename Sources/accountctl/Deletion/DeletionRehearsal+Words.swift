@@ -18,22 +18,23 @@ extension DeletionRehearsal.Beginning {
         case .driven(let request, let holder):
             throw CommandError(
                 .blocked,
-                "the request \(request.text) of this account is driven already"
+                "the request \(request.text) of this account is already being worked on"
                     + (holder.map { ", by \(SafeText.line($0))" } ?? ""),
-                hint: "Try again when that has ended; if its process died, when the lease has: accountctl jobs workers"
+                hint: "Try again when that has ended or, if its process died, when the lease has ended: accountctl "
+                    + "jobs workers"
             )
         case .setAside(let request, let job):
             throw CommandError(
                 .blocked,
-                "the job of the request \(request.text) of this account is set aside",
+                "the job of the request \(request.text) of this account has been set aside",
                 hint: "See why: accountctl jobs show \(job)"
             )
         case .cancelled(let request, let job):
             throw CommandError(
                 .blocked,
-                "the job of the request \(request.text) of this account is to be cancelled",
-                hint: "A worker does that, and gives the request another; to take the cancellation back: "
-                    + "accountctl jobs retry \(job)"
+                "the job of the request \(request.text) of this account is about to be cancelled",
+                hint: "A worker cancels it, and gives the request another job; to undo the cancellation: accountctl "
+                    + "jobs retry \(job)"
             )
         case .queuePaused(let reason):
             throw CommandError(.blocked, StandingBrakes.words(ofQueue: StandingBrakes.queueName, reason))
@@ -49,9 +50,9 @@ extension DeletionRehearsal.Foresight {
         let isBegun = request.lockedOutAt != nil
         if let step = nextStep {
             return isBegun
-                ? "would go on to erase the account \(account), from the step \(step.rawValue)"
-                : "would erase the account \(account) now, where Apple and Storage can be used; what goes with it: "
-                    + "accountctl deletion plan \(account)"
+                ? "would continue to erase the account \(account), from the step \(step.rawValue)"
+                : "would erase the account \(account) now, if Apple and Storage can be reached; what would be deleted "
+                    + "with it: accountctl deletion plan \(account)"
         }
         return switch request.state {
         case .grace:
@@ -59,7 +60,7 @@ extension DeletionRehearsal.Foresight {
         case .settling: "would wait for the last search of the account \(account)"
         case .requested, .held, .blocked, .waitingForApple, .running, .residue, .verified, .cancelled:
             isBegun
-                ? "would go on to erase the account \(account), and stop before its next step"
+                ? "would continue to erase the account \(account), and stop before its next step"
                 : "would begin to erase the account \(account), and stop before its first step"
         }
     }

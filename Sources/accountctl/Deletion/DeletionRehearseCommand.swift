@@ -116,19 +116,19 @@ struct DeletionRehearseCommand: AccountctlCommand {
             try await connection.transaction { try begin(account, actor, lease, on: $0) }
         }
         let request = rehearsal.request
-        let hint = "Stop that: accountctl deletion pause \(request.text)"
+        let hint = "To stop it: accountctl deletion pause \(request.text)"
         do {
             _ = try await context.withDatabase { try await rehearsal.drive(with: services, control: $0) }
         } catch let error as JobQueueError where error.code == .cancelled {
             throw CommandError(
                 .blocked,
-                "\(error), which ends the rehearsal and not the deletion: a worker goes on with it",
+                "\(error), which ends the rehearsal but not the deletion: a worker continues it",
                 hint: hint
             )
         } catch let error where Task.isCancelled || error is CancellationError {
             throw CommandError(
                 .interrupted,
-                "the rehearsal was stopped: a worker goes on with the deletion",
+                "the rehearsal was stopped: a worker continues the deletion",
                 hint: hint
             )
         }

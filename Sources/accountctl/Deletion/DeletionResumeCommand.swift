@@ -41,9 +41,9 @@ struct DeletionResumeCommand: AccountctlCommand {
         let reason = acting.reason
         if let request = target.one {
             let act = Act(
-                plan: "would go on",
-                done: "goes on",
-                question: { "Let the deletion \($0) go on, which erases its account for good?" },
+                plan: "would continue",
+                done: "continues",
+                question: { "Resume the deletion \($0), which erases its account for good?" },
                 asks: { try DeletionDesk.isDue($0, on: $1) },
                 brakes: RequestTarget.brakes,
                 perform: { actor, _, request, connection in
@@ -61,14 +61,14 @@ struct DeletionResumeCommand: AccountctlCommand {
             let (brakes, alone) = try await context.withConnection { connection in
                 (try StandingBrakes.read(on: connection).released, try DeletionDesk.pausedAlone(on: connection))
             }
-            context.messages.note("would let every deletion go on")
+            context.messages.note("would resume every deletion")
             try context.output.show(BrakeTarget.sheet(.wouldBeDone))
             tell(brakes, paused: alone, in: context)
             return .ok
         }
         let pause = (paused.by.map { "; paused by \($0)" } ?? "") + (paused.reason.map { ": \($0)" } ?? "")
         try context.confirmIrreversible(
-            "Let every deletion go on, which erases accounts for good (\(Wording.count(open, "open request"))\(pause))?",
+            "Resume every deletion, which erases accounts for good (\(Wording.count(open, "open request"))\(pause))?",
             id: "all",
             consent
         )
@@ -76,7 +76,7 @@ struct DeletionResumeCommand: AccountctlCommand {
             try await DeletionDesk(actor).resumeAll(reason: reason, on: connection)
             return (try StandingBrakes.read(on: connection), try DeletionDesk.pausedAlone(on: connection))
         }
-        context.messages.note("deletions go on")
+        context.messages.note("deletions are resumed")
         try context.output.show(BrakeTarget.sheet(.done))
         tell(brakes, paused: alone, in: context)
         return .ok
@@ -102,10 +102,10 @@ struct DeletionResumeCommand: AccountctlCommand {
         if paused > 0 {
             let stay = Wording.count(
                 paused,
-                "request is paused by itself and stays",
-                "requests are paused one by one and stay"
+                "request is paused individually and stays",
+                "requests are paused individually and stay"
             )
-            context.messages.note("\(stay) so; see: accountctl deletion list --paused")
+            context.messages.note("\(stay) paused; see: accountctl deletion list --paused")
         }
     }
 }

@@ -68,7 +68,7 @@ struct DeletionShowCommand: AccountctlCommand {
         }
         guard let details else { throw CommandError.requestGone }
         if details.job == nil, details.summary.finishedAt == nil {
-            context.messages.note("no job carries it out just now; a worker that is alive gives it one within a minute")
+            context.messages.note("no job is carrying it out at the moment; a live worker adds one within a minute")
         }
         if actor != nil, identifiers.isEmpty {
             context.messages.note(

@@ -8,7 +8,7 @@ extension DeletionSummary {
             if isPaused { return command("deletion resume", on: id) }
             if isHeld {
                 let release = user.map { ": " + command("user release", on: $0) } ?? ""
-                return "releasing the hold\(release); the request then goes on by itself"
+                return "releasing the hold\(release); the request then continues by itself"
             }
         }
         if let situation { return situation.endedBy(command, of: id) }
@@ -19,10 +19,11 @@ extension DeletionSummary {
         case .grace: "the end of the grace period, or \(command("deletion cancel", on: id))"
         case .running: "the steps that are left"
         case .settling where isDue:
-            "a worker, for a last search: the last access token and signed upload are over, see \(command("doctor"))"
-        case .settling: "the end of the last access token and signed upload, and a last search"
+            "a worker, for a last search: the last access token and signed upload have expired, see "
+                + "\(command("doctor"))"
+        case .settling: "the expiry of the last access token and signed upload, and a last search"
         case .held, .blocked, .waitingForApple, .residue:
-            "its next look, within the hour, or at once by \(command("deletion retry", on: id))"
+            "its next attempt, within the hour, or at once with \(command("deletion retry", on: id))"
         case .verified, .cancelled: nil
         }
     }

@@ -31,7 +31,7 @@ final class RehearsalPrompt: Sendable {
         context.messages.note("\(step.rawValue): \(step.whatToLookAt)")
         // After the last step there is nothing to continue with.
         guard context.isInteractive, step != DeletionStep.allCases.last else { return }
-        context.messages.note("Press Enter to go on, or Ctrl-C to stop here; a worker then carries on.")
+        context.messages.note("Press Enter to continue, or Ctrl-C to stop here; a worker then continues.")
         // Reads on a thread of its own, so that the heartbeats that keep workers away continue.
         let (lines, line) = AsyncStream.makeStream(of: Void.self)
         DispatchQueue.global().async {
@@ -71,7 +71,8 @@ extension DeletionStep {
         case .lockOut:
             "the app can no longer change profile and avatar, and is signed out when it refreshes its session"
         case .revokeApple:
-            "the app is gone from Settings, Apple Account, Sign in with Apple, where a credential was held; Apple may send a mail"
+            "the app is gone from Settings, Apple Account, Sign in with Apple, if a credential was held; Apple may "
+                + "send an e-mail"
         case .deleteAvatars: "the picture no longer loads, once caches have dropped it"
         case .deleteRows: "the profile is gone for other people; signing in with e-mail fails"
         case .scrubAuth: "nothing to see"

@@ -13,14 +13,15 @@ extension Situation {
     /// erased.
     func endedBy(_ command: CommandNaming, of request: UUID) -> String {
         let retry = command("deletion retry", on: request)
-        let thenGoesOn = "; it then goes on within five minutes, or at once by \(retry)"
+        let thenGoesOn = "; it then continues within five minutes, or at once with \(retry)"
         // After the lock-out, a failing step is retried at growing intervals of up to an hour. The few tries that a
         // deletion makes at Apple come before these grow beyond five minutes.
-        let thenRetries = "; it then goes on within the hour, or at once by \(retry)"
+        let thenRetries = "; it then continues within the hour, or at once with \(retry)"
         let orWithoutApple =
             "\(thenGoesOn); or "
             + command("deletion proceed --without-apple", on: request)
-            + "; or time: after apple.give_up it goes on by itself, once the account is locked out after some tries; "
+            + "; or time: after apple.give_up it continues by itself (once the account is locked out, after some "
+            + "tries); "
             + "the revocation is then tried again separately"
         // Workers read their settings when they start, so a correction seems to have no effect until they are
         // restarted.
@@ -36,8 +37,8 @@ extension Situation {
         return switch code {
         // Here every deletion is paused; ``DeletionSummary`` handles the pause of a single request.
         case .paused: command("deletion resume --all")
-        case .legalHold: "releasing the hold; the request then goes on by itself"
-        case .ceiling: "time: requests go on as the hour passes; or a higher deletion.hourly_ceiling" + restarted
+        case .legalHold: "releasing the hold; the request then continues by itself"
+        case .ceiling: "time: requests continue as the hour passes; or a higher deletion.hourly_ceiling" + restarted
         case .blockingRows:
             "deleting the named rows, or changing the constraint: a key to ON DELETE CASCADE" + thenGoesOn
         case .refusingTrigger: "changing the trigger, or what it objects to" + thenGoesOn
@@ -53,13 +54,13 @@ extension Situation {
         case .storageUnusable:
             switch fault {
             case .key:
-                "a storage.service_key_file with a key that Storage takes\(restarted), see \(command("doctor"))"
+                "a storage.service_key_file with a key that Storage accepts\(restarted), see \(command("doctor"))"
                     + thenRetries
             case .settings: "correcting the settings of [storage]\(restarted), see \(command("doctor"))" + thenRetries
             case nil: "Storage answering again, see \(command("doctor"))" + thenRetries + ofFile
             }
         case .sealingKeyMissing:
-            "adding the named sealing key to its file again; where it is lost for good, "
+            "adding the named sealing key to its file again; if it is lost for good, "
                 + command("apple vault forget-key \(subject ?? "KEY")")
         case .appleMisconfigured:
             "correcting the Apple configuration\(restarted), see \(command("doctor"))" + orWithoutApple
@@ -69,8 +70,8 @@ extension Situation {
         case .otherAccount: "\(command("deletion cancel", on: request)): the account that was meant no longer exists"
         case .residue:
             "removing what the named columns hold\(byHand), of a materialized view by refreshing it "
-                + "(\(command("deletion show --reveal", on: request)) tells what to look for); it is looked for again within "
-                + "the hour, or at once by \(retry); or \(command("deletion accept COLUMN --reason WHY"))"
+                + "(\(command("deletion show --reveal", on: request)) shows what to look for); the search is repeated "
+                + "within the hour, or at once with \(retry); or \(command("deletion accept COLUMN --reason WHY"))"
         case .failing: "the next attempt; see the error with \(command("deletion show", on: request))"
         }
     }

@@ -11,7 +11,7 @@ extension StandingBrakes {
         guard let names else { return words }
         if isPaused {
             let told = own.map { FollowUp.asWritten($0.told) } ?? ""
-            words.append("the request is paused by itself\(told); go on with: accountctl deletion resume \(names.id)")
+            words.append("the request itself is paused\(told); resume with: accountctl deletion resume \(names.id)")
         }
         if isHeld, let account = names.account {
             words.append("the account is under a legal hold; end it with: accountctl user release \(account)")
@@ -30,14 +30,14 @@ extension StandingBrakes {
     /// A message about a paused queue, with the command that ends the pause.
     static func words(ofQueue name: String, _ reason: String?) -> String {
         let why = reason.map { ": " + FollowUp.asWritten($0) } ?? ""
-        return "the queue \(name) is paused\(why); go on with: accountctl jobs resume \(name)"
+        return "the queue \(name) is paused\(why); resume with: accountctl jobs resume \(name)"
     }
 }
 
 extension StandingBrakes.Pause {
     /// A message that every deletion is paused, with the command that ends the pause.
     var words: String {
-        "every deletion is paused\(FollowUp.asWritten(told)); go on with: accountctl deletion resume --all"
+        "every deletion is paused\(FollowUp.asWritten(told)); resume with: accountctl deletion resume --all"
     }
 
     /// Who paused it and why: ", by olga: incident 7".

@@ -17,8 +17,8 @@ extension DatabaseDoctor {
                 "\(Wording.count(held.credentials, "credential is", "credentials are")) held of "
                     + "\(held.clientID), which is not configured here",
                 why:
-                    "Apple cannot be asked to revoke them, and deletions of their accounts wait as long as apple.give_up says "
-                    + "before they go on without revoking.",
+                    "Apple cannot be asked to revoke them, and deletions of their accounts wait as long as "
+                    + "apple.give_up says before they continue without revoking.",
                 todo: "Configured: \(ours.joined(separator: ", ")). Add it to the client_ids of its team: [apple], or "
                     + "[apple.app.NAME] for another team." + DoctorFinding.thenRestart
             )

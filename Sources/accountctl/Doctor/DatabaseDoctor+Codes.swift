@@ -26,12 +26,14 @@ extension DatabaseDoctor {
                 return DoctorFinding(
                     .notice,
                     "apple.rejected",
-                    "Apple rejected \(client.clientID) with team \(client.teamID) and key \(client.keyID), which are not the "
-                        + "ones here, since \(Wording.moment(client.since)): \(client.refusal)",
+                    "Apple rejected \(client.clientID) with team \(client.teamID) and key \(client.keyID), which are "
+                        + "not the ones configured here, since \(Wording.moment(client.since)): \(client.refusal)",
                     why:
-                        "It concerns workers that still have this key. If there are none, the finding goes within two days.",
+                        "It concerns workers that still use this key. If there are none, the finding disappears within "
+                        + "two days.",
                     todo:
-                        "Restart workers that were started with it; accountctl apple test asks Apple about the key here."
+                        "Restart workers that were started with it; accountctl apple test checks the key configured "
+                        + "here."
                 )
             }
             return DoctorFinding(
@@ -39,10 +41,11 @@ extension DatabaseDoctor {
                 "apple.rejected",
                 "Apple rejects \(client.clientID) with team \(client.teamID) and key \(client.keyID) "
                     + "since \(Wording.moment(client.since)): \(client.refusal)",
-                why: "No worker calls Apple for it: codes run out, and deletions that hold its credentials wait.",
+                why: "No worker calls Apple for it: authorization codes expire, and deletions of accounts with its "
+                    + "credentials wait.",
                 todo: "Compare \(settings.apple.section(of: client.clientID)).team_id, .key_id and the client id with "
-                    + "the developer account. Workers notice by themselves when Apple accepts it again; a "
-                    + "correction here takes effect once they are restarted." + DoctorFinding.ofNewKey
+                    + "the developer account. Workers notice when Apple accepts it again; a correction here takes "
+                    + "effect once they are restarted." + DoctorFinding.ofNewKey
             )
         }
     }
@@ -92,8 +95,9 @@ extension DatabaseDoctor {
                     "single accounts submitted codes for "
                         + Wording.count(single.count, "client id that is", "client ids that are")
                         + " not configured here: " + Wording.list(single, atMost: Self.named),
-                    why: "Anybody who is signed in may submit any. Those of your own app's cannot be exchanged.",
-                    todo: "Nothing, unless one is your own: then correct what the app submits, or add it."
+                    why: "Any signed-in user can submit any client id. If one is your own, its codes cannot be "
+                        + "exchanged.",
+                    todo: "If one is your own, correct what the app submits, or add it; otherwise, nothing."
                 )
             )
         }
@@ -111,7 +115,7 @@ extension DatabaseDoctor {
                     + "sign-in, or a bundle id for one on the web."
                     + (codes.isHeld ? "" : " Nothing is held for it that could be revoked."),
                 todo: "Submit the bundle id with codes of native sign-ins, the Services ID with the web's, and with "
-                    + "these their redirect_uri. The worker's log has Apple's words for each."
+                    + "these their redirect_uri. The worker's log has Apple's answer to each."
             )
         }
         return findings

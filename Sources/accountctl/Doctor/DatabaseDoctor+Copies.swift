@@ -16,12 +16,12 @@ extension DatabaseDoctor {
             DoctorFinding(
                 .warning,
                 "deletion.copy",
-                "a clone or a restored backup, unless somebody moved it: \(difference)",
+                "a clone or a restored backup, unless it was moved: \(difference)",
                 why:
                     "Its open deletions are those of real people, who may have cancelled since. A worker that starts "
                     + "here pauses every deletion first.",
-                todo: "After a restore repeat the list of erasures before one starts: accountctl deletion replay FILE. "
-                    + "A clone needs settings of its own: another Storage, and none of Apple's."
+                todo: "After a restore, repeat the list of erasures before a worker starts: accountctl deletion replay "
+                    + "FILE. A clone needs its own settings: another Storage, and no Apple settings."
             )
         ]
     }

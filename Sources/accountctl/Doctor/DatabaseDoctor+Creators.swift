@@ -36,7 +36,7 @@ extension DatabaseDoctor {
             return DoctorFinding(
                 .error,
                 "database.creators",
-                "other roles may create objects in the schema \(schema), where our sessions look names up: \(roles)",
+                "other roles may create objects in the schema \(schema), where our sessions resolve names: \(roles)",
                 why:
                     "A function there that matches a call better is chosen over the server's own, and runs with our rights.",
                 todo: "revoke create on schema \(schema) from \(roles)"

@@ -37,7 +37,7 @@ extension DatabaseDoctor {
             why: "Requests wait, and Apple's authorization codes expire after five minutes.",
             todo: isPatienceStated
                 ? "See why nothing starts one: accountctl worker --until-idle"
-                : "Start one: accountctl worker. Where cron runs it, say how often: --expect-worker-within 30m"
+                : "Start one: accountctl worker. If cron runs it, say how often: --expect-worker-within 30m"
         )
     }
 
@@ -51,10 +51,10 @@ extension DatabaseDoctor {
             "jobs.paused",
             "the queue \(SafeText.line(setting.name)) is paused since \(Wording.moment(since))\(reason)",
             why: hasCodes
-                ? "Apple's authorization codes expire after five minutes: accounts that sign up now cannot be revoked at "
-                    + "Apple until they sign in with Apple anew."
+                ? "Apple's authorization codes expire after five minutes: accounts that sign up now cannot be revoked "
+                    + "at Apple until they sign in with Apple again."
                 : "None of its jobs start until the queue is resumed.",
-            todo: "Go on with: accountctl jobs resume \(SafeText.line(setting.name))"
+            todo: "Resume with: accountctl jobs resume \(SafeText.line(setting.name))"
         )
     }
 
@@ -64,7 +64,7 @@ extension DatabaseDoctor {
             .error,
             "jobs.exhausted",
             Wording.count(figures.exhausted, "job") + " failed through all usual attempts",
-            why: "They are tried only once a day, and somebody waits for them.",
+            why: "They are tried only once a day, although people wait for their results.",
             todo: "accountctl jobs list --exhausted names them and their last errors; once the cause is gone: "
                 + "accountctl jobs retry --exhausted"
         )
@@ -95,7 +95,8 @@ extension DatabaseDoctor {
             "jobs.unreadable",
             "\(Wording.count(count, "job is", "jobs are")) set aside, since no worker could read \(whose) arguments: "
                 + Wording.list(kinds.map { SafeText.line($0.kind) }),
-            why: "They wait for a release that can, and a deletion among them stays put, whatever its deadline.",
+            why: "They wait for a release that can, and a deletion among them makes no progress, even past its "
+                + "deadline.",
             todo: "accountctl jobs list --state parked says what is wrong with each. Start the release that added "
                 + "it, or cancel a job that was added by mistake: a deletion gets another job within a minute."
         )
@@ -107,24 +108,24 @@ extension DatabaseDoctor {
         return DoctorFinding(
             .warning,
             "jobs.partitions",
-            Wording.count(figures.defaultRows, "row of the job history has", "rows of the job history have")
-                + " no day's partition",
-            why: "Partitions were not made ahead: no worker ran, or it may not create tables.",
-            todo: "Let a worker run; it makes them and moves the rows."
+            Wording.count(figures.defaultRows, "row of the job history is", "rows of the job history are")
+                + " in no day's partition",
+            why: "Partitions were not created in advance: no worker ran, or it may not create tables.",
+            todo: "Run a worker, which creates them and moves the rows."
         )
     }
 
     /// What keeps vacuum from removing dead rows, or else that there are too many; nil if all is well.
     static func deadRows(_ figures: JobFigures, keptBy keeper: DeadRowKeeper?) -> DoctorFinding? {
         if figures.areDeadRowsKept {
-            let ending = keeper?.ending.map { "Where nobody needs it: \(SafeText.line($0));" } ?? "End what holds them:"
+            let ending = keeper?.ending.map { "If nobody needs it: \(SafeText.line($0));" } ?? "End what holds them:"
             return DoctorFinding(
                 .warning,
                 "jobs.dead_rows",
                 "\(SafeText.line(keeper?.name ?? "something")) keeps the dead rows of the last "
                     + Wording.count(figures.oldestXminAge, "transaction"),
-                why: "No vacuum removes them meanwhile: the job table grows, and claims have to read past them.",
-                todo: ending + " pg_stat_activity, pg_prepared_xacts and pg_replication_slots show the rest."
+                why: "Meanwhile, vacuum cannot remove them: the job table grows, and claims have to read past them.",
+                todo: ending + " pg_stat_activity, pg_prepared_xacts and pg_replication_slots show the others."
             )
         }
         guard figures.deadRows > JobFigures.Limits.deadRows else { return nil }
@@ -133,7 +134,7 @@ extension DatabaseDoctor {
             "jobs.dead_rows",
             "the job table has \(Wording.count(figures.deadRows, "dead row"))",
             why: "Vacuum runs too seldom, or cannot finish: claims have to read past the dead rows.",
-            todo: "Let a worker run, which vacuums each minute; vacuum (verbose) accountctl.jobs says what is left."
+            todo: "Run a worker, which vacuums every minute; vacuum (verbose) accountctl.jobs shows what is left."
         )
     }
 
@@ -143,7 +144,7 @@ extension DatabaseDoctor {
             .warning,
             "jobs.owner",
             "the job table belongs to \(owner), and the role that connects here may not vacuum it",
-            why: "Postgres gives such a worker only a warning: dead rows wait for autovacuum, and slow claims down.",
+            why: "Postgres only warns such a worker: dead rows wait for autovacuum, and slow down claims.",
             todo: "Connect workers as \(owner), or as a member of it."
         )
     }

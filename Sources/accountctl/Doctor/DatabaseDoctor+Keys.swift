@@ -12,7 +12,7 @@ extension DatabaseDoctor {
         return findings
     }
 
-    private static let putBack = "Put the file back from where it is kept."
+    private static let putBack = "Restore the file from its copy."
 
     private func sealingKeys(on connection: isolated Connection) throws -> [DoctorFinding] {
         guard settings.keys.sealingKeyFile != nil else { return [] }
@@ -32,10 +32,9 @@ extension DatabaseDoctor {
                 DoctorFinding(
                     .error,
                     "keys.sealing",
-                    "\(Wording.list(others)) in keys.sealing_file is another key than the one that sealed here "
-                        + "under that name",
-                    why: "What is sealed does not open, and no worker starts.",
-                    todo: "Put the right file back from where it is kept."
+                    "\(Wording.list(others)) in keys.sealing_file is not the key that sealed here under that name",
+                    why: "What that key sealed cannot be opened, and no worker starts.",
+                    todo: "Restore the right file from its copy."
                 )
             )
         }
@@ -45,13 +44,13 @@ extension DatabaseDoctor {
                 DoctorFinding(
                     .error,
                     "keys.sealing",
-                    "sealed values need the keys \(Wording.list(missing)), which keys.sealing_file does not have",
-                    why: "Their requests cannot be verified, and their grants at Apple not revoked.",
-                    todo: "Put the keys back from where they are kept."
+                    "sealed values need the keys \(Wording.list(missing)), which are not in keys.sealing_file",
+                    why: "Their requests cannot be verified, and their grants at Apple cannot be revoked.",
+                    todo: "Restore the keys from their copy."
                 )
             )
         }
-        return findings.isEmpty ? [.ok("keys.sealing", "every key that sealed something is there")] : findings
+        return findings.isEmpty ? [.ok("keys.sealing", "every sealing key that is needed is available")] : findings
     }
 
     /// Rates the hash key against the others that were used here.
@@ -65,7 +64,7 @@ extension DatabaseDoctor {
                 .error,
                 "keys.hash",
                 "\(own) was never used here, and \(others) was",
-                why: "Accounts erased under that one look as if they had never been; no worker starts.",
+                why: "Accounts erased under that key look as if they had never existed; no worker starts.",
                 todo: OtherHashKeys.hintOfNew
             )
         case .newest:
@@ -73,7 +72,7 @@ extension DatabaseDoctor {
                 .notice,
                 "keys.hash",
                 "\(own) is newer than \(others)",
-                why: "What was erased and done before it came is found with the older file alone.",
+                why: "What was erased and done before is found only with the older file.",
                 todo: "Keep the older file, and name it in keys.hash_file to look there."
             )
         case .older:
@@ -82,7 +81,7 @@ extension DatabaseDoctor {
                 "keys.hash",
                 "\(own) is older than \(others)",
                 why: "What was erased and done under the newer one is not found with it.",
-                todo: "Name the newer file in keys.hash_file; where that was used by mistake, keep this one."
+                todo: "Name the newer file in keys.hash_file; if that one was used by mistake, keep this one."
             )
         }
     }

@@ -64,14 +64,14 @@ extension DatabaseDoctor {
             return late(
                 waiting(in: queue, seconds),
                 why:
-                    "An operator limited how many jobs start, as accountctl jobs stats shows, and more come in than that.",
-                todo: "Start more workers where the limit is not full; lift it by: "
+                    "An operator limited how many jobs start (see accountctl jobs stats), and more arrive than that.",
+                todo: "Start more workers if the limit is not reached; to remove it: "
                     + Wording.list(limits.map { "accountctl jobs limit \($0) --none" }, "or")
             )
         }
         return late(
             waiting(in: queue, seconds),
-            why: "Jobs come in faster than workers run them, or no worker runs them.",
+            why: "Jobs arrive faster than workers run them, or no worker runs them.",
             todo: "Start more workers, or see what they do: accountctl jobs list"
         )
     }
@@ -86,7 +86,7 @@ extension DatabaseDoctor {
         let place = homes.isEmpty ? "in one of those queues" : "where workers take them, \(Wording.list(homes))"
         return late(
             "\(waiting(in: queue, seconds)), and no worker serves this queue",
-            why: "Nobody takes its jobs; the live workers serve \(served.sorted().joined(separator: ", ")).",
+            why: "Nobody runs its jobs; the live workers serve \(served.sorted().joined(separator: ", ")).",
             todo: "Add such jobs \(place), and cancel what waits here: accountctl jobs list --queue \(queue)"
         )
     }
@@ -107,7 +107,7 @@ extension DatabaseDoctor {
         case .misplaced(let home):
             late(
                 "\(waits), and workers take \(those) from the queue \(home) alone",
-                why: "Nobody takes such jobs from this queue, however many workers there are.",
+                why: "Nobody runs such jobs from this queue, however many workers there are.",
                 todo: "Add them again in the queue \(home), and cancel these: \(list)"
             )
         case .elsewhere(let queues):
@@ -125,7 +125,7 @@ extension DatabaseDoctor {
         case .unknown:
             late(
                 "\(waits), and no worker knows \(those)",
-                why: "Nobody takes such jobs, however many workers of this release there are.",
+                why: "Nobody runs such jobs, however many workers of this release there are.",
                 todo: "Cancel them, or start the release that knows the \(noun): \(list)"
             )
         case .behind: lateQueue(queue, oldest: oldest, under: limits)

@@ -19,7 +19,7 @@ extension DatabaseDoctor {
                     .notice,
                     "mail.no_stream",
                     "\(concerned), and no mail stream is declared",
-                    why: "Apple drops mail from senders that are not registered or signed, without a word to you.",
+                    why: "Apple drops mail from senders that are not registered or do not sign, without telling you.",
                     todo: "Declare who sends your mail: accountctl relay stream add --help"
                 )
             ]
@@ -39,8 +39,8 @@ extension DatabaseDoctor {
                         .warning,
                         "mail.overdue",
                         "the check of the mail stream \(stream.name) is overdue",
-                        why: "A fault would not be seen.",
-                        todo: "Let a worker run; accountctl jobs list --kind mail.check shows what became of it."
+                        why: "A fault would go unnoticed.",
+                        todo: "Run a worker; accountctl jobs list --kind mail.check shows what became of it."
                     )
                 )
             }
@@ -67,7 +67,7 @@ extension DatabaseDoctor {
             "mail.unknown",
             "what is declared and published about the mail stream \(stream.name) does not show whether it reaches Apple's relay: "
                 + Self.paths(spf: stream.seenSPF, dkim: stream.seenDKIM),
-            why: "Without the senders, and a key that counts, a fault would not be seen.",
+            why: "Without the senders and a valid key, a fault would go unnoticed.",
             todo: "accountctl relay check \(stream.name) --explain says what is missing."
         )
     }
@@ -79,7 +79,7 @@ extension DatabaseDoctor {
             stream.isOld
                 ? "whether mail of the stream \(stream.name) reaches Apple's relay has not been confirmed for days"
                 : "whether mail of the stream \(stream.name) reaches Apple's relay cannot be told at present",
-            why: stream.isSilent ? "DNS did not answer; a fault would not be seen." : "A fault would not be seen.",
+            why: stream.isSilent ? "DNS did not answer; a fault would go unnoticed." : "A fault would go unnoticed.",
             todo: "accountctl relay check \(stream.name); is the setting mail.resolvers right?"
         )
     }

@@ -10,12 +10,16 @@ extension DatabaseDoctor {
             Self.blocking(
                 key,
                 why: plan.keepingSessions.contains(key)
-                    ? "An account whose sessions have rows there cannot be deleted: sessions end before any row goes."
-                    : "An account that has rows there cannot be deleted, unless they go with it by another key."
+                    ? "An account whose sessions have rows there cannot be deleted: sessions are ended before any row "
+                        + "is deleted."
+                    : "An account that has rows there cannot be deleted, unless another key deletes them with it."
             )
         }
         findings += ontoFiles.map { key in
-            Self.blocking(key, why: "An account whose files have rows there cannot be deleted: files go before rows.")
+            Self.blocking(
+                key,
+                why: "An account whose files have rows there cannot be deleted: files are deleted before rows."
+            )
         }
         findings += plan.unpublishable.map(Self.unpublishable)
         findings += Self.idle(plan.idle + plan.files.idle.filter { !plan.idle.contains($0) })
@@ -34,7 +38,8 @@ extension DatabaseDoctor {
         DoctorFinding(
             .warning,
             "deletion.blocking_key",
-            "\(key.table) refers to \(key.target) by \(key.name) without ON DELETE CASCADE, or SET NULL where it takes NULL",
+            "\(key.table) refers to \(key.target) by \(key.name) without ON DELETE CASCADE, or SET NULL on a nullable "
+                + "column",
             why: why,
             todo: "Decide what happens to these rows: give the key a delete rule, or delete them first."
         )
@@ -68,7 +73,7 @@ extension DatabaseDoctor {
             "deletion.trigger",
             "the trigger \(trigger.name) of \(trigger.table) runs when an account is deleted",
             why: "If it raises an error, or keeps rows as they are, the account cannot be deleted.",
-            todo: "Make sure that it lets a delete pass; accountctl deletion plan --ask-triggers tries one."
+            todo: "Make sure that it allows deletes; accountctl deletion plan --ask-triggers tries one."
         )
     }
 
@@ -77,8 +82,8 @@ extension DatabaseDoctor {
             .notice,
             "deletion.trigger_files",
             "the trigger \(trigger.name) of \(trigger.table) runs when Storage deletes an account's files",
-            why: "It may have only Storage's rights. If it raises an error, the account is locked out and stays so.",
-            todo: "Make its function SECURITY DEFINER, and make sure that it lets a delete pass."
+            why: "It may have only Storage's rights. If it raises an error, the account stays locked out.",
+            todo: "Make its function SECURITY DEFINER, and make sure that it allows deletes."
         )
     }
 
@@ -87,8 +92,9 @@ extension DatabaseDoctor {
             .notice,
             "deletion.trigger_outside",
             "the trigger \(trigger.name) of \(trigger.table) may reach outside the database",
-            why: "None is tried before an account is locked out, since a rollback cannot undo what is done outside.",
-            todo: "Make sure that all let a delete pass; or have it done after the commit, as pg_net does."
+            why: "Such triggers are not tried before an account is locked out, since a rollback cannot undo what is "
+                + "done outside.",
+            todo: "Make sure that all of them allow deletes, or that they act only after the commit, as pg_net does."
         )
     }
 
@@ -104,7 +110,7 @@ extension DatabaseDoctor {
                 .error,
                 "deletion.rights",
                 "\(fault.table): \(blocker.code.rawValue)" + (blocker.detail.map { " (\($0))" } ?? ""),
-                why: "Rows there could not be deleted, or not be seen.",
+                why: "Rows there cannot be deleted, or cannot be seen.",
                 todo: Self.granting(fault, to: role) + "; or connect as a role that has the right"
             )
         }

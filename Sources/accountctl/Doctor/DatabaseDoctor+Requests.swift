@@ -51,7 +51,8 @@ extension DatabaseDoctor {
             .error,
             "deletion.\(state)",
             Wording.count(requests.count, "request") + " in the state \(state)",
-            why: "They wait for somebody to act. Once the cause is gone, they go on by themselves and erase: within "
+            why: "They wait for somebody to act. Once the cause is gone, they continue by themselves and erase the "
+                + "accounts: within "
                 + (state == "residue" ? "the hour." : "five minutes."),
             todo: todo(state)
         )
@@ -66,9 +67,9 @@ extension DatabaseDoctor {
             "\(Wording.count(requests.count, "request waits", "requests wait")) for Apple, the first for "
                 + Wording.length(waited),
             why:
-                "Nothing of these accounts is erased meanwhile. They go on within five minutes once Apple takes the keys, and "
-                + "after apple.give_up without it.",
-            todo: "accountctl apple test says whether Apple takes the keys. " + todo(requests.state)
+                "Meanwhile, nothing of these accounts is erased. They continue within five minutes once Apple accepts "
+                + "the keys, and without Apple after apple.give_up.",
+            todo: "accountctl apple test says whether Apple accepts the keys. " + todo(requests.state)
         )
     }
 
@@ -81,7 +82,7 @@ extension DatabaseDoctor {
             "deletion.legal_hold",
             "\(Wording.count(count, "request")) in the state \(requests.state) \(count == 1 ? "is" : "are") under a "
                 + "legal hold",
-            why: "No hold ends by itself, and until it is released the legal deadline is not looked at.",
+            why: "No hold ends by itself, and until it is released the legal deadline is not watched.",
             todo: "accountctl audit list --action deletion.hold says who placed them, and why; accountctl deletion "
                 + "show names the command that ends one."
         )
@@ -103,13 +104,13 @@ extension DatabaseDoctor {
                     "deletion.paused",
                     "every deletion is paused, for \(Wording.length(general.length)), by \(SafeText.line(general.by))"
                         + (general.reason.map { ": \(SafeText.line($0))" } ?? ""),
-                    why: "No account is erased, while all legal deadlines keep running.",
+                    why: "No account is erased, but all legal deadlines keep running.",
                     todo: general.isOfWorker
-                        ? "After a restore repeat the list of erasures first: accountctl deletion replay FILE. A clone stays "
-                            + "paused until it has nothing of real people's to erase. Then, or where somebody moved the "
-                            + "database, go on with: accountctl deletion resume --all"
-                        : "accountctl audit list --action deletion.pause says why; go on with: "
-                            + "accountctl deletion resume --all"
+                        ? "After a restore, repeat the list of erasures first: accountctl deletion replay FILE. Keep a "
+                            + "clone paused until it has no data of real people to erase. Then, or if the database was "
+                            + "moved, resume with: accountctl deletion resume --all"
+                        : "accountctl audit list --action deletion.pause says why; resume with: accountctl deletion "
+                            + "resume --all"
                 )
             )
         }
@@ -120,8 +121,9 @@ extension DatabaseDoctor {
                     "deletion.paused",
                     "\(Wording.count(paused, "request is", "requests are")) paused, the first for "
                         + Wording.length(longest),
-                    why: "They do not go on by themselves, and their legal deadlines do not wait.",
-                    todo: "accountctl deletion list --paused shows them; go on with: accountctl deletion resume REQUEST"
+                    why: "They do not continue by themselves, but their legal deadlines keep running.",
+                    todo: "accountctl deletion list --paused shows them; resume with: accountctl deletion resume "
+                        + "REQUEST"
                 )
             )
         }
@@ -133,8 +135,8 @@ extension DatabaseDoctor {
                     "\(Wording.count(waiting, "request waits", "requests wait")) for the hourly ceiling",
                     why: "No more accounts are locked out per hour: many more requests than usual may be a mistake.",
                     todo:
-                        "Those of a list that was meant go on by themselves; deletion.hourly_ceiling lets more through, "
-                        + "once workers are restarted with it. Otherwise: accountctl deletion pause --all"
+                        "If the requests are intended, they continue by themselves; a higher deletion.hourly_ceiling "
+                        + "lets more through once workers are restarted. Otherwise: accountctl deletion pause --all"
                 )
             )
         }

@@ -20,11 +20,11 @@ extension DatabaseDoctor {
                 .notice,
                 "apple.notifications",
                 "\(unheard) erased accounts were revoked at Apple within 30 days, and Apple sent no notification of them",
-                why: "Apple sends one for each to the endpoint that is entered there. Without them, you do not learn "
-                    + "who stops using the app, deletes the Apple Account or switches mail forwarding off.",
-                todo: "See that the endpoint is entered at the primary App ID and reached from outside, and that "
-                    + "client_ids has the bundle id of that App ID: the metric apple_notifications_total counts what is "
-                    + "for others as refused_audience."
+                why: "Apple sends one for each to the endpoint that is registered there. Without them, you do not "
+                    + "learn who stops using the app, deletes the Apple Account or switches mail forwarding off.",
+                todo: "Check that the endpoint is registered at the primary App ID and can be reached from outside, "
+                    + "and that client_ids has the bundle id of that App ID: the metric apple_notifications_total "
+                    + "counts what is for others as refused_audience."
             )
         ]
     }
@@ -40,11 +40,12 @@ extension DatabaseDoctor {
             "\(credentials(part)) \(verb) for Apple to revoke \(part.count == 1 ? "it" : "them"), the first for "
                 + "\(Wording.length(part.longest)) and \(end) more: \(Wording.list(part.outcomes))",
             why:
-                "The app keeps its access to the Apple Accounts of people whose accounts are erased. What is still waiting "
-                + "when its time is over is reported as not revoked. While every deletion is paused, none is tried.",
-            todo: "accountctl apple test says whether Apple takes the keys. Where it does, Apple does not know these "
-                + "credentials under their client id: was it put into another group of apps, or transferred? "
-                + "accountctl deletion list --all --apple pending names the requests."
+                "The app keeps its access to the Apple Accounts of people whose accounts are erased. Credentials that "
+                + "are still waiting at the end of that time are reported as not revoked. While every deletion is "
+                + "paused, no revocation is tried.",
+            todo: "accountctl apple test says whether Apple accepts the keys. If it does, Apple does not know these "
+                + "credentials under their client id: was the app moved to another group, or transferred? accountctl "
+                + "deletion list --all --apple pending names the requests."
         )
     }
 
@@ -55,10 +56,10 @@ extension DatabaseDoctor {
             "apple.not_revoked",
             "\(credentials(part)) \(part.count == 1 ? "was" : "were") given up within 90 days, not revoked at Apple: "
                 + Wording.list(part.outcomes),
-            why: "The app keeps its access to these Apple Accounts until their owners end it by hand.",
+            why: "The app keeps its access to these Apple Accounts until their owners end it themselves.",
             todo:
-                "See that the app tells how, wherever its deletion's status says not_revoked; what kept Apple from it may "
-                + "concern others. accountctl deletion list --all --apple not_revoked names the requests."
+                "Make sure that the app explains how when the status of a deletion is not_revoked. The cause may "
+                + "affect other accounts. accountctl deletion list --all --apple not_revoked names the requests."
         )
     }
 

@@ -15,7 +15,7 @@ extension DatabaseDoctor {
                     .notice,
                     "database.superuser",
                     "\(name) is a superuser",
-                    why: "Much more than is needed.",
+                    why: "It has far more rights than needed.",
                     todo: "Use the role postgres of Supabase, or one with its rights."
                 )
             )
@@ -25,11 +25,11 @@ extension DatabaseDoctor {
 
     /// Checks that the role sees every row.
     private static func visibility(for role: String, isWhole: Bool) -> DoctorFinding {
-        guard !isWhole else { return .ok("database.role", "\(role) is not bound by row-level security") }
+        guard !isWhole else { return .ok("database.role", "\(role) is not subject to row-level security") }
         return DoctorFinding(
             .error,
             "database.role",
-            "row-level security binds the role \(role)",
+            "the role \(role) is subject to row-level security",
             why: "It would find no accounts, and report the database as clean.",
             todo: "Connect as postgres, or as a role with BYPASSRLS."
         )

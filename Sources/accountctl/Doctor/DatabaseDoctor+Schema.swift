@@ -35,8 +35,8 @@ extension DatabaseDoctor {
                 .warning,
                 "schema.ahead",
                 Wording.count(newer.count, "migration") + " of a newer version (\(version))",
-                why: "This version goes on working with the schema of the next one, and no further.",
-                todo: "Put the newer version in place everywhere, this one included."
+                why: "This version works with the schema of the next version, but not with later ones.",
+                todo: "Install the newer version everywhere, here too."
             )
         ]
     }
@@ -68,8 +68,8 @@ extension DatabaseDoctor {
         return DoctorFinding(
             holder == nil ? .error : .notice,
             "schema.unfinished",
-            holder.map { "migrate up goes on (\($0))" } ?? "a run of migrate up did not finish",
-            why: "Until a run has finished, its own changes cannot be told from somebody else's.",
+            holder.map { "migrate up is still running (\($0))" } ?? "a run of migrate up did not finish",
+            why: "Until a run has finished, its own changes cannot be told from other people's.",
             todo: holder.map { "Wait for its end. \($0.ending)" } ?? "Start it again: accountctl migrate up"
         )
     }
@@ -91,7 +91,7 @@ extension DatabaseDoctor {
                 ? "A rule that the migrations made is gone or changed, or everybody was granted more; a backup of some schemas alone does that."
                 : "Somebody changed what the migrations made; a policy or a right may be gone.",
             todo: difference.isGrave
-                ? "Make it again as accountctl migrate verify --json shows it under recorded; --accept keeps the change."
+                ? "Restore it as accountctl migrate verify --json shows it under recorded; --accept keeps the change."
                 : "accountctl migrate verify --json shows both sides; --accept keeps the change."
         )
     }

@@ -14,7 +14,7 @@ extension DatabaseDoctor {
         return switch number {
         case 150_000..<160_000, 170_000..<180_000: .ok(code, what)
         case 160_000..<170_000:
-            DoctorFinding(.notice, code, what, why: why, todo: "Rehearse a deletion before real ones.")
+            DoctorFinding(.notice, code, what, why: why, todo: "Rehearse a deletion before you run real ones.")
         default: DoctorFinding(.warning, code, what, why: why, todo: "Use one of these.")
         }
     }
@@ -38,7 +38,7 @@ extension DatabaseDoctor {
 
     /// What prevents writes to the database.
     private static func writes(isStandby: Bool, isReadOnly: Bool) -> [DoctorFinding] {
-        let why = "It takes no writes: nothing can be migrated or erased."
+        let why = "It accepts no writes: nothing can be migrated or erased."
         var findings: [DoctorFinding] = []
         if isStandby {
             findings.append(
@@ -56,7 +56,7 @@ extension DatabaseDoctor {
                 DoctorFinding(
                     .error,
                     "database.read_only",
-                    "this role has the database in read-only mode",
+                    "the database is in read-only mode for this role",
                     why: why,
                     todo: PostgresError.readOnlyHint
                 )
@@ -79,7 +79,8 @@ extension DatabaseDoctor {
                     .warning,
                     code,
                     "sslmode does not require the server's certificate to be checked",
-                    why: "Somebody on the network path can pose as the server, and get the password and all the data.",
+                    why: "Somebody on the network path can impersonate the server, and get the password and all the "
+                        + "data.",
                     todo: todo
                 )
             ]
@@ -90,7 +91,7 @@ extension DatabaseDoctor {
                     code,
                     "the connection goes to another machine without TLS",
                     why: "Anybody on the network path can read and change all data.",
-                    todo: todo + " Leave it as it is if nobody else is in that network."
+                    todo: todo + " Leave it as it is if nobody else is on that network."
                 )
             ]
         }
@@ -106,7 +107,7 @@ extension DatabaseDoctor {
             DoctorFinding(
                 .warning,
                 code,
-                "a pooler in transaction mode lies between here and the server",
+                "there is a pooler in transaction mode between here and the server",
                 why: "Workers receive no notifications through it and can only poll, and migrations are refused.",
                 todo: "On Supabase use port 5432 (session mode) for workers and migrations."
             )
@@ -116,7 +117,7 @@ extension DatabaseDoctor {
                 code,
                 "could not find out whether the pooler keeps sessions",
                 why: "Finding out takes a second connection, and none was available. Until then workers do not listen.",
-                todo: "See whether its connections are all taken, and run doctor again."
+                todo: "Check whether all of its connections are in use, and run doctor again."
             )
         }
     }
@@ -130,7 +131,7 @@ extension DatabaseDoctor {
             code,
             "the clocks of this machine and the server differ by \(Int(seconds)) s",
             why: "Apple refuses client secrets whose times are wrong.",
-            todo: "Set the clock of this machine by NTP."
+            todo: "Synchronise the clock of this machine by NTP."
         )
     }
 }

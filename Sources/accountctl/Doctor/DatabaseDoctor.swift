@@ -22,7 +22,7 @@ struct DatabaseDoctor {
     func findings(on connection: isolated Connection) async throws -> [DoctorFinding] {
         var findings = try await look("the server") { try server(on: connection) }
         if let absence = try SupabaseDatabase.absence(on: connection) {
-            let why = "There are no accounts here; another database was probably meant."
+            let why = "There are no accounts here; this is probably the wrong database."
             return findings + [
                 DoctorFinding(.error, "database.supabase", absence, why: why, todo: SupabaseDatabase.hint)
             ]
@@ -60,14 +60,14 @@ struct DatabaseDoctor {
     }
 
     private func refusal(of what: String, _ error: PostgresError) -> DoctorFinding {
-        let said = "\(what) cannot be looked at: \(ErrorReport(error).message)"
+        let said = "cannot check \(what): \(ErrorReport(error).message)"
         switch error.sqlState {
         case .insufficientPrivilege?:
             return DoctorFinding(
                 .error,
                 "database.rights",
                 said,
-                why: "What cannot be read cannot be judged, erased or verified.",
+                why: "What cannot be read cannot be checked, erased or verified.",
                 todo: "Connect as the role that installed the schema (postgres on Supabase)."
             )
         case let state? where SchemaGap.telling.contains(state):
@@ -75,7 +75,7 @@ struct DatabaseDoctor {
                 .error,
                 "schema.behind",
                 said,
-                why: "This version asks for tables that this database does not have yet, and so do its workers.",
+                why: "This version and its workers need tables that this database does not have yet.",
                 todo: "accountctl migrate up"
             )
         default:
@@ -83,7 +83,7 @@ struct DatabaseDoctor {
                 .error,
                 "database.failed",
                 said,
-                why: "What cannot be read cannot be judged.",
+                why: "What cannot be read cannot be checked.",
                 todo: "Try again; the server's log may say more."
             )
         }

@@ -120,7 +120,7 @@ struct DoctorCommand: AccountctlCommand {
         let grave = findings.filter { $0.severity >= limit }
         // An exception that is mistyped or no longer needed would hide later findings with its code.
         for code in Set(except).subtracting(grave.map(\.code)).sorted() {
-            context.messages.note("--except \(SafeText.line(code)): nothing under this code would have counted.")
+            context.messages.note("--except \(SafeText.line(code)): no finding with this code would have counted.")
         }
         return grave.allSatisfy { except.contains($0.code) } ? .ok : .failure
     }
@@ -130,7 +130,7 @@ struct DoctorCommand: AccountctlCommand {
             .error,
             "database.reachable",
             report.message,
-            why: "Nothing works without it, and the findings about it are missing here.",
+            why: "Nothing works without it, and findings about it are missing here.",
             todo: report.hint ?? "See database.url and the PG* variables, and whether the server runs."
         )
     }
@@ -139,9 +139,9 @@ struct DoctorCommand: AccountctlCommand {
         DoctorFinding(
             .error,
             "database.settings",
-            "the database was not looked at: " + error.problems.map(\.description).joined(separator: "; "),
-            why: "Commands that work on the database stop at these settings.",
-            todo: "Correct them; accountctl config check says when all are right."
+            "the database was not checked: " + error.problems.map(\.description).joined(separator: "; "),
+            why: "Commands that use the database do not run with these settings.",
+            todo: "Correct them; accountctl config check says when all are valid."
         )
     }
 

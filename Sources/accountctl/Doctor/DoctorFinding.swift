@@ -45,7 +45,7 @@ struct DoctorFinding: Sendable, Equatable {
 
     /// A sentence to append to the correction of a setting: doctor uses the new value at once, workers only after a
     /// restart.
-    static let thenRestart = " Then restart workers: they read settings only when they start."
+    static let thenRestart = " Then restart the workers: they read settings only when they start."
 
     /// Further advice where Apple rejects a key.
     static let ofNewKey = " How to replace a revoked key with a new one: accountctl apple --help."

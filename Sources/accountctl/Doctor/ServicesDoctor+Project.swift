@@ -30,7 +30,7 @@ extension ServicesDoctor {
                     .warning,
                     "supabase.reachable",
                     "no verdict on project \(project.project): \(reason)",
-                    why: "The management API could not be asked from here now.",
+                    why: "The management API could not be reached from here.",
                     todo: "Try again; see whether this machine may call \(settings.supabase.host)."
                 )
             ]

@@ -14,14 +14,14 @@ extension ServicesDoctor {
         }
         switch try await client.buckets() {
         case .done(let buckets):
-            return [.ok("storage.reachable", "Storage answers and takes the key")] + compare(Set(buckets.map(\.id)))
+            return [.ok("storage.reachable", "Storage answers and accepts the key")] + compare(Set(buckets.map(\.id)))
         case .gone(let refusal), .misconfigured(let refusal):
             return [
                 DoctorFinding(
                     .error,
                     "storage.key",
                     "Storage refuses: \(refusal)",
-                    why: "Accounts that own files wait.",
+                    why: "Deletions of accounts that own files wait.",
                     todo: "Compare storage.url and the key with the project's API settings." + DoctorFinding.thenRestart
                 )
             ]
@@ -31,8 +31,8 @@ extension ServicesDoctor {
                     .warning,
                     "storage.reachable",
                     "\(delay)",
-                    why: "Storage could not be asked from here now.",
-                    todo: "See whether this machine may call \(parts.settings.storage.url ?? "it"), and whether that "
+                    why: "Storage could not be reached from here.",
+                    todo: "Check whether this machine may call \(parts.settings.storage.url ?? "it"), and whether that "
                         + "is Storage's address, which ends in /storage/v1 on Supabase; then try again."
                 )
             ]
@@ -49,11 +49,11 @@ extension ServicesDoctor {
                 .warning,
                 "storage.bucket",
                 "there is no bucket \(bucket)",
-                why: "Files of accounts are looked for in it; perhaps the address is that of another project.",
+                why: "Files of accounts are looked for in it; perhaps storage.url is another project's.",
                 todo: bucket == "avatars"
-                    ? "accountctl migrate up makes it, but only once; if it was deleted since, make it under Storage of the "
-                        + "project, as a private bucket."
-                    : "Correct deletion.buckets, or make the bucket."
+                    ? "accountctl migrate up creates it, but only once; if it was deleted since, create it as a "
+                        + "private bucket under Storage in the project."
+                    : "Correct deletion.buckets, or create the bucket."
             )
         }
         let undecided = found.subtracting(decided).subtracting(deletion.keptBuckets).sorted()
@@ -62,8 +62,8 @@ extension ServicesDoctor {
                 DoctorFinding(
                     .error,
                     "storage.undecided",
-                    "nobody decided about the files in \(Wording.list(undecided))",
-                    why: "An account that owns files there is not erased until the settings decide.",
+                    "no setting says what to do with the files in \(Wording.list(undecided))",
+                    why: "An account that owns files there is not erased until a setting does.",
                     todo: "Name each in deletion.buckets (delete them) or deletion.kept_buckets (keep them)."
                         + DoctorFinding.thenRestart
                 )

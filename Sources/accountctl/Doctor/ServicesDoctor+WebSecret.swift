@@ -24,7 +24,7 @@ extension ServicesDoctor {
     /// - Returns: One finding per fact worth reporting.
     func webSecret(_ inspection: StaticClientSecret.Inspection, _ place: String) -> [DoctorFinding] {
         let renew =
-            "Make a new one for Supabase's settings and the copy: accountctl apple client-secret push, or print."
+            "Create a new one for Supabase's settings and the copy: accountctl apple client-secret push, or print."
         switch inspection {
         case .privateKey:
             return [
@@ -33,8 +33,9 @@ extension ServicesDoctor {
                     "apple.web_secret",
                     "\(place) is the .p8 key itself",
                     why:
-                        "If it was pasted into Supabase's settings too, web sign-in fails and the key is where it should not be.",
-                    todo: "Revoke the key at Apple, make a new one. " + renew
+                        "If it was also pasted into Supabase's settings, web sign-in fails and the key is exposed "
+                        + "there.",
+                    todo: "Revoke the key at Apple and create a new one. " + renew
                 )
             ]
         case .notASecret:
@@ -42,7 +43,7 @@ extension ServicesDoctor {
                 DoctorFinding(
                     .error,
                     "apple.web_secret",
-                    "\(place) is no client secret, which is a JWT (eyJ...)",
+                    "\(place) is not a client secret, which is a JWT (eyJ...)",
                     why: "Sign-in with Apple on the web fails with it.",
                     todo: renew
                 )
@@ -59,7 +60,7 @@ extension ServicesDoctor {
                 .error,
                 "apple.web_secret",
                 "the web client secret of \(whose): \(secret.problems.map(\.description).joined(separator: "; "))",
-                why: "Apple refuses it: sign-in on the web fails.",
+                why: "Apple rejects it: sign-in on the web fails.",
                 todo: renew
             )
         }
@@ -76,12 +77,12 @@ extension ServicesDoctor {
                     todo: renew
                 )
             }
-            return .ok("apple.web_secret", "the web client secret of \(whose) is good for \(days) days")
+            return .ok("apple.web_secret", "the web client secret of \(whose) is valid for \(days) days")
         }
         return DoctorFinding(
             .warning,
             "apple.web_secret",
-            "the web client secret of \(whose) ends in \(Wording.count(days, "day"))",
+            "the web client secret of \(whose) expires in \(Wording.count(days, "day"))",
             why: "Sign-in with Apple on the web then stops without any warning.",
             todo: renew
         )

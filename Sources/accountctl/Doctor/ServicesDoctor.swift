@@ -46,7 +46,7 @@ struct ServicesDoctor {
                         .error,
                         "apple.credentials",
                         "\(reason)",
-                        why: "Accounts that hold a credential of \(id) wait before anything of them is erased.",
+                        why: "Accounts that hold a credential of \(id) wait, and nothing of them is erased.",
                         todo: "Compare \(section).team_id, .key_id and the client id with the developer account."
                             + DoctorFinding.thenRestart + DoctorFinding.ofNewKey
                     )
@@ -57,7 +57,7 @@ struct ServicesDoctor {
                         .warning,
                         "apple.reachable",
                         "no verdict on \(id): \(delay)",
-                        why: "Apple could not be asked from here now.",
+                        why: "Apple could not be reached from here.",
                         todo: "Try again; see whether this machine may call \(parts.settings.apple.host)."
                     )
                 )

@@ -17,11 +17,11 @@ struct SettingsDoctor {
                 problem.description,
                 why: problem.stopsNothing
                     ? "A worker starts without it, but does not do what the setting is for."
-                    : "A worker does not start with wrong settings.",
-                todo: "Correct it; accountctl config check says when all are right."
+                    : "A worker does not start with invalid settings.",
+                todo: "Correct it; accountctl config check says when all are valid."
             )
         }
-        if problems.isEmpty { findings.append(.ok("settings", "the settings are right")) }
+        if problems.isEmpty { findings.append(.ok("settings", "the settings are valid")) }
         findings += [
             keyFile(
                 "keys.sealing_file",
@@ -44,7 +44,8 @@ struct SettingsDoctor {
                     .warning,
                     "apple.settings",
                     "Sign in with Apple is not configured",
-                    why: "Accounts that hold a credential wait, and their grants at Apple are never revoked.",
+                    why: "Deletions of accounts that hold a credential wait, and their grants at Apple are never "
+                        + "revoked.",
                     todo: "Set apple.team_id, apple.key_id, apple.private_key_file and apple.client_ids."
                 )
             )
@@ -55,7 +56,8 @@ struct SettingsDoctor {
                     .warning,
                     "storage.settings",
                     "Storage is not configured",
-                    why: "Accounts that own files wait: deleting their rows would orphan the files for good.",
+                    why: "Deletions of accounts that own files wait: deleting their rows would orphan the files for "
+                        + "good.",
                     todo: "Set storage.url and storage.service_key_file."
                 )
             )
@@ -91,8 +93,8 @@ struct SettingsDoctor {
         return DoctorFinding(
             .warning,
             "settings.writable",
-            "everybody on this machine can write \(path)",
-            why: "Whoever writes it can have secrets sent to another address, or accounts of another database erased.",
+            "everybody on this machine can write to \(path)",
+            why: "Whoever changes it can send secrets to another address, or erase accounts of another database.",
             todo: "chmod o-w \(path)"
         )
     }
@@ -118,7 +120,7 @@ struct SettingsDoctor {
                 key,
                 "\(error)",
                 why: "Nothing is erased without it.",
-                todo: "Put the key back."
+                todo: "Restore the key file."
             )
         }
     }

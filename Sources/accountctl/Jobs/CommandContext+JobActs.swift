@@ -99,8 +99,8 @@ extension CommandContext {
         for driven in try await withConnection({ try DeletionJobs.requests(drivenBy: ids, on: $0) }) {
             let request = driven.request.text
             messages.warning(
-                "job \(driven.job) carries out a deletion, which goes on with another job; "
-                    + "end it with: accountctl deletion cancel \(request)"
+                "job \(driven.job) carries out a deletion, which continues with another job; to end it: accountctl "
+                    + "deletion cancel \(request)"
             )
         }
     }

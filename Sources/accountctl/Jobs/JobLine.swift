@@ -30,13 +30,14 @@ struct JobLine {
             let isObject = (try? JobDocument(object: text)) != nil
             throw LineProblem(
                 isObject
-                    ? "holds a number that is too large, small or long" : "is no JSON object whose numbers fit a double"
+                    ? "holds a number that is too large, small or long"
+                    : "is not a JSON object whose numbers fit a double"
             )
         }
         let known = Field.allCases.map(\.rawValue)
         if let unknown = fields.keys.sorted().first(where: { !known.contains($0) }) {
             let near = NearestName.question(of: unknown, among: known)
-            throw LineProblem("\"\(SafeText.line(unknown.prefix(60)))\" is no field of a job\(near)")
+            throw LineProblem("\"\(SafeText.line(unknown.prefix(60)))\" is not a field of a job\(near)")
         }
         self.fields = fields
     }
@@ -47,7 +48,7 @@ struct JobLine {
     func order() throws -> JobOrder {
         guard let kind = try text(.kind) else { throw LineProblem("kind is missing") }
         let (length, moment) = (try text(.in), try text(.at))
-        if length != nil, moment != nil { throw LineProblem("in and at exclude each other") }
+        if length != nil, moment != nil { throw LineProblem("in and at cannot be combined") }
         do {
             let wait = try length.map { try DurationArgument.required($0, "in") }
             let job = try NewJob(

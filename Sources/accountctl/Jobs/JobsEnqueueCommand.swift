@@ -112,7 +112,7 @@ struct JobsEnqueueCommand: AccountctlCommand {
             guard let home = AccountLifecycle.queues[job.kind], home != job.queue, queues.contains(job.queue) else {
                 return nil
             }
-            return "workers take \(job.kind) only from the queue \(home): in \(job.queue) it never runs"
+            return "workers run \(job.kind) only from the queue \(home): in \(job.queue) it never runs"
         }
         for words in Set(misplaced).sorted() { context.messages.warning(words) }
     }

@@ -61,11 +61,11 @@ struct JobsPauseCommand: AccountctlCommand {
     private var caution: String? {
         switch queue {
         case StandingBrakes.queueName:
-            "an erasure that runs goes on through its steps; to stop it before the next irreversible one: "
+            "an erasure in progress continues through its steps; to stop it before the next irreversible one: "
                 + "accountctl deletion pause --all"
         case AccountLifecycle.queueOfCodes:
-            "codes of sign-ins expire after five minutes: accounts that sign up meanwhile cannot be revoked at Apple until "
-                + "they sign in with Apple again"
+            "authorization codes expire after five minutes: accounts that sign up meanwhile cannot be revoked at Apple "
+                + "until they sign in with Apple again"
         default: nil
         }
     }

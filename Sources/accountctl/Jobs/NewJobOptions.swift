@@ -64,7 +64,7 @@ struct NewJobOptions: ParsableArguments {
     }
 
     func validate() throws {
-        if `in` != nil, at != nil { throw ValidationError("--in and --at exclude each other") }
+        if `in` != nil, at != nil { throw ValidationError("--in and --at cannot be combined") }
     }
 
     /// The job of a kind that the options describe.

@@ -39,7 +39,7 @@ enum ExitStatus: Int32, Sendable, CaseIterable {
         case .broken: "what was checked does not work"
         case .temporary: "temporary failure, try again"
         case .interrupted: "interrupted"
-        case .outputClosed: "the reader of the output went away"
+        case .outputClosed: "the reader closed the output"
         }
     }
 

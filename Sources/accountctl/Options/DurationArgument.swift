@@ -34,8 +34,8 @@ enum DurationArgument {
         if let moment = MomentText.read(text) { return moment }
         throw CommandError(
             .usage,
-            "\(option): \"\(SafeText.line(text))\" is no date (2026-11-20), moment with its zone (2026-11-20T12:00:00Z) "
-                + "or time ago (30d)"
+            "\(option): \"\(SafeText.line(text))\" is not a date (2026-11-20), a moment with its zone "
+                + "(2026-11-20T12:00:00Z) or time ago (30d)"
         )
     }
 
@@ -44,7 +44,8 @@ enum DurationArgument {
         guard let moment = MomentText.read(text) else {
             throw CommandError(
                 .usage,
-                "\(option): \"\(SafeText.line(text))\" is no date (2026-11-20) or moment with its zone (2026-11-20T12:00:00Z)"
+                "\(option): \"\(SafeText.line(text))\" is not a date (2026-11-20) or a moment with its zone "
+                    + "(2026-11-20T12:00:00Z)"
             )
         }
         return moment

@@ -45,7 +45,7 @@ struct RelayCanSendCommand: AccountctlCommand {
         guard let userID = UUID(uuidString: user) else {
             throw CommandError(
                 .usage,
-                "--user: \"\(SafeText.line(user))\" is no user id",
+                "--user: \"\(SafeText.line(user))\" is not a user id",
                 hint: "Find it: accountctl user find TERM"
             )
         }

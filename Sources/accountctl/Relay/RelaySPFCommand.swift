@@ -46,7 +46,7 @@ struct RelaySPFCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         guard let address = IPAddress(ip) else {
-            throw CommandError(.usage, "--ip: \"\(SafeText.line(ip))\" is no IP address")
+            throw CommandError(.usage, "--ip: \"\(SafeText.line(ip))\" is not an IP address")
         }
         try Self.checkASCII("--from", from[(from.lastIndex(of: "@") ?? from.startIndex)...])
         try Self.checkASCII("--helo", helo[...])

@@ -111,7 +111,10 @@ struct RelayStreamOptions: ParsableArguments {
 
     private static func network(_ text: String) throws -> IPNetwork {
         guard let network = IPNetwork(text) else {
-            throw CommandError(.usage, "--address: \"\(PrintableBytes.escaped(text.utf8))\" is no address or range")
+            throw CommandError(
+                .usage,
+                "--address: \"\(PrintableBytes.escaped(text.utf8))\" is not an address or a range"
+            )
         }
         return network
     }

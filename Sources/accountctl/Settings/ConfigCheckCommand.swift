@@ -47,7 +47,7 @@ struct ConfigCheckCommand: AccountctlCommand {
             for problem in problems {
                 try context.output.document(Self.severity(problem) + ": " + SafeText.line(problem.description))
             }
-            if problems.isEmpty { context.messages.note("The settings are right.") }
+            if problems.isEmpty { context.messages.note("The settings are valid.") }
         } else {
             try context.output.list(problems, Self.fields)
         }

@@ -51,7 +51,7 @@ enum KeyFile {
         } catch let error as SecretFile.Failure {
             throw CommandError(.usage, "cannot read \(error)")
         } catch let error as KeyRingProblems {
-            throw CommandError(.usage, "\(path) is no file of keys: \(error)")
+            throw CommandError(.usage, "\(path) is not a key file: \(error)")
         }
         let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)
         guard descriptor >= 0 else { throw CommandError.cannotWrite(path) }

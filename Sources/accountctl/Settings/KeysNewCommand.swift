@@ -46,7 +46,7 @@ struct KeysNewCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         guard let id = KeyID(id) else {
-            throw CommandError(.usage, "\"\(id)\" is no id of a key: letters, digits, - and _, at most 32")
+            throw CommandError(.usage, "\"\(id)\" is not a valid key id: expected letters, digits, - and _, at most 32")
         }
         let key = SealingKey.random(id: id)
         if let output, output != "-" {

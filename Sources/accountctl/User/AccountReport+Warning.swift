@@ -22,10 +22,10 @@ extension AccountReport.Warning {
         case .forwardingOff:
             "The person has switched forwarding off: mail to the relay address does not arrive."
         case .stopped(let situation, let request):
-            "Its deletion stands still: \(situation.code.rawValue)"
+            "Its deletion cannot continue: \(situation.code.rawValue)"
                 + (situation.subject.map { " (\($0))" } ?? "") + "; \(Self.see(request))."
         case .paused(let request):
-            "Its deletion is paused by itself; \(Self.see(request))."
+            "Its deletion request itself is paused; \(Self.see(request))."
         case .held:
             "A legal hold forbids erasing it."
         case .endlessBan:

@@ -36,7 +36,8 @@ struct UserExportCommand: AccountctlCommand {
 
             EXIT CODES
               0 written; 1 a file changed hands while it was read; 2 the file exists already, or a setting of Storage is
-              wrong; 3 no such account; 4 some table cannot be read, or Storage refuses the key; 75 Storage is away
+              wrong; 3 no such account; 4 some table cannot be read, or Storage refuses the key; 75 Storage cannot be
+              reached
 
             EXAMPLES
               accountctl user export anna@example.com --output anna.tar --reason "access request" --ticket 4711
@@ -107,7 +108,9 @@ struct UserExportCommand: AccountctlCommand {
         }
         try context.output.show(sheet(manifest))
         if manifest.erasureBegunAt != nil {
-            context.messages.warning("this account is being erased: what is gone already is not in the archive")
+            context.messages.warning(
+                "this account is being erased: what has already been deleted is not in the archive"
+            )
         }
         let unaddressable = manifest.files.filter { $0.missing == .unaddressable }.count
         if unaddressable > 0 {
@@ -120,7 +123,8 @@ struct UserExportCommand: AccountctlCommand {
         if !shared.isEmpty {
             let rows = Wording.count(shared.reduce(0) { $0 + $1.namesOthers }, "row")
             context.messages.warning(
-                "\(rows) of \(Wording.list(shared.map(\.table))) name other accounts, too: look before they are handed out"
+                "\(rows) of \(Wording.list(shared.map(\.table))) name other accounts, too: check them before you "
+                    + "hand them out"
             )
         }
         return .ok

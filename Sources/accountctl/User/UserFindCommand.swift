@@ -117,7 +117,7 @@ struct UserFindCommand: AccountctlCommand {
     var global: GlobalOptions
 
     mutating func validate() throws {
-        if prefix, contains { throw ValidationError("--prefix and --contains exclude each other") }
+        if prefix, contains { throw ValidationError("--prefix and --contains cannot be combined") }
         if terms.isEmpty { throw ValidationError("a term is needed") }
         if contains, let kind = by, kind != .email, kind != .username {
             throw ValidationError("--contains compares e-mail addresses and usernames only, not --by \(kind.rawValue)")

@@ -146,7 +146,7 @@ struct UserListCommand: AccountctlCommand {
             throw ValidationError("--count counts all accounts of the filter: leave --limit and --after out")
         }
         if deletion == false, !deletionState.isEmpty {
-            throw ValidationError("--no-deletion and --deletion-state exclude each other")
+            throw ValidationError("--no-deletion and --deletion-state cannot be combined")
         }
         if let provider, provider.allSatisfy(\.isWhitespace) { throw ValidationError("--provider is empty") }
     }
@@ -155,7 +155,7 @@ struct UserListCommand: AccountctlCommand {
         let listing = AccountListing(try filter(now: context.now()))
         let after = try after.map { text in
             guard let id = LookupTerm(text, as: .userID)?.userID else {
-                throw CommandError(.usage, "--after: \(SafeText.quoted(text)) is no user id")
+                throw CommandError(.usage, "--after: \(SafeText.quoted(text)) is not a user id")
             }
             return id
         }

@@ -38,7 +38,9 @@ extension LookupTerm {
             let isPart = comparison == .exact && text.contains("@")
             throw CommandError(
                 .usage,
-                SafeText.quoted(text) + " " + (kind.map { "\(mismatch) \($0.rawValue)" } ?? "is nothing to look for"),
+                SafeText.quoted(text) + " "
+                    + (kind.map { "\(mismatch) \($0.rawValue)" } ?? "is not something to "
+                        + "look for"),
                 hint: isPart ? LookupAnswer.hint(ofPart: text) : nil
             )
         }
@@ -87,7 +89,7 @@ extension CommandContext {
     func oneAccount(
         _ term: LookupTerm,
         in directory: AccountDirectory,
-        hint: String = "Say which by its id, or what the term is with --by.",
+        hint: String = "Name the account by its id, or what the term is with --by.",
         on connection: isolated Connection
     ) throws -> AccountMatch {
         let answer = try directory.find(term, on: connection)

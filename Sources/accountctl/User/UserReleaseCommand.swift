@@ -86,7 +86,7 @@ struct UserReleaseCommand: ActCommand {
     }
 
     func validate() throws {
-        if hold != nil, allHolds { throw ValidationError("--hold and --all-holds exclude each other") }
+        if hold != nil, allHolds { throw ValidationError("--hold and --all-holds cannot be combined") }
     }
 
     /// Which holds of an account the command line selects.

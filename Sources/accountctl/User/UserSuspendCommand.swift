@@ -55,7 +55,7 @@ struct UserSuspendCommand: ActCommand {
     var options: ActOptions<AccountTarget, WriteOptions>
 
     func validate() throws {
-        if length != nil, until != nil { throw ValidationError("--for and --until exclude each other") }
+        if length != nil, until != nil { throw ValidationError("--for and --until cannot be combined") }
     }
 
     func act(in context: CommandContext) throws -> Act<AccountActOutcome> {

@@ -66,11 +66,11 @@ extension CommandContext {
                 }
                 watch = next
                 try watch.flush()
-                if isAway { messages.note("the database is back") }
+                if isAway { messages.note("the database can be reached again") }
                 isAway = false
                 if let end { return end }
             } catch let error as PostgresError where error.isTransient || !error.connectionUsable {
-                if !isAway { messages.warning("the database is away: \(error)") }
+                if !isAway { messages.warning("the database cannot be reached: \(error)") }
                 isAway = true
             }
             try await Task.sleep(for: Self.pauseBetweenLooks, clock: .continuous)

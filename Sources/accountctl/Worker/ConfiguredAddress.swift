@@ -17,11 +17,11 @@ struct ConfiguredAddress {
         case .taken:
             CommandError(
                 .temporary,
-                "\(place) is taken by another process",
-                hint: "A second worker on a machine needs addresses of its own, or none."
+                "\(place) is in use by another process",
+                hint: "A second worker on the same machine needs its own addresses, or none."
             )
         case .elsewhere: CommandError(.usage, "\(place) is not one of this machine's addresses")
-        case .forbidden: CommandError(.usage, "\(place) may not be listened at by this user")
+        case .forbidden: CommandError(.usage, "\(place) cannot be used by this user")
         case .unknownHost: CommandError(.usage, "\(place) names a host that has no address")
         }
     }

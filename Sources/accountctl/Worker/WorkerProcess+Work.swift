@@ -84,8 +84,8 @@ extension WorkerProcess {
         guard let reason else { return }
         logger.error(
             """
-            every deletion is paused; after a restore repeat the list of erasures first: accountctl deletion replay FILE; if this is \
-            the right database, go on with: accountctl deletion resume --all
+            every deletion is paused; after a restore, repeat the list of erasures first: accountctl deletion replay FILE; \
+            if this is the right database, resume with: accountctl deletion resume --all
             """,
             metadata: ["reason": "\(reason)"]
         )

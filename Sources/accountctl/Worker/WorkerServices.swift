@@ -55,18 +55,19 @@ struct WorkerServices {
             throw CommandError(
                 .residue,
                 "keys.sealing_file: \(others.joined(separator: ", ")) is not the key that sealed here under that name",
-                hint: "Give the right file; what is sealed cannot be opened with this one."
+                hint: "Name the right file: this one cannot open what is sealed here."
             )
         }
         let missing = uses.filter(\.isMissing).map { "\"\($0.key)\"" }
         if !missing.isEmpty {
             throw CommandError(
                 .residue,
-                "keys.sealing_file: the key \(missing.joined(separator: ", ")) is missing, and rows of this database need it",
+                "keys.sealing_file: the key \(missing.joined(separator: ", ")) is missing, but rows of this database "
+                    + "need it",
                 hint:
                     """
-                    Add its line to the file: accountctl apple vault status shows what it seals. Where it is lost for good: accountctl \
-                    apple vault forget-key
+                    Add its line to the file: accountctl apple vault status shows what it seals. If it is lost for good: \
+                    accountctl apple vault forget-key
                     """
             )
         }
@@ -127,7 +128,7 @@ struct WorkerServices {
             .usage,
             "keys.hash_file and keys.sealing_file hold the same key",
             hint:
-                "Make a key of its own for hashes: whoever may open sealed values should not be able to test user ids."
+                "Create a separate key for hashes: whoever can open sealed values should not be able to test user ids."
         )
     }
 
@@ -138,7 +139,7 @@ struct WorkerServices {
             do {
                 let keys = try Self.sealingKeys(settings)
                 logger.notice(
-                    "read the sealing keys again, since one was missing",
+                    "the sealing keys were read again, since one was missing",
                     metadata: ["keys": "\(keys.ids.map(\.text).joined(separator: ", "))"]
                 )
                 return keys

@@ -156,7 +156,7 @@ struct LostKeyTests {
             worker.signal(SIGTERM)
             let result = try await worker.result()
             #expect(result.status == 0)
-            #expect(result.errors.contains("read the sealing keys again"))
+            #expect(result.errors.contains("the sealing keys were read again"))
         }
     }
 }

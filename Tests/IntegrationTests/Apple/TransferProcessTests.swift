@@ -148,7 +148,7 @@ struct TransferProcessTests {
                 #expect(damaged.errors.contains("line \(number):") == [2, 5].contains(number), "\(damaged)")
             }
             let rehearsal = try await transfer(program, "import", "--dry-run", input: lines)
-            #expect(rehearsal.status == 0 && rehearsal.errors.contains("Would take in 1 of 2 lines"), "\(rehearsal)")
+            #expect(rehearsal.status == 0 && rehearsal.errors.contains("Would import 1 of 2 lines"), "\(rehearsal)")
             #expect(rehearsal.errors.contains("1 name accounts"), "\(rehearsal)")
             try await program.database.psql(
                 """

@@ -17,15 +17,15 @@ struct CommandEndTests {
             for (more, code, said) in [
                 (
                     ["PGUSER": "nobody_here"], Int32(4),
-                    #"the database does not let this role in: role "nobody_here" does not exist"#
+                    #"the database refuses the login: role "nobody_here" does not exist"#
                 ),
                 (
                     ["PGDATABASE": "none_such"], 2,
-                    #"the connection string is not right: database "none_such" does not exist"#
+                    #"the connection string is not valid: database "none_such" does not exist"#
                 ),
                 (
                     ["PGHOST": "127.0.0.1"], 4,
-                    "the database does not let this role in: it asks for a password, and none was given"
+                    "the database refuses the login: it asks for a password, but none was given"
                 ),
                 (["PGHOST": "127.0.0.1", "PGSSLMODE": "require"], 2, "or use sslmode=disable"),
                 (["PGHOST": "/nowhere"], 75, "cannot reach the database: connection to server on socket"),
@@ -43,11 +43,11 @@ struct CommandEndTests {
             let wrong = try await RefusingServer.with("28P01", words) {
                 try await status(["PGHOST": "127.0.0.1", "PGPORT": "\($0.port)", "PGSSLMODE": "disable"])
             }
-            #expect(wrong.status == 4 && wrong.errors.contains("does not let this role in: \(words)"), "\(wrong)")
+            #expect(wrong.status == 4 && wrong.errors.contains("the database refuses the login: \(words)"), "\(wrong)")
             try await database.psql("alter database \(database.name) connection limit 0")
             let full = try await status([:])
             #expect(
-                full.status == 75 && full.errors.contains("the database takes no connection now: too many"),
+                full.status == 75 && full.errors.contains("the database accepts no connections at present: too many"),
                 "\(full)"
             )
         }

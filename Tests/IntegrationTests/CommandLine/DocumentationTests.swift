@@ -151,7 +151,7 @@ struct DocumentationTests {
             #expect(words.contains("once workers are restarted with it"), "\(words)")
         }
         let outage = Situation(.storageUnusable).endedBy(.short, of: UUID())
-        #expect(outage.hasPrefix("Storage answering again, see doctor; it then goes on within the hour"), "\(outage)")
+        #expect(outage.hasPrefix("Storage answering again, see doctor; it then continues within the hour"), "\(outage)")
         let ofFile = Situation(.storageUnusable, subject: "avatars").endedBy(.short, of: UUID())
         #expect(ofFile.hasPrefix(outage) && ofFile.contains("at which of the account's files in avatars"))
     }
@@ -166,7 +166,7 @@ struct DocumentationTests {
     )
     func retryOfSituations(_ code: Situation.Code, _ time: String) {
         let words = Situation(code).endedBy(.short, of: UUID())
-        #expect(words.contains("within \(time), or at once by deletion retry"), "\(words)")
+        #expect(words.contains("within \(time), or at once with deletion retry"), "\(words)")
     }
 
     @Test("commands: every command that ends a situation exists")

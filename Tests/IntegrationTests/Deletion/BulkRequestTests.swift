@@ -18,8 +18,8 @@ struct BulkRequestTests {
                 input: text
             )
             #expect(result.status == 2)
-            #expect(result.errors.contains("line 3: \"anna@example.com\" is no user id"))
-            #expect(result.errors.contains("line 6: \"x\\u{1b}[2J' or 1=1\" is no user id"))
+            #expect(result.errors.contains("line 3: \"anna@example.com\" is not a user id"))
+            #expect(result.errors.contains("line 6: \"x\\u{1b}[2J' or 1=1\" is not a user id"))
             #expect(!result.errors.contains("line 5"))
             #expect(try await BulkRun.requests(database) == "0|0")
             #expect(!FileManager.default.fileExists(atPath: stage.path("r")))
@@ -205,7 +205,7 @@ struct BulkRequestTests {
             let command = ["deletion", "request", "--file", path, "--confirm=2"]
             let strange = try await stage.run(command + ["--result", other])
             #expect(strange.status == 2)
-            #expect(strange.errors.contains("is no result file"))
+            #expect(strange.errors.contains("is not a result file"))
             #expect(try String(contentsOfFile: other, encoding: .utf8) == "my notes\n")
             let denied = try await stage.run(command, as: "authenticated")
             #expect(denied.status == 4, "\(denied.errors)")

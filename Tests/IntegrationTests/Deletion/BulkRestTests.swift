@@ -22,9 +22,10 @@ struct BulkRestTests {
         #expect(rest.doneBefore == 2 && rest.cancelled == 2 && rest.lost == 1)
         #expect(
             rest.warnings == [
-                "1 request of the result file is not in this database, which is a copy or was restored: "
-                    + "its account counts as not done",
-                "2 requests of the result file were cancelled since, and are left alone; another --result asks again",
+                "1 request of the result file is not in this database, perhaps since it is a copy or was restored: its "
+                    + "account counts as not done",
+                "2 requests of the result file have been cancelled since, and are left alone; another --result "
+                    + "requests them again",
             ]
         )
         let first = BulkRest(of: users, requests: [:], known: [:])
@@ -51,7 +52,7 @@ struct BulkRestTests {
             #expect(cancelled.status == 0, "\(cancelled)")
             // The corrected list is run with the same result file.
             try write(2...4)
-            let warning = "2 requests of the result file were cancelled since, and are left alone"
+            let warning = "2 requests of the result file have been cancelled since, and are left alone"
             let dry = try await stage.run(command + ["--dry-run"])
             #expect(dry.status == 0 && dry.errors.contains(warning), "\(dry)")
             for fact in [#""done_before": 0"#, #""cancelled": 2"#, #""accounts": 1"#] {

@@ -54,8 +54,8 @@ struct CancelListTests {
             let text = "# wrong list\n\(requests[0])\nanna@example.com\n\n12\n  \(requests[1].uppercased())\n"
             let result = try await stage.run(["deletion", "cancel", "--file", "-", "--json"], input: text)
             #expect(result.status == 2 && result.output.isEmpty, "\(result)")
-            #expect(result.errors.contains("line 3: \"anna@example.com\" is no request id"), "\(result.errors)")
-            #expect(result.errors.contains("line 5: \"12\" is no request id"), "\(result.errors)")
+            #expect(result.errors.contains("line 3: \"anna@example.com\" is not a request id"), "\(result.errors)")
+            #expect(result.errors.contains("line 5: \"12\" is not a request id"), "\(result.errors)")
             for line in [1, 2, 4, 6] { #expect(!result.errors.contains("line \(line)"), "\(result.errors)") }
             #expect(result.errors.contains("A line holds a request id and nothing else"), "\(result.errors)")
             #expect(try await cancelled(stage) == "0")
@@ -165,7 +165,7 @@ struct CancelListTests {
                 #expect(result.status == 75, "\(result)")
                 let row = Row(request: requests[0], outcome: nil, refusal: nil, exitCode: 75)
                 #expect(try rows(result) == [row], "\(result)")
-                #expect(result.errors.contains("1 of 2 not looked at"), "\(result.errors)")
+                #expect(result.errors.contains("1 of 2 not processed"), "\(result.errors)")
             }
             #expect(try await cancelled(stage) == "1")
         }

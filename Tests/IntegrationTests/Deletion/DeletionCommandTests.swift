@@ -75,7 +75,7 @@ struct DeletionCommandTests {
             #expect(try await site.everything() == before)
             _ = try await site.database.psql("update accountctl.deletion_brakes set paused_at = now(), paused_by = 'x'")
             let dry = try await site.deletion(["resume", "--all", "--dry-run"])
-            #expect(dry.status == 0 && dry.errors.contains("would let every deletion go on"), "\(dry)")
+            #expect(dry.status == 0 && dry.errors.contains("would resume every deletion"), "\(dry)")
             for more in [[], ["--confirm=yes"]] {
                 #expect(try await site.deletion(["resume", "--all"] + more).status == 2)
             }
@@ -97,7 +97,7 @@ struct DeletionCommandTests {
                 ("blocked", "other_account", 6, "deletion cancel"),
                 ("blocked", "sealing_key_missing", 6, "apple vault forget-key KEY"),
                 ("waiting_for_apple", "apple_misconfigured", 0, "proceed --without-apple"),
-                ("waiting_for_apple", "apple_unreachable", 0, "after apple.give_up it goes on"),
+                ("waiting_for_apple", "apple_unreachable", 0, "after apple.give_up it continues"),
                 ("running", nil, 0, "the steps that are left"), ("settling", nil, 0, "the last access token"),
                 ("residue", "residue", 5, "deletion accept COLUMN"),
             ]

@@ -113,7 +113,10 @@ struct DeletionFaultTests {
                     try await site.expectAllErased()
                 }
                 let refused = try await late.result()
-                #expect(refused.status == 75 && refused.errors.contains("takes no connection now"), "\(refused)")
+                #expect(
+                    refused.status == 75 && refused.errors.contains("accepts no connections at present"),
+                    "\(refused)"
+                )
             }
         }
     }

@@ -27,7 +27,7 @@ struct DeletionLifeTests {
             #expect(try await site.deletion(["pause", "--all", "--reason", "looking"]).status == 0)
             for (words, said) in [
                 ([], "every deletion is paused already"),
-                (["--reason", "a clone"], "would replace who paused all and why"),
+                (["--reason", "a clone"], "would replace operator and reason"),
             ] {
                 let again = try await site.deletion(["pause", "--all", "--dry-run"] + words)
                 #expect(again.status == 0 && again.errors.contains(said), "\(again)")

@@ -82,10 +82,10 @@ struct DeletionProceedTests {
                 "update accountctl.deletion_requests set state = 'running', without_apple = true, locked_out_at = now()"
             )
             let late = try await site.deletion(words)
-            #expect(late.status == 6 && late.errors.contains("locked out by now"), "\(late)")
+            #expect(late.status == 6 && late.errors.contains("is already locked out"), "\(late)")
             #expect(try await site.database.psql(given) == "t")
             let other = try await site.deletion(["proceed", request, "--without-identifiers", "--withdraw"])
-            #expect(other.status == 2 && other.errors.contains("--withdraw takes --without-apple back"), "\(other)")
+            #expect(other.status == 2 && other.errors.contains("--withdraw reverses --without-apple"), "\(other)")
         }
     }
 }

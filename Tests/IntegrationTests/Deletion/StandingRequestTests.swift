@@ -29,7 +29,7 @@ struct StandingRequestTests {
             for (state, time, end) in causes {
                 #expect(try await run("worker", "--until-idle").status == 0)
                 let shown = try await run("deletion", "show", request, "--tsv", "state,ended_by").output
-                #expect(shown.hasPrefix(state + "\t") && shown.contains("\(time), or at once by"), "\(shown)")
+                #expect(shown.hasPrefix(state + "\t") && shown.contains("\(time), or at once with"), "\(shown)")
                 try await site.database.psql("\(end); update accountctl.jobs set run_at = now()")
             }
             #expect(try await run("worker", "--until-idle").status == 0)
@@ -51,7 +51,7 @@ struct StandingRequestTests {
             }
             _ = try await run("deletion", "request", id, "--confirm=\(id)")
             let request = try await stage.database.psql("select id from accountctl.deletion_requests")
-            let said = "no job carries it out just now"
+            let said = "no job is carrying it out at the moment"
             #expect(try await !run("deletion", "show", request).errors.contains(said))
             let job = try await stage.database.psql("select id from accountctl.jobs where kind = 'account.delete'")
             _ = try await run("jobs", "discard", job, "--reason", "a mistake", "--yes")
@@ -135,7 +135,7 @@ struct StandingRequestTests {
             let settling = try await endedBy(
                 "state = 'settling', locked_out_at = now(), settle_after = now() + interval '1 hour'"
             )
-            #expect(settling.hasPrefix("the end of the last access token"), "\(settling)")
+            #expect(settling.hasPrefix("the expiry of the last access token"), "\(settling)")
             let search = try await endedBy("settle_after = now() - interval '1 hour'")
             #expect(search.hasPrefix("a worker, for a last search: "), "\(search)")
         }

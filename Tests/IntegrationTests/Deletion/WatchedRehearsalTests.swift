@@ -10,7 +10,7 @@ struct WatchedRehearsalTests {
             let account = try await site.database.psql("select id from auth.users where email = 'stays2@example.com'")
             let words = ["deletion", "rehearse", account, "--confirm=\(account)", "--no-pager"]
             let result = try await TerminalSession.live(words, environment: site.variables) { person in
-                #expect(try await person.waits(for: "Press Enter to go on"), "\(person.screen)")
+                #expect(try await person.waits(for: "Press Enter to continue"), "\(person.screen)")
                 try await site.database.psql(
                     """
                     update accountctl.deletion_steps

@@ -170,7 +170,7 @@ struct DoctorDatabaseTests {
             #expect(findings.contains { $0.code == "deletion.blocking_key" && $0.what.contains("public.scans") })
             // Sessions are deleted before rows as well, even before rows that a cascade would delete.
             let devices = findings.first { $0.code == "deletion.blocking_key" && $0.what.contains("public.devices") }
-            #expect(devices?.why?.contains("sessions end before any row goes") == true, "\(findings)")
+            #expect(devices?.why?.contains("sessions are ended before any row is deleted") == true, "\(findings)")
             let unindexed = findings.filter { $0.code == "deletion.missing_index" }.map(\.what).joined()
             #expect(unindexed.contains("public.posts") && unindexed.contains("public.likes"))
             #expect(findings.contains { $0.code == "deletion.trigger" && $0.what.contains("keep") }, "\(findings)")
@@ -425,7 +425,7 @@ struct DoctorDatabaseTests {
                 let running = try await deployment.find("schema.unfinished", "notice")
                 #expect(running.contains(holder), "\(running)")
                 let verified = try await AccountctlProcess.run("migrate", "verify", environment: deployment.variables)
-                #expect(verified.errors.contains("migrate up goes on (\(holder)"), "\(verified.errors)")
+                #expect(verified.errors.contains("migrate up is still running (\(holder)"), "\(verified.errors)")
                 let ending = "select pg_terminate_backend(\(connection.backendPID))"
                 #expect(verified.errors.contains(ending), "\(verified.errors)")
             }

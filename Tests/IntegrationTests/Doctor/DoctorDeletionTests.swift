@@ -97,7 +97,7 @@ struct DoctorDeletionTests {
                 let found = try await findings("state = '\(state)', locked_out_at = now(), settle_after = now()")
                 #expect(found.map(\.code) == ["deletion.\(state)"] && found.map(\.severity) == ["error"], "\(found)")
                 let why = found.first?.why ?? ""
-                #expect(why.contains("they go on by themselves") && why.contains(time), "\(why)")
+                #expect(why.contains("they continue by themselves") && why.contains(time), "\(why)")
             }
             for (failures, time, severity) in [
                 (2, "3 hours", nil), (3, "10 minutes", nil), (3, "20 minutes", "warning"), (3, "3 hours", "error"),

@@ -117,7 +117,7 @@ struct DoctorJobTests {
                 #expect(findings.count == 1, "\(findings)")
                 return findings.first?.todo ?? ""
             }
-            let lift = "lift it by: accountctl jobs limit"
+            let lift = "to remove it: accountctl jobs limit"
             let queue = try await advice(after: "mail", "--count", "1", "--per", "1d")
             #expect(queue.hasSuffix("\(lift) mail --none"), "\(queue)")
             let free = try await advice(after: "mail", "--none")

@@ -68,7 +68,7 @@ struct DoctorTests {
             let others = known.subtracting(["deletion.blocking_key"])
             let mistyped = try await strict(except: others.union(["deletion.blocking"]))
             #expect(mistyped.status == 1)
-            #expect(mistyped.errors.contains("--except deletion.blocking: nothing under this code"), "\(mistyped)")
+            #expect(mistyped.errors.contains("--except deletion.blocking: no finding with this code"), "\(mistyped)")
         }
     }
 

@@ -166,7 +166,7 @@ struct ErasureListTests {
                     list.replacingOccurrences(of: #""erasures":1"#, with: #""erasures":2"#),
                     "line 1: the field erasures says version 2"
                 ),
-                (lines[0] + "\nhello\n", "line 2: it is no JSON object"),
+                (lines[0] + "\nhello\n", "line 2: it is not a JSON object"),
                 (lines[1] + "\n", "line 1: no line before it begins a list"),
                 ("", "standard input holds no list of erasures"),
             ]

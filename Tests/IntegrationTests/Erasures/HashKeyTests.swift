@@ -40,7 +40,7 @@ struct HashKeyTests {
                 #expect(early.errors.contains("accountctl deletion pause --all"), "\(words): \(early)")
                 #expect(try await site.database.psql(rows) == before, "\(words)")
             }
-            // Once made known, the key is the newer of two, and a worker starts with it.
+            // Once registered, the key is the newer of two, and a worker starts with it.
             for words in [
                 ["deletion", "pause", "--all"], ["deletion", "resume", "--all", "--confirm=all", "--no-input"],
                 ["user", "sign-out", living],
@@ -97,7 +97,7 @@ struct HashKeyTests {
         }
     }
 
-    @Test("with another name is refused before an act, reported once by the act that makes it known, and not again")
+    @Test("with another name is refused before an act, reported once by the act that registers it, and not again")
     func newHashKey() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -171,7 +171,7 @@ struct HashKeyTests {
                         pause.output == (rehearsal ? "would_be_done\n" : "done\n"),
                         "\(file ?? "no file"): \(pause)"
                     )
-                    #expect(pause.errors.contains("made known") == (why != nil), "\(file ?? "no file"): \(pause)")
+                    #expect(pause.errors.contains("no hash key") == (why != nil), "\(file ?? "no file"): \(pause)")
                     if let why { #expect(pause.errors.contains(why), "\(pause)") }
                     #expect(try await stage.database.psql(paused) == (rehearsal ? "f" : "t"), "\(file ?? "no file")")
                 }

@@ -147,13 +147,14 @@ extension JobsCommandTests {
     @Test("A bad line of a list is reported with its number and field, and nothing is added")
     func refusesBadLines() async throws {
         let cases = [
-            ("no json", "is no JSON object"), ("[]", "is no JSON object"), (#"{"kind":"k""#, "is no JSON object"),
+            ("no json", "is not a JSON object"), ("[]", "is not a JSON object"),
+            (#"{"kind":"k""#, "is not a JSON object"),
             ("{}", "kind is missing"), (#"{"kind":7}"#, "kind must be a text"), (#"{"kind":"K"}"#, "kind must be 1 to"),
             (#"{"kind":"k","arguments":[]}"#, "arguments must be a JSON object"),
             (#"{"kind":"k","arguments":"{}"}"#, "arguments must be a JSON object"),
             (#"{"kind":"k","arguments":{"a":"\u0000"}}"#, "arguments must"),
-            (#"{"kind":"k","arguments":{"a":"\ud800"}}"#, "is no JSON object"),
-            (#"{"kind":"k","arguments":{"n":1e999}}"#, "is no JSON object whose numbers fit a double"),
+            (#"{"kind":"k","arguments":{"a":"\ud800"}}"#, "is not a JSON object"),
+            (#"{"kind":"k","arguments":{"n":1e999}}"#, "is not a JSON object whose numbers fit a double"),
             (#"{"kind":"k","arguments":{"n":1e200}}"#, "holds a number that is too large, small or long"),
             (#"{"kind":"k","arguments":{"n":[1\#(String(repeating: "0", count: 47))1]}}"#, "holds a number"),
             (
@@ -170,10 +171,10 @@ extension JobsCommandTests {
             (#"{"kind":"k","queue":"a b"}"#, "queue must be 1 to"),
             (#"{"kind":"k","in":"soon"}"#, "in must be a length"), (#"{"kind":"k","in":"9000d"}"#, "in must lie"),
             (#"{"kind":"k","at":"noon"}"#, "at: "), (#"{"kind":"k","at":"9000-01-01"}"#, "at must lie"),
-            (#"{"kind":"k","in":"1h","at":"2099-01-01"}"#, "exclude each other"),
+            (#"{"kind":"k","in":"1h","at":"2099-01-01"}"#, "cannot be combined"),
             (#"{"kind":"k","unique_key":""}"#, "unique_key must"), (#"{"kind":"k","limit_key":""}"#, "limit_key must"),
             (#"{"kind":"k","max_attempts":0}"#, "max_attempts must"),
-            (#"{"kind":"k","prioritty":1}"#, "is no field of a job; did you mean priority?"),
+            (#"{"kind":"k","prioritty":1}"#, "is not a field of a job; did you mean priority?"),
         ]
         try await TestDatabase.with(.migrated) { database in
             let list = [#"{"kind":"k"}"#] + cases.map(\.0)

@@ -228,10 +228,10 @@ struct JobsWatchTests {
                 try #require(try await watch.waitForOutput(containing: "first"))
                 try await cluster.stop(mode: "immediate")
                 let began = ContinuousClock.now
-                #expect(try await watch.waitForErrors(containing: "the database is away"))
+                #expect(try await watch.waitForErrors(containing: "the database cannot be reached"))
                 #expect(ContinuousClock.now - began < .seconds(15))
                 try await cluster.start()
-                #expect(try await watch.waitForErrors(containing: "the database is back"))
+                #expect(try await watch.waitForErrors(containing: "the database can be reached again"))
                 watch.signal(SIGTERM)
                 _ = try await watch.result()
             }

@@ -112,9 +112,9 @@ struct AuditTests {
     @Test("Wrong use of the log names the option")
     func usage() async throws {
         for (words, hint) in [
-            (["--limit", "0"], "--limit must lie between 1 and 100000"), (["--limit", "100001"], "--limit"),
+            (["--limit", "0"], "--limit must be between 1 and 100000"), (["--limit", "100001"], "--limit"),
             (["--since", "soon"], "--since: \"soon\""), (["--until", "soon"], "--until: \"soon\""),
-            (["--user", " "], "nothing to look for"),
+            (["--user", " "], "is not something to look for"),
             (["--since", "99999999d"], "--since must be at most 36500d ago"),
         ] {
             let result = try await AccountctlProcess(["audit", "list"] + words).result()

@@ -59,13 +59,13 @@ struct OperatorFollowUpTests {
             FollowUp(global) { isProduction }.completed(text)
         }
         global.setDefaults()
-        let text = "go on with: accountctl deletion resume --all; this is accountctl 0.1.0"
+        let text = "resume with: accountctl deletion resume --all; this is accountctl 0.1.0"
         #expect(completed(text) == text)
         global.environment = "staging"
         global.config = "my settings.toml"
         #expect(
             completed(text)
-                == "go on with: accountctl --environment staging --config 'my settings.toml' deletion resume --all; "
+                == "resume with: accountctl --environment staging --config 'my settings.toml' deletion resume --all; "
                 + "this is accountctl 0.1.0"
         )
         // To a shell, a quote with a combining accent is still a quote.
@@ -75,7 +75,7 @@ struct OperatorFollowUpTests {
         #expect(!completed(text).contains("secret"))
         // A command in the reason of a pause is left as somebody wrote it.
         let paused = StandingBrakes.words(ofQueue: "apple", "see accountctl jobs list")
-        let start = "the queue apple is paused: see accountctl jobs list; go on with: accountctl "
+        let start = "the queue apple is paused: see accountctl jobs list; resume with: accountctl "
         #expect(completed(paused).hasPrefix(start + "--environment staging "))
         global.setDefaults()
         #expect(completed(paused) == start + "jobs resume apple")
@@ -189,7 +189,7 @@ struct OperatorFollowUpTests {
             #expect(try await !stage.run(["user", "restore", id]).errors.contains("--until"))
             for (more, said) in [
                 (["--until", "2001-01-01"], "lies in the past"), (["--until", "9998-01-01"], "36500d"),
-                (["--until", "30d"], "--until"), (["--until", end, "--for", "1d"], "exclude each other"),
+                (["--until", "30d"], "--until"), (["--until", end, "--for", "1d"], "cannot be combined"),
             ] {
                 let refused = try await stage.run(suspend + more)
                 #expect(refused.status == 2 && refused.errors.contains(said), "\(more): \(refused)")

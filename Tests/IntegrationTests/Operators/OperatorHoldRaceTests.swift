@@ -45,7 +45,7 @@ struct OperatorHoldRaceTests {
             }
             let held = try await holding.value
             #expect(held.status == 0 && held.errors.contains("Done: held."), "\(held)")
-            #expect(held.errors.contains("begun already, and not undone: revoke_apple") == asks, "\(held)")
+            #expect(held.errors.contains("these steps have begun and are not undone: revoke_apple") == asks, "\(held)")
             let cancelled = try await stage.run(["deletion", "cancel", id])
             #expect(cancelled.status == (asks ? 6 : 0), "\(cancelled)")
         }

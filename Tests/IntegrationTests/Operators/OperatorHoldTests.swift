@@ -62,7 +62,7 @@ struct OperatorHoldTests {
             #expect(shown.output.contains("Legal hold           yes"), "\(shown.output)")
             for strange in ["u1@example.com", "'\(id)'", id + ",", "show"] {
                 let refused = try await stage.run(["deletion", "show", strange])
-                #expect(refused.status == 2 && refused.errors.contains("is no request id, user id"), "\(refused)")
+                #expect(refused.status == 2 && refused.errors.contains("is not a request id, user id"), "\(refused)")
             }
             let whose = try await stage.run(["deletion", "list", "--tsv", "user_id"])
             #expect(shown.output.contains(id) && whose.output == "\(id)\n", "\(shown) \(whose)")
@@ -202,11 +202,11 @@ struct OperatorHoldTests {
             _ = try await run(["user", "hold", id, "--reason", "court"])
             _ = try await run(["deletion", "pause", id])
             let brakes = [
-                "every deletion is paused, by olga: a complaint; go on with: accountctl deletion resume --all",
-                "the queue deletions is paused: a storm; go on with: accountctl jobs resume deletions",
+                "every deletion is paused, by olga: a complaint; resume with: accountctl deletion resume --all",
+                "the queue deletions is paused: a storm; resume with: accountctl jobs resume deletions",
                 "the account is under a legal hold; end it with: accountctl user release \(id)",
             ]
-            let own = "the request is paused by itself, by olga; go on with: accountctl deletion resume \(request)"
+            let own = "the request itself is paused, by olga; resume with: accountctl deletion resume \(request)"
             let acts: [(words: [String], isPaused: Bool)] = [
                 (["deletion", "retry", id], true),
                 (["deletion", "proceed", id, "--without-apple", "--confirm=\(request)"], true),

@@ -70,7 +70,7 @@ struct LengthOptionTests {
             (["deletion", "request", "anna", "--grace", "1"], "--grace must be a length of time such as"),
             (["apple", "client-secret", "print", "x", "--life", "30"], "--life must be a length of time such as"),
             (["avatars", "sweep", "--older-than", "30"], "--older-than must be a length of time such as"),
-            (["avatars", "sweep", "--older-than", "99999d"], "--older-than must lie between 1h and 36500d"),
+            (["avatars", "sweep", "--older-than", "99999d"], "--older-than must be between 1h and 36500d"),
             (["doctor", "--expect-worker-within", "6"], "--expect-worker-within must be a length of time such as"),
         ]
     )

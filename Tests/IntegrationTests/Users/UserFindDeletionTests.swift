@@ -32,7 +32,7 @@ struct UserFindDeletionTests {
             ])
             for part in [
                 #""situation": "undecided_bucket""#, #""subject": "scans""#, #""paused": true"#,
-                "accountctl deletion show \(UserFindPeople.request)", "paused by itself",
+                "accountctl deletion show \(UserFindPeople.request)", "Its deletion request itself is paused",
             ] { #expect(still.output.contains(part), "\(part): \(still)") }
             // The printed command acts on the environment of the command that printed it.
             let config = stage.path("staging.conf")

@@ -79,29 +79,29 @@ struct UserListTests {
         let cases: [([String], String)] = [
             (["--created-after", "yesterday"], "--created-after: \"yesterday\""),
             (["--idle-since", ""], "--idle-since"),
-            (["--created-after", "2026-11-20T18:00Z"], "\"2026-11-20T18:00Z\" is no date"),
+            (["--created-after", "2026-11-20T18:00Z"], "\"2026-11-20T18:00Z\" is not a date"),
             (["--created-after", "2026-11-20T18:00:00"], "moment with its zone"),
             (["--created-after", "2026-11-20 18:00:00"], "moment with its zone"),
-            (["--created-before", "2026-11-20garbage"], "\"2026-11-20garbage\" is no date"),
+            (["--created-before", "2026-11-20garbage"], "\"2026-11-20garbage\" is not a date"),
             (["--created-before", "2026-11-20 "], "--created-before"),
             (["--signed-in-after", "2026-11-20T12:00:00Z and more"], "--signed-in-after"),
             (["--signed-in-after", "2026-02-29"], "--signed-in-after"),
             (["--signed-in-before", "2026-13-01"], "--signed-in-before"),
             (["--signed-in-after", "x\u{1B}"], "x\\u{1b}"),
-            (["--limit", "0"], "--limit"), (["--after", "anna"], "--after: \"anna\" is no user id"),
+            (["--limit", "0"], "--limit"), (["--after", "anna"], "--after: \"anna\" is not a user id"),
             (["--count", "--limit", "3"], "--count"), (["--deletion-state", "verified"], "--deletion-state"),
             (["--deletion-state", "gone"], "waiting_for_apple"), (["--provider", " "], "--provider is empty"),
-            (["--no-deletion", "--deletion-state", "grace"], "exclude each other"),
+            (["--no-deletion", "--deletion-state", "grace"], "cannot be combined"),
             (["--json", "id,stat"], "Did you mean state?"),
             (
                 ["--format", "csv", "--json", "id,state"],
-                "--json and --format csv exclude each other: write --csv id,state"
+                "--json and --format csv cannot be combined: write --csv id,state"
             ),
-            (["--format", "tsv", "--json"], "--json and --format tsv exclude each other"),
-            (["--format", "ndjson", "--csv"], "--csv and --format ndjson exclude each other"),
-            (["--csv", "id", "--json"], "--json and --csv exclude each other"), (["--tsv", "nmae,id"], "nmae"),
-            (["--csv", "id", "--json", "--format", "table"], "--json, --csv and --format table exclude each other"),
-            (["--csv", "id", "--json", "--format", "csv"], "error: --json and --csv exclude each other"),
+            (["--format", "tsv", "--json"], "--json and --format tsv cannot be combined"),
+            (["--format", "ndjson", "--csv"], "--csv and --format ndjson cannot be combined"),
+            (["--csv", "id", "--json"], "--json and --csv cannot be combined"), (["--tsv", "nmae,id"], "nmae"),
+            (["--csv", "id", "--json", "--format", "table"], "--json, --csv and --format table cannot be combined"),
+            (["--csv", "id", "--json", "--format", "csv"], "error: --json and --csv cannot be combined"),
         ]
         try await OperatorStage.with { stage in
             for (words, hint) in cases {

@@ -116,7 +116,7 @@ struct WorkerProcessTests {
                     let result = try await AccountctlProcess.run(command, environment: variables)
                     #expect(result.status == 75 && result.output.isEmpty, "\(result)")
                     let lines = result.errors.split(separator: "\n")
-                    #expect(lines.first == "error: \(key): \(taken) is taken by another process", "\(result.errors)")
+                    #expect(lines.first == "error: \(key): \(taken) is in use by another process", "\(result.errors)")
                     // The other line says what to do.
                     #expect(lines.count == 2, "\(result.errors)")
                 }

@@ -114,7 +114,7 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
             let differences = use.differences(from: recorded)
             guard !differences.isEmpty else { return nil }
             let reason =
-                differences.joined(separator: "; ") + ": a clone or a restored backup, unless somebody moved it"
+                differences.joined(separator: "; ") + ": a clone or a restored backup, unless it was moved"
             try connection.execute(
                 """
                 update accountctl.deletion_brakes

@@ -105,8 +105,8 @@ struct ErasureListFile {
         if !isSealed, !takesUnsealed {
             throw CommandError(
                 .residue,
-                "\(name), or a part of it, has no seal that the hash key \"\(key.id)\" can check: "
-                    + "it cannot be ruled out that somebody changed it",
+                "\(name), or a part of it, has no seal that the hash key \"\(key.id)\" can check: somebody may have "
+                    + "changed it",
                 hint: "Nothing was done. A list that was cut off has no seal, and that of another key is checked by a "
                     + "replay with that key. If you are sure of the list, give --unsealed."
             )
@@ -126,7 +126,7 @@ struct ErasureListFile {
         throw CommandError(
             .residue,
             "keys.hash_file: \"\(key.id)\" is not the hash key that \(path) was written with under that name",
-            hint: "Give the right key file: with this one, no account of the list is found."
+            hint: "Name the right file: with this one, no account of the list is found."
         )
     }
 

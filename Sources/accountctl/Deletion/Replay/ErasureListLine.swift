@@ -30,7 +30,7 @@ enum ErasureListLine: Decodable {
         } catch let error as LineProblem {
             throw error
         } catch {
-            throw LineProblem("it is no JSON object")
+            throw LineProblem("it is not a JSON object")
         }
     }
 

@@ -18,7 +18,7 @@ extension ReplayRun {
         }
         if !file.isSealed {
             context.messages.warning(
-                "the list, or a part of it, has no seal that this hash key can check: it cannot be ruled out that somebody changed it"
+                "the list, or a part of it, has no seal that this hash key can check: somebody may have changed it"
             )
         }
         let databases = Set(file.lives.map(\.database))
@@ -33,7 +33,8 @@ extension ReplayRun {
     /// Tells the operator what to know before the replay begins.
     func tellBefore(_ seen: ReplaySurvey) {
         context.messages.note(
-            "legal holds placed since the backup are lost, and the list names them where a deletion waited for one only: place them again"
+            "legal holds placed since the backup are lost, and the list names only those that a deletion waited for: "
+                + "place them again"
         )
         if seen.isWorked, !seen.isPaused {
             context.messages.warning(
@@ -45,7 +46,7 @@ extension ReplayRun {
         if stuck > 0 {
             context.messages.warning(
                 Wording.count(stuck, "account that was erased before waits", "accounts that were erased before wait")
-                    + " here for the end of a pause or of a legal hold; see: accountctl deletion list"
+                    + " here until a pause or a legal hold ends; see: accountctl deletion list"
             )
         }
     }
@@ -53,7 +54,7 @@ extension ReplayRun {
     /// Tells the operator what is left to do after the replay.
     func tellAfter(_ seen: ReplaySurvey) {
         if seen.isPaused {
-            context.messages.note("every deletion is paused; go on with: accountctl deletion resume --all")
+            context.messages.note("every deletion is paused; resume with: accountctl deletion resume --all")
         }
         let stopped = seen.replay.stopped
         if stopped > 0 {
