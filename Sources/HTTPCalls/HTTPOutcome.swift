@@ -46,7 +46,7 @@ package enum HTTPOutcome: Sendable, Equatable {
             case .tlsFailed:
                 "TLS handshake failed (is the clock right, is the authority in the system's list? SSL_CERT_FILE is not read)"
             case .cut: "the connection was cut before the request was sent"
-            case .busy: "too many calls to this host under way"
+            case .busy: "too many calls to this host in progress"
             case .clientUnavailable: "the HTTP client is shut down"
             }
         }

@@ -51,7 +51,7 @@ extension MigrationEngine {
         guard try connection.one("select to_regclass('accountctl.settings') is not null", as: Bool.self) else { return }
         throw MigrationError(
             .refused,
-            "nothing was changed: the schema accountctl is there without its history",
+            "nothing was changed: the schema accountctl exists without its history",
             hint: "If supabase db pull or db diff wrote it into your own migrations, take it out of them and make this "
                 + "database anew. In a restored one accountctl.migrations, migration_bundles and catalog_snapshot are missing."
         )

@@ -66,7 +66,8 @@ extension MigrationEngine {
         let names = blockers.map(\.description).joined(separator: "; ")
         return MigrationError(
             .lockTimeout,
-            "\(migration.fileName) got no lock in \(tries) tries" + (names.isEmpty ? "" : ", blocked by \(names)"),
+            "\(migration.fileName) could not get a lock in \(tries) tries"
+                + (names.isEmpty ? "" : ", blocked by \(names)"),
             hint: "Nothing of it was applied. End the transaction that blocks, or try again at a quieter time.",
             underlying: error
         )

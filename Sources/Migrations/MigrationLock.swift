@@ -45,7 +45,7 @@ package struct MigrationLock: Sendable {
                 let ending = holder.map { " \($0.ending)" } ?? ""
                 throw MigrationError(
                     .lockHeld,
-                    "another process migrates this database: \(holder?.description ?? "it cannot be seen")",
+                    "another process is migrating this database: \(holder?.description ?? "it cannot be seen")",
                     hint: "It holds an advisory lock until its connection ends. Try again when it is done." + ending
                 )
             }

@@ -22,7 +22,7 @@ extension MigrationPlan.Item {
         case .changed:
             MigrationError(
                 .conflict,
-                "migration \(title) was applied with another text than this program has",
+                "migration \(title) was applied with a different text than this program has",
                 hint: "Applied migrations are never edited: use the version that applied it (\(version)), "
                     + "or a database made by this one."
             )

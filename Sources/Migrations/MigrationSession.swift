@@ -32,7 +32,7 @@ enum MigrationSession {
         if isStandby {
             throw MigrationError(
                 .readOnly,
-                "this server is a standby: it takes no changes",
+                "this server is a standby: it accepts no changes",
                 hint: "Name the primary, or several hosts with target_session_attrs=read-write."
             )
         }

@@ -69,9 +69,9 @@ package struct StorageDelay: Sendable, Hashable, CustomStringConvertible {
         case .unreachable(let reason): "storage cannot be reached: \(reason)"
         case .timedOut: "storage did not answer in time"
         case .interrupted: "the connection to storage was lost"
-        case .refused(let refusal): "storage says not now: \(refusal)"
+        case .refused(let refusal): "storage asks to try again later: \(refusal)"
         case .replaced: "the object was replaced while it was read"
-        case .notUnderstood(let status) where status >= 500: "storage has a problem (HTTP \(status))"
+        case .notUnderstood(let status) where status >= 500: "storage failed (HTTP \(status))"
         case .notUnderstood(let status): "storage's answer is not understood (HTTP \(status))"
         }
     }

@@ -54,8 +54,8 @@ package struct AppleApp: Sendable {
         if let other = Self.keyID(inNameOf: reader.file(ofSecret: "\(section).private_key")), other != keyID {
             reader.report(
                 "\(section).key_id",
-                "is \(keyID), and \(section).private_key_file is by its name the key \(other): Apple takes a key under its "
-                    + "own id alone",
+                "is \(keyID), and \(section).private_key_file is the key \(other) by its name: Apple accepts a key "
+                    + "only under its own id",
                 stopsNothing: true
             )
         }
@@ -91,7 +91,7 @@ extension [AppleApp] {
                 if let other = owners[identity.clientID] {
                     reader.reportConflict(
                         "\(app.section).client_ids",
-                        "\(identity.clientID) stands in \(other).client_ids too"
+                        "\(identity.clientID) is also in \(other).client_ids"
                     )
                 } else {
                     owners[identity.clientID] = app.section

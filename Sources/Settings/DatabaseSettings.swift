@@ -61,7 +61,7 @@ package struct DatabaseSettings: Sendable {
         if connection.holdsSecret, reader.isFromFile("database.url") {
             reader.report(
                 "database.url",
-                "a password must not stand here: put it in a file and name that with database.password_file",
+                "a password must not be written here: put it in a file and name the file with database.password_file",
                 stopsNothing: true
             )
         }

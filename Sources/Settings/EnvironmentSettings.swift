@@ -20,7 +20,8 @@ package struct EnvironmentSettings: Sendable {
         guard database.isElsewhere, reader.environment.name == nil, !reader.isSet("production") else { return }
         reader.report(
             "environment",
-            "no environment is named, so nothing needs --production: write environment = production, or what it is",
+            "no environment is named, so nothing needs --production: write environment = production, or the name of "
+                + "this one",
             stopsNothing: true
         )
     }

@@ -35,7 +35,7 @@ struct PartsCheck {
             try HashKey(fileText: text)
         }
         if let sealing, let hash, hash.isIn(sealing) {
-            report("keys.hash_file", "holds the same key as keys.sealing_file; make a key of its own for hashes")
+            report("keys.hash_file", "holds the same key as keys.sealing_file; create a separate key for hashes")
         }
     }
 
@@ -49,8 +49,8 @@ struct PartsCheck {
             if !isReported(key) {
                 report(
                     key,
-                    "missing: nothing can be erased without it; where this database never had one, accountctl keys new ID "
-                        + "--output FILE makes one"
+                    "missing: nothing can be erased without it; if this database never had one, accountctl keys new ID "
+                        + "--output FILE creates one"
                 )
             }
             return nil
@@ -105,7 +105,7 @@ struct PartsCheck {
         guard settings.listeners.publicAddress != nil, !settings.apple.isConfigured else { return }
         // Problems of Apple's settings already explain why it is not configured.
         guard !problems.contains(where: { $0.key.hasPrefix("apple.") }) else { return }
-        report("listen.public", "Sign in with Apple is not configured: notifications are taken for its client ids")
+        report("listen.public", "Sign in with Apple is not configured: notifications are accepted for its client ids")
     }
 
     private func isReported(_ key: String) -> Bool { problems.contains { $0.key == key } }

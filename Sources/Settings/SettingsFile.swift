@@ -57,7 +57,7 @@ struct SettingsFile: Sendable, Equatable {
                     .init(
                         key: Self.unreadable,
                         source: source,
-                        message: "what stands before = is no key: small letters, digits, _ and ."
+                        message: "the text before = is not a key: expected lower-case letters, digits, _ and ."
                     )
                 )
                 continue

@@ -29,7 +29,8 @@ extension SettingsInputs {
     }
 
     private static let serviceLink =
-        "Kubernetes or Docker tells so of a service whose name begins with accountctl; for a pod, set enableServiceLinks: false"
+        "Kubernetes or Docker sets it for a service whose name begins with accountctl; for a pod, set "
+        + "enableServiceLinks: false"
 
     /// Whether a variable describes a network service, as Kubernetes sets them: `NAME_SERVICE_HOST`,
     /// `NAME_PORT=tcp://…`, `NAME_PORT_80_TCP_ADDR`.

@@ -101,7 +101,7 @@ package struct SettingsInputs: Sendable {
         let known = known(own, sections)
         if known.contains(chosen) {
             guard mayMeanProduction(chosen), !saysProduction else { return nil }
-            return "\"\(chosen)\" is not production: write environment = production, or say production = yes or no"
+            return "\"\(chosen)\" is not production: write environment = production, or set production = yes or no"
         }
         // If the file names no environment, any name is allowed.
         guard own != nil || !sections.isEmpty else { return nil }

@@ -75,7 +75,11 @@ package struct SettingsReader {
         let shown = named.map { $0.text == "-" || PathText.isPath($0.text) ? $0.text : "(set)" }
         declare(fileKey, form, nil, help, isSecret: true, shown, named?.source)
         if let direct {
-            report(key, direct.source, "a secret must not stand here: put it in a file and name that with \(fileKey)")
+            report(
+                key,
+                direct.source,
+                "a secret must not be written here: put it in a file and name the file with \(fileKey)"
+            )
         }
         guard let named else { return nil }
         return contents(of: named, fileKey, isNeeded: isNeeded)

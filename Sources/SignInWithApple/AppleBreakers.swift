@@ -91,7 +91,7 @@ final class AppleBreakers: Sendable {
                 ]
             )
         } else if case .closed = after {
-            logger.notice("Apple takes this client id again", metadata: ["client_id": "\(key)"])
+            logger.notice("Apple accepts this client id again", metadata: ["client_id": "\(key)"])
         }
     }
 

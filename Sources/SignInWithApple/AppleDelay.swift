@@ -39,7 +39,7 @@ package struct AppleDelay: Sendable, Hashable, CustomStringConvertible {
         case .timedOut: "Apple did not answer in time"
         case .interrupted: "the connection to Apple was lost"
         case .throttled: "Apple asks for fewer calls"
-        case .serverError(let status): "Apple has a problem (HTTP \(status))"
+        case .serverError(let status): "Apple failed (HTTP \(status))"
         case .notUnderstood(let status): "Apple's answer is not understood (HTTP \(status))"
         case .breakerOpen: "calls for this client id are paused, Apple rejects it"
         }

@@ -57,10 +57,10 @@ package struct StaticClientSecret: Sendable, Hashable {
             case .audience: "the audience is not \(ClientSecret.audience)"
             case .noTeamID: "names no team of ten characters (iss)"
             case .noClientID: "names no client id (sub)"
-            case .noEnd: "has no end (exp) or no beginning (iat)"
-            case .tooLong: "lives for more than six months, which Apple refuses"
-            case .expired: "has ended"
-            case .issuedInTheFuture: "begins in the future"
+            case .noEnd: "has no expiry (exp) or no issue time (iat)"
+            case .tooLong: "is valid for more than six months, which Apple rejects"
+            case .expired: "has expired"
+            case .issuedInTheFuture: "is issued in the future"
             }
         }
     }

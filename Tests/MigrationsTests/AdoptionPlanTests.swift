@@ -59,7 +59,7 @@ import Testing
             let refusal = try #require(plan.refusals.first)
             #expect(
                 refusal.decision
-                    == .refuse("public.request_account_deletion(user_id uuid) is there already: rename or drop it")
+                    == .refuse("public.request_account_deletion(user_id uuid) exists already: rename or drop it")
             )
             await #expect(throws: TestSupportError.self) { try await adoption.migrate() }
             // Nothing was changed.
@@ -74,23 +74,23 @@ import Testing
         arguments: [
             (
                 "create policy avatars_delete_own on storage.objects for delete using (false)", "avatars.policy.delete",
-                "policy avatars_delete_own on storage.objects is there already: rename or drop it"
+                "policy avatars_delete_own on storage.objects exists already: rename or drop it"
             ),
             (
                 "create policy avatars_update_own on storage.objects for delete using (false)", "avatars.policy.update",
-                "policy avatars_update_own on storage.objects is there already: rename or drop it"
+                "policy avatars_update_own on storage.objects exists already: rename or drop it"
             ),
             (
                 "create policy profiles_update_open on public.profiles using (true)", "profiles.lockout.update",
-                "policy profiles_update_open on public.profiles is there already: rename or drop it"
+                "policy profiles_update_open on public.profiles exists already: rename or drop it"
             ),
             (
                 "create policy profiles_insert_own on public.profiles using (true)", "profiles.policy.insert",
-                "policy profiles_insert_own on public.profiles is there already: rename or drop it"
+                "policy profiles_insert_own on public.profiles exists already: rename or drop it"
             ),
             (
                 "alter table public.profiles rename to former_profiles", "profiles.table",
-                "public.profiles_pkey, public.profiles_username_key is there already: rename or drop it"
+                "public.profiles_pkey, public.profiles_username_key exists already: rename or drop it"
             ),
         ]
     )

@@ -14,7 +14,7 @@ extension MigrationEngineTests {
             let edited = try Self.set(Self.migration(1, "create table t (j int);"), three)
             let older = try Self.set(one)
             let late = try Self.set(one, Self.migration(2, "create table u (i int);"), three)
-            for (set, word) in [(edited, "another text"), (older, "newer version"), (late, "lower number")] {
+            for (set, word) in [(edited, "different text"), (older, "newer version"), (late, "lower number")] {
                 let error = await #expect(throws: MigrationError.self) { try await Self.up(set, database) }
                 #expect(error?.code == .conflict)
                 #expect(error?.message.contains(word) == true)

@@ -16,7 +16,7 @@ import Testing
 
     /// A gateway's page proves only that the service behind it is unavailable.
     @Test(arguments: [
-        (503, "storage has a problem (HTTP 503)"), (200, "storage's answer is not understood (HTTP 200)"),
+        (503, "storage failed (HTTP 503)"), (200, "storage's answer is not understood (HTTP 200)"),
     ])
     func noJSON(_ status: Int, _ words: String) {
         #expect(StorageDelay(.notUnderstood(status: status)).description == words)

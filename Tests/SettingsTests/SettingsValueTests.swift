@@ -104,7 +104,7 @@ struct SettingsValueTests {
         let other = told("/etc/AuthKey_KEY0000002.p8")
         #expect(other.count == 1, "\(other)")
         #expect(other.first?.hasPrefix("true apple.app.shop.key_id: is KEY0000001, and ") == true, "\(other)")
-        #expect(other.first?.contains("apple.app.shop.private_key_file is by its name the key KEY0000002") == true)
+        #expect(other.first?.contains("apple.app.shop.private_key_file is the key KEY0000002 by its name") == true)
     }
 
     @Test("Apps of other teams have their own sections or variables, and the missing parts of each are reported")
@@ -173,7 +173,7 @@ struct SettingsValueTests {
             ("apple.app.shop.private_key_file", "this is a client secret (a JWT)"),
             ("apple.app.game.key_id", "missing"), ("apple.app.game.private_key_file", "missing"),
             ("apple.app.game.client_ids", "missing"), ("apple.app.first.client_ids", "begins with the team id"),
-            ("apple.app.second.client_ids", "com.example.app stands in apple.app.first.client_ids too"),
+            ("apple.app.second.client_ids", "com.example.app is also in apple.app.first.client_ids"),
             ("apple.app.second.client_idz", "did you mean apple.app.second.client_ids?"),
         ] {
             #expect(problems.contains { $0.hasPrefix("\(key): ") && $0.contains(words) }, "\(key)\n\(problems)")

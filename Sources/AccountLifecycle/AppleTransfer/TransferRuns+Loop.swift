@@ -78,7 +78,7 @@ extension TransferRuns {
                     course.doubts.append(Doubt(user: user, subject: subject, refusal: refusal))
                     guard try await doubt(&course, side) else { return course.run }
                 case .misconfigured(let reason): return course.run.stopped("\(reason)")
-                case .tokenExpired: return course.run.stopped("Apple takes no migration token")
+                case .tokenExpired: return course.run.stopped("Apple accepts no migration token")
                 case .later(let delay):
                     guard try await waitAgain(delay, &course) else { return course.run.stopped("\(delay)") }
                 }
@@ -221,8 +221,8 @@ extension TeamTransfer.Run {
 
     fileprivate func doubting(_ count: Int, _ refusal: AppleRefusal) -> TeamTransfer.Run {
         var run = stopped(
-            "Apple refused everybody it was asked about last: \(refusal); nobody shows that the request is right, so nothing "
-                + "was recorded about them"
+            "Apple refused everybody it was asked about last: \(refusal); nothing was recorded about them, since the "
+                + "request itself may be wrong"
         )
         run.doubted = count
         return run

@@ -52,7 +52,7 @@ package struct WebSecretReminder: Sendable {
             known = try copy.facts(at: now)
         } catch {
             logger.warning(
-                "the copy of the web client secret cannot be read: nobody sees when it ends",
+                "the copy of the web client secret cannot be read: its expiry is not monitored",
                 metadata: ["reason": "\(error)"]
             )
             return
@@ -60,8 +60,8 @@ package struct WebSecretReminder: Sendable {
         guard let facts = known, facts.daysLeft < StaticClientSecret.warningDays else { return }
         logger.warning(
             facts.end > now
-                ? "the web client secret ends soon: then sign-in with Apple on the web stops"
-                : "the web client secret has ended: sign-in with Apple on the web fails",
+                ? "the web client secret expires soon: sign-in with Apple on the web then fails"
+                : "the web client secret has expired: sign-in with Apple on the web fails",
             metadata: [
                 "client_id": "\(facts.clientID ?? "")", "days_left": "\(max(facts.daysLeft, 0))",
                 "renew": "accountctl apple client-secret push, or print",

@@ -23,7 +23,7 @@ package struct WebSecretWatch: Sendable {
         } catch {
             if isReadable {
                 logger.warning(
-                    "the copy of the web client secret cannot be read: nobody sees when it ends",
+                    "the copy of the web client secret cannot be read: its expiry is not monitored",
                     metadata: ["reason": "\(error)"]
                 )
             }

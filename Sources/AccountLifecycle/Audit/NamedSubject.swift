@@ -20,7 +20,7 @@ package struct NamedSubject: Error, Sendable, Hashable, CustomStringConvertible 
     /// Which identifier of the account the text contains.
     package let kind: Identifier.Kind
 
-    package var description: String { "the \(words) holds the account's own \(kind.rawValue)" }
+    package var description: String { "the \(words) contains the account's own \(kind.rawValue)" }
 
     /// Refuses texts that contain an identifier of one of the accounts.
     ///

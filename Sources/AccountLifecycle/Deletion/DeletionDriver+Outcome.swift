@@ -83,7 +83,7 @@ extension DeletionDriver {
         services.logger(for: record.id).log(
             // It is looked at again every few minutes, for as long as the cause lasts.
             level: isNew ? .warning : .debug,
-            "request stands still",
+            "a deletion request cannot continue",
             metadata: [
                 "step": "\(step.rawValue)", "state": "\(state.rawValue)", "situation": "\(situation.code.rawValue)",
             ]

@@ -67,7 +67,7 @@ package struct MailStreamError: Error, Sendable, Hashable, CustomStringConvertib
     /// The error in words.
     package var description: String {
         switch code {
-        case .nameTaken: "there is a stream \(name) already"
+        case .nameTaken: "the stream \(name) exists already"
         case .badName: "a stream's name has 1 to 63 characters a-z 0-9 _ - and begins with a letter or digit"
         case .unreadable: "what is stored of the stream \(name) cannot be read"
         }

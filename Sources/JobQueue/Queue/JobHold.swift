@@ -104,7 +104,7 @@ package final class JobHold: Sendable {
         while (try? await Task.sleep(for: holder.lifetime / 4, clock: .continuous)) != nil {
             let sentAt = ContinuousClock.now
             guard sentAt < endsAt else {
-                throw JobQueueError(.leaseLost, "job \(job.id) was held by hand for as long as it may be")
+                throw JobQueueError(.leaseLost, "job \(job.id) was held by hand for the longest time allowed")
             }
             let beat = JobQueue.Beat(
                 worker: job.worker,
@@ -130,7 +130,7 @@ package final class JobHold: Sendable {
             // Anyone who read the warnings should also read that heartbeats work again.
             if failed > 0 {
                 logger.info(
-                    "heartbeats of a job held by hand go through again",
+                    "heartbeats of a job held by hand succeed again",
                     metadata: ["job": "\(job.id)", "failed": "\(failed)"]
                 )
                 failed = 0

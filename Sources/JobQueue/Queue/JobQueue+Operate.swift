@@ -67,7 +67,7 @@ extension JobQueue {
         guard let state = try show(id, on: connection)?.record.state else {
             return JobQueueError(.notFound, field: "id", "there is no job \(id)")
         }
-        return JobQueueError(.wrongState, "job \(id) does not wait: it is \(state.rawValue)")
+        return JobQueueError(.wrongState, "job \(id) is not waiting: it is \(state.rawValue)")
     }
 
     /// Moves a job that is not running to the history.

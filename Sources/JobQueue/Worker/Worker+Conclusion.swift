@@ -116,7 +116,7 @@ extension Worker {
         // A job parked for a newer release is usually soon taken by that.
         case .park("undecodable", let failure):
             logger.error(
-                "a job was set aside and waits for somebody, or for another release",
+                "a job was set aside and waits for an operator, or for another release",
                 metadata: about(["error": "\(failure.error)"])
             )
         case .end(.discarded, _, let reason, _):

@@ -113,7 +113,7 @@ extension Worker {
         guard rescued.jobs > 0 || rescued.workers > 0 else { return }
         metrics.rescued.increment(by: rescued.jobs)
         logger.warning(
-            "took the jobs of lost workers",
+            "took over the jobs of lost workers",
             metadata: ["jobs": "\(rescued.jobs)", "workers": "\(rescued.workers)"]
         )
         if rescued.jobs > 0 { await madeRoom() }
@@ -136,7 +136,7 @@ extension Worker {
         }
         guard overdue > 0 else { return }
         metrics.overdue.increment(by: overdue)
-        logger.error("took jobs whose handlers did not stop at their deadline", metadata: ["jobs": "\(overdue)"])
+        logger.error("took away jobs whose handlers did not stop at their deadline", metadata: ["jobs": "\(overdue)"])
         await madeRoom()
     }
 

@@ -49,10 +49,13 @@ extension Worker {
             if heard.mayClaimMore { signal.set() }
             // Anyone who read the warnings should also read that heartbeats work again.
             if heard.failedBefore > 0 {
-                logger.info("heartbeats go through again", metadata: ["failed": "\(heard.failedBefore)"])
+                logger.info("heartbeats succeed again", metadata: ["failed": "\(heard.failedBefore)"])
             }
             guard let answer else {
-                logger.error("this worker was taken for lost, or the database went back in time: its jobs are others'")
+                logger.error(
+                    "this worker was considered lost, or the database was restored to an earlier time: other "
+                        + "workers have its jobs"
+                )
                 return await registerAgain()
             }
             if answer.released > 0 {

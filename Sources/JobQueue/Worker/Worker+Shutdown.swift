@@ -110,7 +110,8 @@ extension Worker {
         } catch {
             // A claim may have been under way.
             logger.warning(
-                "could not say that this worker stops: whatever it still held others take when its lease ends",
+                "could not record that this worker stops: others take the jobs that it still held when their leases "
+                    + "end",
                 metadata: ["worker": "\(worker)", "error": "\(Self.reason(error))"]
             )
             return false

@@ -98,7 +98,10 @@ extension Worker {
         metrics.record(figures, paused: Set(settings.filter { $0.pausedAt != nil }.map(\.name)))
         figuresRead(.now)
         if figures.defaultRows > 0 {
-            logger.error("job history lies in the default partition", metadata: ["rows": "\(figures.defaultRows)"])
+            logger.error(
+                "rows of the job history are in the default partition",
+                metadata: ["rows": "\(figures.defaultRows)"]
+            )
         }
     }
 }

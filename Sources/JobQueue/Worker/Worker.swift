@@ -174,7 +174,7 @@ package final class Worker: Sendable, Service {
         guard abandoned == 0 else {
             throw JobQueueError(
                 .handlersStuck,
-                "all slots were held by handlers that did not stop (\(abandoned)); the process has to start anew"
+                "all slots were held by handlers that did not stop (\(abandoned)); the process has to be restarted"
             )
         }
     }

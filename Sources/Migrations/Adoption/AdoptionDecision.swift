@@ -25,7 +25,7 @@ package enum AdoptionDecision: Sendable, Equatable, Codable {
     /// This decision, or a refusal if it would create an object under a name that is taken.
     func refused(where isTaken: Bool, for name: String) -> AdoptionDecision {
         switch self {
-        case .create, .replace: isTaken ? .refuse("\(name) is there already: rename or drop it") : self
+        case .create, .replace: isTaken ? .refuse("\(name) exists already: rename or drop it") : self
         case .keep, .leaveOff, .refuse: self
         }
     }

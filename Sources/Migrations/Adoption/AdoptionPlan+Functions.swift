@@ -19,7 +19,7 @@ extension AdoptionPlan {
                 name: "rpc.\(name)",
                 migration: 1,
                 object: "function public.\(name)",
-                decision: taken.map { .refuse("\($0.joined(separator: ", ")) is there already: rename or drop it") }
+                decision: taken.map { .refuse("\($0.joined(separator: ", ")) exists already: rename or drop it") }
                     ?? .create,
                 locks: []
             )

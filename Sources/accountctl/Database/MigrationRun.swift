@@ -53,7 +53,7 @@ extension MigrationEvent {
     fileprivate var sentence: String {
         switch self {
         case .waitingForProcess(let holder):
-            "Waiting: another process migrates this database" + (holder.map { " (\($0)). \($0.ending)" } ?? "")
+            "Waiting: another process is migrating this database" + (holder.map { " (\($0)). \($0.ending)" } ?? "")
         case .started(let file):
             "Applying \(file)"
         case .blocked(let file, let blockers, let pause):

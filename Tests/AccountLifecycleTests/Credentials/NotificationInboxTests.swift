@@ -25,7 +25,7 @@ import Testing
             #expect(try await stage.outcomes() == [])
             let dropped = lines.all.filter { $0.hasPrefix("warning") }
             #expect(dropped.count == 1)
-            #expect(dropped.first?.contains("thrown away") == true)
+            #expect(dropped.first?.contains("were discarded") == true)
             #expect(dropped.first?.contains("expired=1") == true)
 
             _ = try await stage.value("select accountctl.receive_apple_notification(\(text))", as: Bool.self)
@@ -57,11 +57,11 @@ import Testing
             #expect(try await NotificationInbox(services).read() == 0)
             #expect(try await NotificationInbox(services).read() == 0)
             #expect(try await stage.value("select tries from accountctl.apple_inbox", as: Int.self) == 2)
-            #expect(!lines.all.contains { $0.contains("thrown away") })
+            #expect(!lines.all.contains { $0.contains("were discarded") })
             try await stage.sql("update accountctl.apple_inbox set tries = 1439")
             #expect(try await NotificationInbox(services).read() == 1)
             #expect(try await stage.value("select count(*) from accountctl.apple_inbox", as: Int.self) == 0)
-            let dropped = lines.all.filter { $0.hasPrefix("warning") && $0.contains("thrown away") }
+            let dropped = lines.all.filter { $0.hasPrefix("warning") && $0.contains("were discarded") }
             #expect(dropped.count == 1)
             #expect(dropped.first?.contains(hasKeys ? "not_stored=1" : "keysUnavailable=1") == true)
         }
@@ -94,7 +94,7 @@ import Testing
             #expect(try await NotificationInbox(services).read() == 0)
             try await stage.sql("update accountctl.apple_inbox set received_at = now() - interval '16 minutes'")
             #expect(try await NotificationInbox(services).read() == 1)
-            #expect(lines.all.contains { $0.contains("thrown away") && $0.contains("unknownKey=1") })
+            #expect(lines.all.contains { $0.contains("were discarded") && $0.contains("unknownKey=1") })
         }
     }
 

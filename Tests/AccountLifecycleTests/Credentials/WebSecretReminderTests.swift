@@ -42,13 +42,13 @@ import Testing
         for (late, days) in [(29.99, 29), (11.5, 11), (0.5, 0)] {
             let lines = said(before: late, of: secret, end: end)
             #expect(lines.count == 1)
-            #expect(lines.first?.hasPrefix("warning the web client secret ends soon") == true)
+            #expect(lines.first?.hasPrefix("warning the web client secret expires soon") == true)
             #expect(lines.first?.contains("client_id=com.example.web days_left=\(days) ") == true)
             #expect(lines.first?.contains(secret.reveal()) == false)
         }
         let over = said(before: -40, of: secret, end: end)
         #expect(over.count == 1)
-        #expect(over.first?.contains("has ended") == true)
+        #expect(over.first?.contains("has expired") == true)
     }
 
     /// A copy that is renewed while a worker runs is read again, for both the warning and the metric.

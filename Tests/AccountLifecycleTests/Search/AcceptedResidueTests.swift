@@ -46,7 +46,7 @@ import Testing
                 "select document::text from accountctl.deletion_receipts",
                 as: String.self
             )
-            #expect(receipt.contains("left there by decision"))
+            #expect(receipt.contains("were accepted there"))
             #expect(try await stage.proofs(of: request) == ["accepted", "accepted", "accepted"])
             #expect(!receipt.contains(person.email))
         }

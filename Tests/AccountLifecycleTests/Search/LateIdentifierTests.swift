@@ -81,7 +81,7 @@ import Testing
                 "select document ->> 'outOfScope' from accountctl.deletion_receipts",
                 as: String.self
             )
-            #expect(limits.contains("that the account gave up before its deletion was asked for"))
+            #expect(limits.contains("that the account gave up before its deletion was requested"))
         }
     }
 

@@ -139,8 +139,8 @@ import Testing
             )
             #expect(receipt.contains(#""unsearchable": 1"#), "\(receipt)")
             let limits = [
-                "fewer than eight characters", "in caches", "code of their country", "columns of ranges",
-                "a name alone", "comments", "while the last search",
+                "fewer than eight characters", "in caches", "their country code", "range columns",
+                "only a name", "comments", "or after the last search",
             ]
             for limit in limits {
                 #expect(receipt.contains(limit))

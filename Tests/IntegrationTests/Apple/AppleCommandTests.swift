@@ -139,7 +139,7 @@ struct AppleCommandTests {
             let wrong = ["ACCOUNTCTL_KEYS_SEALING_FILE": try program.secretFile("wrong.keys", second + false3)]
             let other = try await program.run("apple", "vault", "rotate", environment: wrong)
             #expect(other.status == 5)
-            #expect(other.errors.contains("another key"))
+            #expect(other.errors.contains("is not the key that sealed here"))
         }
     }
 

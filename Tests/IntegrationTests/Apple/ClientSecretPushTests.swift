@@ -105,7 +105,7 @@ struct ClientSecretPushTests {
             let new = copy + ".first"
             let done = try await push(program, copyTo: new, settings)
             #expect(done.status == 0, "\(done.errors)")
-            #expect(done.errors.contains("\(new) is new"), "\(done.errors)")
+            #expect(done.errors.contains("\(new) is a new file"), "\(done.errors)")
             var found = stat()
             #expect(lstat(new, &found) == 0 && found.st_mode & 0o7777 == 0o600)
         }
@@ -193,7 +193,7 @@ struct ClientSecretPushTests {
             let first = try await look()
             #expect(first.contains("does not list the client id com.example.app"), "\(first)")
             #expect(first.contains("sign in with com.example.forgotten"), "\(first)")
-            #expect(first.contains("ends in 11 days"), "\(first)")
+            #expect(first.contains("expires in 11 days"), "\(first)")
             let key = program.sandbox.apple.developerKey.privateKey
             project.change { $0.secret = key }
             let second = try await look()

@@ -156,7 +156,7 @@ struct DoctorKeyTests {
                 let unread = try await deployment.find("database.settings", "error", loud, everything: everything)
                 #expect(unread.contains("log.level"))
             }
-            for (days, severity, said) in [(10, "warning", "ends in 9 days"), (-1, "error", "has ended")] {
+            for (days, severity, said) in [(10, "warning", "expires in 9 days"), (-1, "error", "has expired")] {
                 let secret = try deployment.file("secret\(days)", Self.clientSecret(endsIn: days))
                 let ends = try await deployment.find(
                     "apple.web_secret",

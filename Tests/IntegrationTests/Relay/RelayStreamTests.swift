@@ -32,7 +32,7 @@ struct RelayStreamTests {
                 #expect(added.status == 0 && added.output.contains(#""done""#), "\(added)")
                 for again in [add, add + ["--dry-run"]] {
                     let twice = try await AccountctlProcess(again, environment: variables).result()
-                    #expect(twice.status == 6 && twice.errors.contains("there is a stream news already"))
+                    #expect(twice.status == 6 && twice.errors.contains("the stream news exists already"))
                 }
 
                 let anew = try await AccountctlProcess(add + ["--replace"] + json, environment: variables).result()

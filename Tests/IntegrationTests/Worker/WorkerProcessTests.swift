@@ -88,7 +88,7 @@ struct WorkerProcessTests {
                 try await DeafServer.with { port in
                     let taken = "127.0.0.1:\(port)"
                     for (address, status, said) in [
-                        (taken, 75, "is taken"), ("192.0.2.1:9090", 2, "is not one of"),
+                        (taken, 75, "is in use"), ("192.0.2.1:9090", 2, "is not one of"),
                         ("nohost.invalid:9090", 2, "names a host that has no address"),
                     ] {
                         let admin = ["ACCOUNTCTL_LISTEN_ADMIN": address]

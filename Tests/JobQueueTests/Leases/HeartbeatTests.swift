@@ -43,7 +43,7 @@ import Testing
                 configuration: configuration,
                 logger: lines.logger
             )
-            let over = "info heartbeats go through again failed="
+            let over = "info heartbeats succeed again failed="
             try await run(worker, harness) {
                 let since = try await harness.pool.withTransaction { other in
                     _ = try other.one("select id from accountctl.workers for update", as: Int64.self)

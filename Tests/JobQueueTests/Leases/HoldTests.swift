@@ -124,7 +124,7 @@ import Testing
             let hold = try await hold(harness)
             let lines = LogLines()
             let failure = "warning a heartbeat of a job held by hand failed "
-            let over = "info heartbeats of a job held by hand go through again failed="
+            let over = "info heartbeats of a job held by hand succeed again failed="
             try await hold.keep(pool: harness.pool, logger: lines.logger) {
                 try await harness.pool.withTransaction { other in
                     _ = try other.one("select id from accountctl.workers for update", as: Int64.self)

@@ -140,7 +140,7 @@ struct CredentialChecks: Sendable {
         }
         guard brake.holds else { return false }
         services.logger.error(
-            "Apple refuses credentials in a mass; nobody was signed out and nothing was forgotten",
+            "Apple refused many credentials at once; nobody was signed out and nothing was forgotten",
             metadata: [
                 "client_id": "\(clientID)", "refused": "\(refused)", "answered": "\(answered)",
                 "gone_within_a_day": "\(brake.goneToday)",

@@ -43,7 +43,10 @@ struct CredentialQuestion {
             try await note(credential, "doubts = least(doubts + 1, 1000)")
             return .doubtful
         case .misconfigured(let reason):
-            services.logger.error("Apple refuses our side", metadata: ["reason": "\(reason)"])
+            services.logger.error(
+                "Apple rejects the configured client id, team or key",
+                metadata: ["reason": "\(reason)"]
+            )
             return .unavailable(after: nil)
         case .later(let delay): return .unavailable(after: delay.retryAfter)
         }

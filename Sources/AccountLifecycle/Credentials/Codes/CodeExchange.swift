@@ -71,7 +71,7 @@ package struct CodeExchange: Sendable {
             return again(code, situation)
         case .unusable(let problem):
             services.log.error(
-                "Apple granted what cannot be used, and what can never be revoked",
+                "Apple's grant for an authorization code cannot be used, and can never be revoked",
                 metadata: ["code_id": "\(id)", "identity_token": "\(problem?.rawValue ?? "missing")"]
             )
             return try await settle(id, .grantUnknown, fence)

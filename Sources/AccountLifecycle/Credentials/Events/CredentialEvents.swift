@@ -83,7 +83,7 @@ struct CredentialEvents: Sendable {
             return try await handle(id) == .settled
         } catch let error as PostgresError where error.isRefusal {
             services.logger.error(
-                "a credential event could not be handled; it is tried again",
+                "a credential event could not be handled; it will be tried again",
                 metadata: ["event": "\(id)", "error": "\(error)"]
             )
             try await services.pool.withTransaction { _ = try CredentialEventRows.stepBack(id, on: $0) }
@@ -217,7 +217,8 @@ struct CredentialEvents: Sendable {
     /// Logs that no deletion was requested for an account, so that somebody can look.
     private static func tell(_ id: Int64, _ services: CredentialServices) {
         services.logger.notice(
-            "no deletion of an account that has another way to sign in than Apple: accountctl apple events list shows the event",
+            "no deletion was requested for an account with another way to sign in than Apple: accountctl apple events list "
+                + "shows the event",
             metadata: ["event": "\(id)", "outcome": "\(CredentialRules.Outcome.otherSignIn.rawValue)"]
         )
     }

@@ -93,7 +93,7 @@ struct NotificationInbox: Sendable {
             }
         } catch let error as PostgresError where error.isRefusal {
             services.logger.error(
-                "a notification of the inbox could not be stored",
+                "a notification in the inbox could not be stored",
                 metadata: ["row": "\(row.id)", "error": "\(error)"]
             )
             return .failed(reason: "not_stored")
@@ -104,7 +104,7 @@ struct NotificationInbox: Sendable {
     private func tell(_ dropped: [String: Int]) {
         guard !dropped.isEmpty else { return }
         services.logger.warning(
-            "notifications of the inbox were thrown away",
+            "notifications in the inbox were discarded",
             metadata: dropped.mapValues { "\($0)" }
         )
     }

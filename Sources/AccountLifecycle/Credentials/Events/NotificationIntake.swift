@@ -64,7 +64,7 @@ package struct NotificationIntake: Sendable {
         logger.debug("apple notification", metadata: ["outcome": "\(receipt.name)"])
         // Our client secrets tolerate minutes of clock skew, so only this reveals a slow clock.
         if receipt == .notNow(.notYetIssued) {
-            logger.warning("a notification that Apple signed is of the future: this machine's clock is slow")
+            logger.warning("a notification signed by Apple is dated in the future: this machine's clock is slow")
         }
         return receipt
     }

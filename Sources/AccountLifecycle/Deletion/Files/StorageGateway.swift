@@ -100,7 +100,7 @@ package struct StorageGateway: Sendable {
         return switch try await client.read(object, from: cursor) {
         case .done(let part): .part(part)
         case .gone where cursor == nil: .gone
-        case .gone(let refusal): .trouble(Self.situation("it went while it was read: \(refusal)", of: bucket))
+        case .gone(let refusal): .trouble(Self.situation("it disappeared while it was read: \(refusal)", of: bucket))
         case .misconfigured(let refusal): .trouble(Self.situation("\(refusal)", of: bucket, Self.fault(refusal)))
         case .later(let delay): .trouble(Self.situation(delay, of: bucket))
         }

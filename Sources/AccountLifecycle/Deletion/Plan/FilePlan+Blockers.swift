@@ -41,8 +41,8 @@ extension FilePlan {
                     rows: rows,
                     code: .blockingRows,
                     detail: key.target == .files
-                        ? "they refer to files, which go before any rows"
-                        : "they refer to rows of \(key.target), which go with files, before any others"
+                        ? "they refer to files, which are deleted before any rows"
+                        : "they refer to rows of \(key.target), which are deleted with files, before any other rows"
                 )
             )
         }

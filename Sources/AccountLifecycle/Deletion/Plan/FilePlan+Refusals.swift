@@ -12,7 +12,8 @@ extension FilePlan {
                     name: bucket,
                     rows: objects.count,
                     code: .blockingRows,
-                    detail: "they have no version, and no call names such a file where its bucket keeps versions"
+                    detail: "they have no version, and Storage cannot address such a file in a bucket that keeps "
+                        + "versions"
                 )
             }
     }
@@ -86,7 +87,8 @@ extension FilePlan {
                         name: name,
                         rows: count,
                         code: .blockingRows,
-                        detail: "a check that they do not meet once \(key.target), which go before any rows, are gone"
+                        detail: "a check that they do not meet once \(key.target), which are deleted before any rows, "
+                            + "are gone"
                     )
                 )
             }

@@ -45,16 +45,16 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         "the planner's statistics, which keep some values of each column, addresses among them, until the next analyze",
         "copies of deleted files in caches in front of Storage and in browsers, until these let them go",
         "large objects (pg_largeobject)",
-        "what defines the database itself: comments, functions, views, policies, default values",
-        "what was written, or moved from one table to another, while the last search was under way or after it",
-        "addresses, numbers and provider ids that the account gave up before its deletion was asked for, or between two looks",
-        "telephone numbers and provider ids of fewer than eight characters, which are like other words and numbers",
-        "telephone numbers that are written with blanks or dashes between their digits, or without the code of their country",
-        "columns of numbers, but for ten digits and more in those of bigint and numeric and of arrays of these",
-        "columns of ranges",
-        "what is encoded, hashed or encrypted, as the id within an access token that was stored, or an address in a picture's link",
-        "rows that no key ties to the account and that hold none of its addresses, numbers and ids, such as a name alone",
-        "bytes of uploads that were never finished, which the Storage backend clears away by itself or never",
+        "the database's own definitions: comments, functions, views, policies, default values",
+        "data that was written, or moved from one table to another, during or after the last search",
+        "addresses, numbers and provider ids that the account gave up before its deletion was requested, or between two collections",
+        "phone numbers and provider ids of fewer than eight characters, which resemble other words and numbers",
+        "phone numbers that are written with spaces or dashes between their digits, or without their country code",
+        "columns of numbers, except numbers of ten digits and more in columns of bigint, numeric and arrays of these",
+        "range columns",
+        "data that is encoded, hashed or encrypted, such as the id in a stored access token, or an address in a picture's link",
+        "rows that no foreign key ties to the account and that contain none of its addresses, numbers and ids, such as only a name",
+        "bytes of unfinished uploads, which the Storage backend may or may not clear away",
         "logs of the server and of services in front of it",
         "data that the app sent to others",
     ]
@@ -72,7 +72,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         else { return [] }
         return [
             "ownerless files that the account's profile named and that stayed, since another account names them, they are "
-                + "older than the account, or nobody said whose they are: \(count)"
+                + "older than the account, or no setting says whose they are: \(count)"
         ]
     }
 
@@ -96,7 +96,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         }
         if let accepted = search.facts.accepted {
             let columns = accepted.map(\.column).joined(separator: ", ")
-            unproven.append("identifiers that were found in \(columns), and are left there by decision")
+            unproven.append("identifiers that were found in \(columns), and were accepted there")
         }
         return unproven
     }

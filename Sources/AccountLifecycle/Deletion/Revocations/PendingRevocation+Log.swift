@@ -22,13 +22,19 @@ extension PendingRevocation {
         if let detail { facts["reason"] = "\(detail)" }
         switch state {
         case .waiting:
-            log.info("a credential that was handed over is still not revoked at Apple: it is tried on", metadata: facts)
+            log.info(
+                "the credential of an erased account is not revoked at Apple yet; it will be tried again",
+                metadata: facts
+            )
         case .revoked:
-            log.info("a credential that was handed over is revoked at Apple", metadata: facts)
+            log.info("the credential of an erased account is revoked at Apple", metadata: facts)
         case .givenUp where outcome == personReturned:
-            log.notice("a credential that was handed over is left alone: its person signed up anew", metadata: facts)
+            log.notice(
+                "the credential of an erased account is left alone: the person has signed up again",
+                metadata: facts
+            )
         case .givenUp, .refused:
-            log.warning("a credential that was handed over is given up: it was not revoked at Apple", metadata: facts)
+            log.warning("the credential of an erased account is given up: it was not revoked at Apple", metadata: facts)
         }
     }
 }

@@ -129,7 +129,7 @@ package enum DeletionJobs {
         switch outcome {
         case .again(_, let situation) where context.attempt == 1:
             context.logger.notice(
-                "an authorization code waits, and is tried again until it runs out",
+                "an authorization code waits to be exchanged, and is tried again until it expires",
                 metadata: [
                     "code_id": "\(code)", "client_id": "\(situation.subject ?? "")",
                     "reason": "\(situation.detail ?? situation.code.rawValue)",
@@ -137,7 +137,7 @@ package enum DeletionJobs {
             )
         case .settled(let state) where state == .expired || state == .wrongAccount:
             context.logger.notice(
-                "an authorization code came to nothing: no credential is held of it",
+                "an authorization code gave no credential",
                 metadata: ["code_id": "\(code)", "outcome": "\(state.rawValue)"]
             )
         default: break

@@ -27,7 +27,7 @@ extension DeletionRun {
     }
 
     /// Why a credential is not revoked whose Apple Account signs in to another account by now.
-    static let belongsToAnother = "it is another account's by now"
+    static let belongsToAnother = "it now belongs to another account"
 
     /// Removes a credential and counts its outcome, in one statement.
     func forget(
@@ -63,7 +63,7 @@ extension DeletionRun {
         }
         guard isHandedOver else { return }
         services.logger(for: record.id).warning(
-            "Apple does not revoke a credential: its deletion goes on, and the revocation is tried again separately",
+            "Apple did not revoke a credential: the deletion continues, and the revocation is tried again separately",
             metadata: [
                 "client_id": "\(credential.clientID)", "situation": "\(situation.code.rawValue)",
                 "reason": "\(situation.detail ?? "")",

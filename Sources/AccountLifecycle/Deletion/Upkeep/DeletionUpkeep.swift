@@ -24,7 +24,10 @@ package enum DeletionUpkeep {
         try await collectIdentifiers(services)
         try await services.pool.withTransaction { try DeletionPruning.run(on: $0) }
         if forgotten > 0 {
-            services.log.info("forgot accounts that went another way", metadata: ["requests": "\(forgotten)"])
+            services.log.info(
+                "removed the user ids of accounts that no longer exist from cancelled requests",
+                metadata: ["requests": "\(forgotten)"]
+            )
         }
     }
 

@@ -6,7 +6,8 @@ package struct HiddenAccounts: Error, Sendable, Equatable, CustomStringConvertib
     let tables: [String]
 
     package var description: String {
-        "row-level security hides rows of \(tables.joined(separator: ", ")) from this role: what it does not find may be there"
+        "row-level security hides rows of \(tables.joined(separator: ", ")) from this role: accounts that it does not "
+            + "find may exist"
     }
 
     /// A query of the tables whose rows are hidden from the current role.
