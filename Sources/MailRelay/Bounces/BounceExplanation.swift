@@ -78,7 +78,7 @@ extension BounceExplanation {
         case .bothPathsFailed:
             cause = .configuration
             meaning = "The mail passed neither SPF nor DKIM."
-            action = "Run “relay check” for this stream and mend what it says. Do not suppress the recipient."
+            action = "Run “relay check” for this stream and fix what it reports. Do not suppress the recipient."
             keepsRecipient = true
             source = "reported by senders (code HME1)"
         case .dmarcPolicy:
@@ -102,7 +102,7 @@ extension BounceExplanation {
             source = "reported by senders, second hand"
         case .senderDomainNotFound:
             cause = .configuration
-            meaning = "The envelope domain does not exist in DNS, or nothing there takes mail."
+            meaning = "The envelope domain does not exist in DNS, or nothing there accepts mail."
             action = "Publish the envelope domain's records, a mail exchanger among them; see “relay check”."
             keepsRecipient = true
             source = "reported by senders"
@@ -111,7 +111,8 @@ extension BounceExplanation {
             meaning =
                 "The envelope domain's own server says that the envelope address does not exist; the recipient is not meant."
             action =
-                "Have the envelope domain take mail for that address, which bounces go to. Do not suppress the recipient."
+                "Make the envelope domain accept mail for that address, which bounces go to. Do not suppress the "
+                + "recipient."
             keepsRecipient = true
             source = "texts of Postfix and Exim"
         case .excessiveVolume:
@@ -125,7 +126,7 @@ extension BounceExplanation {
             meaning = "Apple's servers refuse this sender for its reputation or its content."
             action =
                 "Look at complaint rates and content, and at a block list that the text names; send less for a while. "
-                + "Ask Apple's postmaster if it stays."
+                + "Ask Apple's postmaster if it persists."
             keepsRecipient = true
             source = "reported by senders (code CS01, Spamhaus, Proofpoint)"
         case .mailboxFull:
@@ -136,8 +137,10 @@ extension BounceExplanation {
             source = "RFC 3463"
         case .unrecognized:
             cause = .unknown
-            meaning = "The text is none that is known of Apple's relay."
-            action = "Read it as it stands; a reply that begins with 4 may be tried again, one with 5 may not."
+            meaning = "The text is not a known answer of Apple's relay."
+            action =
+                "Read the text itself: a reply that begins with 4 may be tried again, one that begins with 5 may "
+                + "not."
             keepsRecipient = true
             source = "none"
         }

@@ -10,21 +10,21 @@ enum DKIMRemarks {
         func finding(_ code: FindingCode, _ summary: String) -> Finding { Finding(code, at: name, summary, seen: seen) }
         switch problem {
         case .syntax(let error):
-            return finding(.dkimSyntax, "the text at the selector is no key record: \(error)")
+            return finding(.dkimSyntax, "the text at the selector is not a key record: \(error)")
         case .version(let version):
             return finding(.dkimVersion, "“v=\(version)” must be “v=DKIM1” and come first")
         case .noKey:
-            return finding(.dkimSyntax, "the text at the selector has no “p”, so it is no key")
+            return finding(.dkimSyntax, "the text at the selector has no “p”, so it is not a key")
         case .revoked:
             return finding(.dkimRevoked, "the key was withdrawn: “p” is empty")
         case .unknownType(let type):
-            return finding(.dkimKeyType, "nobody knows keys of type “\(type)”")
+            return finding(.dkimKeyType, "keys of type “\(type)” are unknown")
         case .base64:
-            return finding(.dkimBase64, "the key is damaged: “p” is no base64\(hint(record, strings))")
+            return finding(.dkimBase64, "the key is damaged: “p” is not base64\(hint(record, strings))")
         case .notAKey(let type, let length):
             return finding(
                 .dkimBadKey,
-                "the key is damaged: its \(length) bytes are no \(type) key\(hint(record, strings))"
+                "the key is damaged: its \(length) bytes are not a key of type \(type)\(hint(record, strings))"
             )
         case .mislabelled(let says, let actual):
             return finding(.dkimKeyType, "the record says \(says), the key is \(actual)")
@@ -33,7 +33,7 @@ enum DKIMRemarks {
         case .short(let bits):
             return finding(.dkimShort, "the RSA key has \(bits) bits; 2048 are advised")
         case .bare:
-            return finding(.dkimBareKey, "the RSA key stands bare (PKCS #1); wrap it as SubjectPublicKeyInfo")
+            return finding(.dkimBareKey, "the RSA key is bare (PKCS #1); wrap it as SubjectPublicKeyInfo")
         case .hashes(let hashes):
             return finding(.dkimHash, "“h=\(hashes.joined(separator: ":"))” forbids sha256")
         case .services(let services):
@@ -60,8 +60,8 @@ extension TagList.Problem: CustomStringConvertible {
     var description: String {
         switch self {
         case .malformedTag(""): "there is nothing between two semicolons"
-        case .malformedTag(let text): "“\(text)” is no tag"
-        case .duplicate(let name): "the tag “\(name)” stands there twice"
+        case .malformedTag(let text): "“\(text)” is not a tag"
+        case .duplicate(let name): "the tag “\(name)” appears twice"
         case .badByte(let text): "“\(text)” holds a character that is not printable ASCII"
         }
     }

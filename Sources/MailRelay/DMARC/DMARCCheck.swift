@@ -136,7 +136,7 @@ extension DMARCCheck.Result {
             Finding(
                 .dmarcReportsRefused,
                 at: name,
-                "a report address lies in another organisation, which has not agreed to take reports",
+                "a report address lies in another organisation, which has not agreed to accept reports",
                 publish: Finding.Publication(type: "TXT", name: name, value: "v=DMARC1;")
             )
         }
@@ -174,7 +174,7 @@ extension DMARCCheck.Result {
                 Finding(
                     .dmarcSeveral,
                     at: "_dmarc.\(step.domain)",
-                    "\(texts.count) DMARC records stand there, so none counts",
+                    "\(texts.count) DMARC records are published, so none counts",
                     seen: texts
                 )
             case .malformed(let problem, let text):
@@ -194,7 +194,7 @@ extension DMARCRecord.Problem: CustomStringConvertible {
     /// What is wrong with the record.
     var description: String {
         switch self {
-        case .badPolicy(let tag, let word): "“\(tag)=\(word)” is no policy"
+        case .badPolicy(let tag, let word): "“\(tag)=\(word)” is not a policy"
         }
     }
 }

@@ -14,8 +14,8 @@ package enum DomainNameError: Error, Hashable, Sendable, CustomStringConvertible
         switch self {
         case .empty: "the name is empty"
         case .emptyLabel: "the name has an empty label (two dots in a row, or a dot at the start)"
-        case .labelTooLong(let length): "a label has \(length) bytes, 63 is the most"
-        case .nameTooLong(let length): "the name has \(length) bytes on the wire, 255 is the most"
+        case .labelTooLong(let length): "a label has \(length) bytes, at most 63 are allowed"
+        case .nameTooLong(let length): "the name has \(length) bytes on the wire, at most 255 are allowed"
         }
     }
 }

@@ -149,7 +149,7 @@ extension LookupOutcome.BadReply: CustomStringConvertible {
         switch self {
         case .malformed(let error): "the reply is malformed: \(error)"
         case .anotherQuestion: "the reply answers another question"
-        case .notAReply: "the reply is no reply"
+        case .notAReply: "the message is not a reply"
         case .truncated: "the reply is cut even over TCP"
         case .aliasLoop(let names):
             "the aliases run in a circle: \(names.map(\.description).joined(separator: " -> "))"

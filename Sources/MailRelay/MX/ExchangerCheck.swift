@@ -54,7 +54,7 @@ struct ExchangerCheck<Source: Resolver> {
         switch await hasAddress(domain, by: deadline) {
         case true: [Finding(.mxImplicit, at: domain, "the domain has no mail exchanger; mail goes to its own address")]
         case false:
-            [Finding(.mxNone, at: domain, "the domain has neither a mail exchanger nor an address: it takes no mail")]
+            [Finding(.mxNone, at: domain, "the domain has neither a mail exchanger nor an address: it accepts no mail")]
         case nil: [Finding(.mxUnknown, .advice, at: domain, "whether the domain has an address could not be told")]
         }
     }
@@ -68,12 +68,12 @@ struct ExchangerCheck<Source: Resolver> {
         let seen = records.map(\.description)
         let real = hosts.filter { !$0.isRoot }
         guard !real.isEmpty else {
-            return [Finding(.mxNull, at: domain, "the domain declares that it takes no mail (null MX)", seen: seen)]
+            return [Finding(.mxNull, at: domain, "the domain declares that it accepts no mail (null MX)", seen: seen)]
         }
         var findings: [Finding] = []
         if real.count < hosts.count {
             findings.append(
-                Finding(.mxNullBesideOthers, at: domain, "a null MX stands beside other exchangers", seen: seen)
+                Finding(.mxNullBesideOthers, at: domain, "a null MX is published beside other exchangers", seen: seen)
             )
         }
         var dead: [DomainName] = []
@@ -81,7 +81,7 @@ struct ExchangerCheck<Source: Resolver> {
         for host in real {
             if IPAddress(host.description) != nil {
                 findings.append(
-                    Finding(.mxAddress, at: domain, "the exchanger \(host) is an address, a name is wanted", seen: seen)
+                    Finding(.mxAddress, at: domain, "the exchanger \(host) is an address, expected a name", seen: seen)
                 )
                 dead.append(host)
                 continue

@@ -101,14 +101,14 @@ extension SPFProblem: CustomStringConvertible {
         case .unusableDomain(let text):
             "“\(PrintableBytes.escaped(text))” cannot have a policy: it is not a full domain name"
         case .noPolicy(let name): "\(name) publishes no SPF policy"
-        case .severalPolicies(let name, let count): "\(name) publishes \(count) SPF policies, one is the most"
+        case .severalPolicies(let name, let count): "\(name) publishes \(count) SPF policies, at most one is allowed"
         case .syntax(let error, let name): "the SPF policy of \(name) is malformed: \(error)"
         case .targetWithoutPolicy(let name): "\(name) is included or redirected to, but publishes no SPF policy"
         case .unusableTarget(let text):
             "\(PrintableBytes.escaped(text)) is included or redirected to, but publishes no SPF policy"
         case .tooManyTerms: "more than 10 terms that cause lookups"
         case .tooManyVoids(let question): "more than 2 lookups found nothing, the last one \(question)"
-        case .tooManyExchangers(let name, let count): "\(name) has \(count) mail exchangers, 10 is the most"
+        case .tooManyExchangers(let name, let count): "\(name) has \(count) mail exchangers, at most 10 are allowed"
         case .lookup(let question, let outcome): "\(question): \(outcome)"
         }
     }
@@ -119,7 +119,7 @@ extension SPFSyntaxError: CustomStringConvertible {
     package var description: String {
         let shown = PrintableBytes.escaped(term)
         return switch code {
-        case .unknownMechanism: "“\(shown)” is no mechanism"
+        case .unknownMechanism: "“\(shown)” is not a mechanism"
         case .missingArgument: "“\(shown)” lacks its domain or address"
         case .unexpectedArgument: "“\(shown)” has an argument that it cannot take"
         case .badDomain: "“\(shown)” does not name a full domain"
@@ -127,7 +127,7 @@ extension SPFSyntaxError: CustomStringConvertible {
         case .badIPv4: "“\(shown)” holds no IPv4 address"
         case .badIPv6: "“\(shown)” holds no IPv6 address"
         case .badPrefixLength: "“\(shown)” has a malformed prefix length"
-        case .duplicateModifier: "“\(shown)” stands there twice"
+        case .duplicateModifier: "“\(shown)” appears twice"
         case .badModifierName: "“\(shown)” has no proper name before the equals sign"
         case .badByte: "“\(shown)” holds a character that is not printable ASCII"
         }

@@ -39,7 +39,7 @@ enum SPFRemarks {
             findings.append(Finding(.spfPtr, at: domain, "the policy uses “ptr”", seen: seen))
         }
         for name in record.unknownModifiers {
-            findings.append(Finding(.spfUnknownModifier, at: domain, "nobody knows the modifier “\(name)”", seen: seen))
+            findings.append(Finding(.spfUnknownModifier, at: domain, "unknown modifier “\(name)”", seen: seen))
         }
         // RFC 7208 (3.4) advises keeping the answer below some 450 bytes, so that it fits into UDP.
         let size = tree.root.texts.reduce(0) { $0 + $1.count + $1.count / 255 + 13 }
@@ -116,10 +116,13 @@ enum SPFRemarks {
     private static func hint(_ error: SPFSyntaxError, _ strings: [[UInt8]]) -> String? {
         let term = Array(error.term)
         let text = String(decoding: term, as: UTF8.self)
-        if term.contains(9) { return "a tab stands between terms, only spaces may" }
-        if contains(term, [0xC2, 0xA0]) { return "a no-break space stands between terms, only spaces may" }
+        if term.contains(9) { return "there is a tab between terms, where only spaces are allowed" }
+        if contains(term, [0xC2, 0xA0]) {
+            return "there is a no-break space between terms, where only spaces are "
+                + "allowed"
+        }
         if contains(term, [0xE2, 0x80, 0x93]) || contains(term, [0xE2, 0x80, 0x94]) {
-            return "a dash stands where a hyphen belongs"
+            return "there is a dash where a hyphen belongs"
         }
         if term.contains(UInt8(ascii: "\"")) { return "quotation marks are part of the text" }
         if term.contains(UInt8(ascii: ",")) { return "terms are divided by spaces, not by commas" }
@@ -174,7 +177,7 @@ enum SPFRemarks {
                 Finding(
                     .spfLookalike,
                     at: node.domain,
-                    "a text looks like a policy but is none: \(reason)",
+                    "a text looks like a policy but is not one: \(reason)",
                     seen: [PrintableBytes.escaped(text)]
                 )
             )

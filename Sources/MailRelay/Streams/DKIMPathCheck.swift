@@ -82,7 +82,7 @@ struct DKIMPathCheck<Source: Resolver> {
             let finding = Finding(
                 .dkimSyntax,
                 at: stream.signingDomain,
-                "the selector “\(selector.name)” makes no name"
+                "the selector “\(selector.name)” does not make a name"
             )
             return KeyCheck(verdict: .broken, findings: [finding])
         }
@@ -150,7 +150,7 @@ struct DKIMPathCheck<Source: Resolver> {
             return Finding(
                 .dkimUnexpectedKey,
                 at: name,
-                "\(summary); it stands at \(alias), an alias leads there",
+                "\(summary); it is at \(alias), to which an alias leads",
                 seen: seen
             )
         }
@@ -171,7 +171,7 @@ struct DKIMPathCheck<Source: Resolver> {
             let finding = Finding(
                 .dkimSeveral,
                 at: name,
-                "\(texts.count) TXT records stand at the selector, one is wanted",
+                "\(texts.count) TXT records are at the selector, expected one",
                 seen: texts.map { RecordData.quoted($0) }
             )
             return KeyCheck(verdict: .broken, findings: [finding])

@@ -114,19 +114,19 @@ package struct DomainInputError: Error, Sendable, Hashable, CustomStringConverti
     package var description: String {
         let shown = "“\(PrintableBytes.escaped(text.utf8))”"
         return switch kind {
-        case .empty: "a domain is wanted, such as example.com"
+        case .empty: "expected a domain, such as example.com"
         case .url(let host):
-            "\(shown) is a URL, a domain is wanted" + (host.map { ": \(PrintableBytes.escaped($0.utf8))" } ?? "")
+            "\(shown) is a URL, expected a domain" + (host.map { ": \(PrintableBytes.escaped($0.utf8))" } ?? "")
         case .emailAddress(let domain):
-            "\(shown) is an e-mail address, a domain is wanted: \(PrintableBytes.escaped(domain.utf8))"
-        case .ipAddress: "\(shown) is an IP address, a domain is wanted"
+            "\(shown) is an e-mail address, expected a domain: \(PrintableBytes.escaped(domain.utf8))"
+        case .ipAddress: "\(shown) is an IP address, expected a domain"
         case .notASCII: "\(shown) has letters outside ASCII: write the domain in its ASCII form, which begins with xn--"
-        case .badCharacter(let character): "\(shown) holds “\(character)”, which no such name has"
-        case .singleLabel: "\(shown) is a single label, a full domain is wanted"
+        case .badCharacter(let character): "\(shown) holds “\(character)”, which such a name cannot contain"
+        case .singleLabel: "\(shown) is a single label, expected a full domain"
         case .malformed(let error): "\(shown): \(error)"
         case .neverRelay: "\(shown) has ordinary mailboxes and is never a relay domain"
         case .selectorOfAnotherDomain(let rest): "\(shown) is not a selector of this domain (\(rest))"
-        case .noKey: "\(shown) is no DKIM key, the whole text behind its p= is wanted"
+        case .noKey: "\(shown) is not a DKIM key, expected the whole text after its p="
         }
     }
 }

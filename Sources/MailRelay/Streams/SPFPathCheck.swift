@@ -168,7 +168,7 @@ struct SPFPathCheck<Source: Resolver> {
                 Finding(
                     .spfTermsWorstCase,
                     at: domain,
-                    "the whole policy holds \(tree.terms) terms that cause lookups, 10 is the most a receiver follows; "
+                    "the whole policy holds \(tree.terms) terms that cause lookups, a receiver follows at most 10; "
                         + "this provider is found before",
                     seen: tree.nodes.filter { $0.terms > 0 }.map { "\($0.domain): \($0.terms)" }
                 )
@@ -181,7 +181,7 @@ struct SPFPathCheck<Source: Resolver> {
                 Finding(
                     .spfVoidsWorstCase,
                     at: domain,
-                    "for \(family) senders \(voids.count) lookups of the policy find nothing, 2 is the most",
+                    "for \(family) senders \(voids.count) lookups of the policy find nothing, at most 2 may",
                     seen: voids.map(\.description)
                 )
             )
@@ -196,7 +196,7 @@ struct SPFPathCheck<Source: Resolver> {
             Finding(
                 .spfRetiredType,
                 at: domain,
-                "a record of the retired type SPF stands beside the TXT record; remove it",
+                "a record of the retired type SPF is published beside the TXT record; remove it",
                 seen: answer.records.map(\.description)
             )
         )
@@ -217,7 +217,7 @@ struct SPFPathCheck<Source: Resolver> {
         let policy = publish.value
         guard let problem = await SPFSuggestion.problem(with: policy, of: domain, for: failed, resolver, by: deadline)
         else { return (publish, "") }
-        let advice = "take out what sends no more, or give this mail an envelope domain of its own"
+        let advice = "remove what no longer sends, or give this mail an envelope domain of its own"
         return (nil, "; with the provider added the policy would be an error (\(problem)): \(advice)")
     }
 }

@@ -60,7 +60,7 @@ package struct StreamChecker: Sendable {
                 Finding(
                     .appleNotStated,
                     at: stream.fromDomain,
-                    "it was not said which names are registered with Apple; the verdict supposes that they are"
+                    "it was not stated which names are registered with Apple; the verdict assumes that they are"
                 )
             ]
         }

@@ -31,7 +31,7 @@ extension AdoptionPlan {
             item(
                 "bucket",
                 "bucket avatars",
-                facts.hasBucket ? .keep("it exists already; its settings and files stay") : .create
+                facts.hasBucket ? .keep("it is there already; its settings and files stay") : .create
             )
         ]
         for (command, policy) in ours {
@@ -40,7 +40,7 @@ extension AdoptionPlan {
                 let object = "policy \(found.quotedName) on \(relation)"
                 if command == .select, visibility != .own {
                     items.append(
-                        item(name, object, .keep("read access stays as it is; visibility = own narrows it"))
+                        item(name, object, .keep("who can read stays as it is; visibility = own narrows it"))
                     )
                     if PublishedStarter.hidesFromDeletes(found) {
                         let own = "policy \(policy) on \(relation)"

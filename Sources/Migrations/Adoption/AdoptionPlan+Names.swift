@@ -35,7 +35,7 @@ extension AdoptionPlan {
         if let other = facts.signUpTrigger {
             let reason = """
                 it fires at sign-up and is not a published starter's by its text; a second one is not added, so it or the app \
-                has to create the profile
+                has to make the profile
                 """
             return item("trigger \(other) on auth.users", .keep(reason), [])
         }
@@ -43,8 +43,8 @@ extension AdoptionPlan {
             object,
             .leaveOff(
                 origin == .created
-                    ? "a function of that name exists, but no trigger runs it at sign-up"
-                    : "the table existed without a sign-up trigger: the app creates its rows itself"
+                    ? "a function of that name is there and is not fired at sign-up"
+                    : "the table was there without a sign-up trigger: the app makes its rows itself"
             ),
             []
         )

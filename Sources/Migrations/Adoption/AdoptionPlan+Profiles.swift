@@ -86,7 +86,7 @@ extension AdoptionPlan {
         }
         let object = "policy \(found.quotedName) on \(relation)"
         if command == .select, visibility != .own {
-            return item(object, .keep("read access stays as it is; visibility = own narrows it"))
+            return item(object, .keep("who can read stays as it is; visibility = own narrows it"))
         }
         guard existing.rowSecurity else {
             return item(all, .keep("row-level security is off"))

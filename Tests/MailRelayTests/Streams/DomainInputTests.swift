@@ -7,13 +7,13 @@ struct DomainInputTests {
     @Test(
         "input that is not a domain is refused, each kind with its own message",
         arguments: [
-            ("", "a domain is wanted"), ("https://example.com/path", "a URL, a domain is wanted: example.com"),
-            ("example.com/x", "a URL, a domain is wanted: example.com"),
-            ("anna@example.com", "an e-mail address, a domain is wanted: example.com"),
+            ("", "expected a domain"), ("https://example.com/path", "a URL, expected a domain: example.com"),
+            ("example.com/x", "a URL, expected a domain: example.com"),
+            ("anna@example.com", "an e-mail address, expected a domain: example.com"),
             ("192.0.2.1", "an IP address"), ("[2001:db8::1]", "an IP address"), ("2001:db8::1", "an IP address"),
             ("bücher.example", "xn--"), ("example", "a single label"), ("a..b", "empty label"),
             (String(repeating: "a", count: 64) + ".test", "64 bytes"),
-            ((0..<5).map { _ in String(repeating: "b", count: 63) }.joined(separator: "."), "255 is the most"),
+            ((0..<5).map { _ in String(repeating: "b", count: 63) }.joined(separator: "."), "at most 255 are allowed"),
             ("exa mple.com", "holds “ ”"), ("exam\u{0}ple.com", "holds"),
         ]
     )
