@@ -17,8 +17,8 @@ struct SoakCommand: AsyncParsableCommand {
     var rate = 1000
 
     func validate() throws {
-        guard (1...10_080).contains(minutes) else { throw ValidationError("--minutes must lie between 1 and 10080") }
-        guard (1...50_000).contains(rate) else { throw ValidationError("--rate must lie between 1 and 50000") }
+        guard (1...10_080).contains(minutes) else { throw ValidationError("--minutes must be between 1 and 10080") }
+        guard (1...50_000).contains(rate) else { throw ValidationError("--rate must be between 1 and 50000") }
     }
 
     func run() async throws {

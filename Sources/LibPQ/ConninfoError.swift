@@ -7,14 +7,14 @@ package struct ConninfoError: Error {
         "in a URI the characters @ : / ? # [ ] % of a password are written %40 %3A %2F %3F %23 %5B %5D %25"
 
     private static let forms =
-        "expected is a URI that begins with postgresql://, or words such as host=... user=... dbname=..."
+        "expected a URI that begins with postgresql://, or keywords such as host=... user=... dbname=..."
 
     private init(message: String) {
         self.message = message
     }
 
     /// A URI in which part of the password would be taken for a host, a port or a database.
-    static let misread = ConninfoError(message: "the URI has an @ too many or a port that is no number: " + advice)
+    static let misread = ConninfoError(message: "the URI has one @ too many, or a port that is not a number: " + advice)
 
     /// A URI with a scheme of another program or kind.
     static let otherScheme = ConninfoError(message: "a connection URI begins with postgresql:// or postgres://")

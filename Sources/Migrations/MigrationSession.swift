@@ -21,8 +21,8 @@ enum MigrationSession {
         case .unknownPooler:
             throw MigrationError(
                 .unknownPooler,
-                "the connection goes through a pooler that could not be asked whether it keeps sessions",
-                hint: "Asking takes a second connection: try again when it has one, or use the direct connection."
+                "the connection goes through a pooler, and whether it keeps sessions could not be found out",
+                hint: "Finding out takes a second connection: try again when one is free, or use the direct connection."
             )
         }
         let (isStandby, isReadOnly) = try connection.one(

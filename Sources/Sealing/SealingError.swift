@@ -29,7 +29,8 @@ package struct SealingError: Error, Sendable, Hashable, CustomStringConvertible 
         switch code {
         case .missingKey(let id): "\(purpose): sealing key \"\(id)\" is missing; add it to the key file"
         case .doesNotOpen(let id):
-            "\(purpose): does not open with sealing key \"\(id)\": another key of that name, another owner, or changed"
+            "\(purpose): cannot be opened with sealing key \"\(id)\": another key of that name, another owner, or "
+                + "changed"
         case .malformed: "\(purpose): not a sealed value"
         }
     }

@@ -107,7 +107,7 @@ package struct SettingsInputs: Sendable {
         guard own != nil || !sections.isEmpty else { return nil }
         let near =
             NearestName.of(chosen, among: known).map { "; did you mean \($0)?" }
-            ?? own.map { "; what stands outside of sections is \($0)" } ?? ""
+            ?? own.map { "; what is outside of sections is for \($0)" } ?? ""
         return "there is no section [environments.\(chosen)]" + near
     }
 

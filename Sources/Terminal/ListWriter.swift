@@ -78,7 +78,7 @@ package struct ListWriter<Row> {
         let columns = fields.map { TableColumn($0.heading ?? $0.name, alignment: $0.alignment) }
         let layout = TableLayout(columns, sample: sample, isWhole: isWhole, style: output.style)
         self.layout = layout
-        if let note = layout.leftOut { output.messages.note(note + ": widen the terminal, or take --csv or --json.") }
+        if let note = layout.leftOut { output.messages.note(note + ": widen the terminal, or use --csv or --json.") }
         try emit(layout.heading())
         for row in sample { try emit(layout.line(row)) }
         sample = []

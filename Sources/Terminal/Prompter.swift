@@ -60,7 +60,7 @@ package struct Prompter: Sendable {
             messages.note(question)
             throw PromptRefusal(code: .nobodyToAsk, flag: "--confirm=\(expected)")
         }
-        messages.raw(SafeText.lines(question) + "\nType \(SafeText.line(expected)) to go on: ")
+        messages.raw(SafeText.lines(question) + "\nType \(SafeText.line(expected)) to continue: ")
         guard let answer = typedText(), !answer.isEmpty else {
             throw PromptRefusal(code: .declined, flag: "--confirm=\(expected)")
         }
@@ -102,7 +102,9 @@ package struct PromptRefusal: Error, Equatable, CustomStringConvertible {
         switch code {
         case .declined: "declined, nothing was changed"
         case .mismatch: "the confirmation does not match, nothing was changed: it must be \(SafeText.line(flag))"
-        case .nobodyToAsk: "this needs a confirmation and there is no terminal to ask at: give \(SafeText.line(flag))"
+        case .nobodyToAsk:
+            "this needs a confirmation, but there is no terminal to ask at: give "
+                + "\(SafeText.line(flag))"
         }
     }
 }

@@ -53,7 +53,7 @@ import Testing
         let error = try #require(throws: ConninfoError.self) { try Conninfo("host=db sslmod=require") }
         #expect(error.message == #"invalid connection option "sslmod""#)
         let cut = try #require(throws: ConninfoError.self) { try Conninfo("host=db require") }
-        #expect(cut.message.hasPrefix(#"missing "=" after …; expected is a URI that begins with postgresql://"#))
+        #expect(cut.message.hasPrefix(#"missing "=" after …; expected a URI that begins with postgresql://"#))
     }
 
     @Test(arguments: [

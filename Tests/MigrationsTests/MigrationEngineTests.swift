@@ -120,7 +120,7 @@ struct MigrationEngineTests {
                 try await Self.up(set, database, bundles: ["core"])
             }
             #expect(taken?.code == .refused)
-            #expect(taken?.message.contains("public.receive_apple_notification(body jsonb) is there already") == true)
+            #expect(taken?.message.contains("public.receive_apple_notification(body jsonb) exists already") == true)
             #expect(try await database.psql("select to_regnamespace('accountctl') is null") == "t")
         }
     }

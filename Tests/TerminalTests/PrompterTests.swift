@@ -34,7 +34,7 @@ struct PrompterTests {
         #expect(throws: PromptRefusal.self) { try prompter.confirm("Go?") }
         #expect(sink.text == "Go? [y/N] \n")
         #expect(throws: PromptRefusal.self) { try prompter.typed("42", given: nil, question: "Erase?") }
-        #expect(sink.text.hasSuffix("Type 42 to go on: \n"))
+        #expect(sink.text.hasSuffix("Type 42 to continue: \n"))
     }
 
     @Test("A refusal shows the question, before the option that would confirm it")

@@ -28,14 +28,14 @@ package enum JobField {
         field: String
     ) throws(JobQueueError) {
         guard range.contains(value) else {
-            throw .invalid(field, "must lie between \(range.lowerBound) and \(range.upperBound)")
+            throw .invalid(field, "must be between \(range.lowerBound) and \(range.upperBound)")
         }
     }
 
     /// Checks that a duration is within a range; the message gives the bounds in the form in which users type them.
     static func checkRange(_ value: Duration, _ range: ClosedRange<Duration>, field: String) throws(JobQueueError) {
         guard range.contains(value) else {
-            throw .invalid(field, "must lie between \(words(range.lowerBound)) and \(words(range.upperBound))")
+            throw .invalid(field, "must be between \(words(range.lowerBound)) and \(words(range.upperBound))")
         }
     }
 

@@ -93,7 +93,7 @@ package struct JobFilter: Sendable, Hashable {
         try JobField.checkKey(uniqueKey, field: "uniqueKey")
         try JobField.checkRange(limit, Self.limits, field: "limit")
         if isExhausted, states.contains(where: \.isEnded) {
-            throw .invalid("exhausted", "is of jobs that are not done: leave the state out")
+            throw .invalid("exhausted", "applies to unfinished jobs only: leave out the state")
         }
     }
 }

@@ -51,7 +51,7 @@ package struct NewJob: Sendable, Hashable {
             // Postgres supports a much wider range, but nobody means such a time.
             guard runAt.timeIntervalSince1970.isFinite, (0...32_503_680_000).contains(runAt.timeIntervalSince1970)
             else {
-                throw .invalid("runAt", "must lie between the years 1970 and 3000")
+                throw .invalid("runAt", "must be between the years 1970 and 3000")
             }
         }
         self.kind = kind

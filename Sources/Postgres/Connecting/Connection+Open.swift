@@ -21,7 +21,7 @@ extension Connection {
                 else { throw error }
                 throw PostgresError(
                     .connectionFailed,
-                    reason: "the server took the connection and did not answer in time",
+                    reason: "the server accepted the connection but did not answer in time",
                     connectionUsable: false
                 )
             }

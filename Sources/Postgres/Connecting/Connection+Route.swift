@@ -59,7 +59,7 @@ extension Connection {
                 return .sessionPooler
             }
         } catch let error as PostgresError {
-            logger.info("could not find out what kind of pooler lies in between", metadata: ["reason": "\(error)"])
+            logger.info("could not find out what kind of pooler is in between", metadata: ["reason": "\(error)"])
             return .unknownPooler
         }
     }

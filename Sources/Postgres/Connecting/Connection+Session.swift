@@ -44,8 +44,8 @@ extension Connection {
         } else if !configuration.takesAnyForm, let missing = formSettings.first {
             throw PostgresError(
                 route == .unknownPooler ? .connectionFailed : .configuration,
-                reason: "the setting \(missing.name) is not \(missing.value), and no session changes that behind a "
-                    + "transaction pooler: set it for the role, or use the direct or the session port, 5432",
+                reason: "the setting \(missing.name) is not \(missing.value), and a session cannot change that behind "
+                    + "a transaction pooler: set it for the role, or use the direct or the session port, 5432",
                 connectionUsable: false
             )
         }
@@ -93,8 +93,8 @@ extension Connection {
         guard role == "replica" else { return }
         throw PostgresError(
             .configuration,
-            reason: "the setting session_replication_role is replica, so that a delete leaves behind what should go "
-                + "with it: reset it for the role and the database",
+            reason: "the setting session_replication_role is replica, so that a delete leaves behind rows that should "
+                + "be deleted with it: reset it for the role and the database",
             connectionUsable: false
         )
     }

@@ -136,7 +136,7 @@ package enum Listener {
         case .unknownPooler:
             PostgresError(
                 .connectionFailed,
-                reason: "a pooler lies in between that could not be asked whether it keeps sessions"
+                reason: "there is a pooler in between, and whether it keeps sessions could not be found out"
             )
         }
     }

@@ -87,7 +87,7 @@ final class PoolDriver: Sendable {
             throw connector.failure
                 ?? PostgresError(
                     .poolExhausted,
-                    reason: "no connection came free within \(configuration.acquireDeadline)"
+                    reason: "no connection became free within \(configuration.acquireDeadline)"
                 )
         }
     }

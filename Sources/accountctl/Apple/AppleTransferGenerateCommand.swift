@@ -9,8 +9,8 @@ struct AppleTransferGenerateCommand: AccountctlCommand {
         abstract: "As the sending team, get a transfer identifier for every user.",
         discussion: """
             \(TransferRateOptions.aboutRefusals) Users of other teams' apps, whom Apple refuses, are recorded and
-            skipped. As long as nobody was named, each start begins with other users. With the recipient's team in the
-            settings, Apple is not asked.
+            skipped. Until somebody has been identified, each start begins with other users. With the recipient's team in
+            the settings, Apple is not asked.
 
             EXIT CODES
               0 every user has one or cannot be moved; 2 --team is the configured team, which must be the sending one;

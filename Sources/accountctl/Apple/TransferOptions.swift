@@ -40,9 +40,9 @@ struct TransferRateOptions: ParsableArguments {
     /// Explains in the help when a refusal by Apple is recorded.
     static let aboutRefusals = """
         Apple gives the same answer about a person who revoked as it gives about everybody when the request is wrong. So \
-        refusals are recorded only if the run names somebody: a new person, one who was named before, or the one whose \
-        credential was seen alive most recently. If it names none of these, or refuses many in a row, the run stops and \
-        records nothing about them, unless --retry-refused is given.
+        refusals are recorded only if Apple identifies somebody in the run: a new person, one who was identified before, \
+        or the one whose credential was seen alive most recently. If Apple identifies none of these, or refuses many in \
+        a row, the run stops and records nothing about them, unless --retry-refused is given.
         """
 
     @Option(
@@ -53,7 +53,7 @@ struct TransferRateOptions: ParsableArguments {
 
     @Flag(
         name: .long,
-        help: "Ask again about users whom Apple refused before; refusals are recorded even where nobody is named."
+        help: "Ask again about users whom Apple refused before; refusals are recorded even if Apple identifies nobody."
     )
     var retryRefused = false
 

@@ -43,7 +43,7 @@ struct BulkOptions: ParsableArguments {
         if file == nil {
             for (name, isGiven) in [
                 ("--result", result != nil), ("--rate", rate != nil), ("--stop-after", stopAfter != nil),
-            ] where isGiven { throw ValidationError("\(name) goes with --file") }
+            ] where isGiven { throw ValidationError("\(name) requires --file") }
         }
         if result == "-" {
             throw ValidationError("--result takes the path of a file, from which the run can go on later")

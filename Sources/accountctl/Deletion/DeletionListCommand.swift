@@ -18,8 +18,8 @@ struct DeletionListCommand: AccountctlCommand {
             Requests that have ended follow the open ones, the last one first.
 
             End of grace period is the moment from which a deletion can become irreversible. The column paused shows
-            requests that are paused one by one, in any state. A pause of every deletion, or of the queue of deletions,
-            is reported on standard error, by deletion show and by doctor.
+            requests that are paused individually, in any state. A pause of every deletion, or of the queue of
+            deletions, is reported on standard error, by deletion show and by doctor.
 
             With --all: --apple pending lists requests whose credential Apple has not revoked yet, --apple not_revoked
             those whose credential will not be revoked any more, and --apple grant_unknown those for which Apple may
@@ -75,7 +75,7 @@ struct DeletionListCommand: AccountctlCommand {
     @Option(name: .long, help: "Only requests in this state; may be repeated. Default: all open requests.")
     var state: [DeletionState] = []
 
-    @Flag(name: .long, help: "Only requests that are paused one by one.")
+    @Flag(name: .long, help: "Only requests that are paused individually.")
     var paused = false
 
     @Option(name: .long, help: "Only requests with this outcome at Apple; may be repeated.")

@@ -80,7 +80,12 @@ struct DeletionRequestCommand: AccountctlCommand {
 
     func validate() throws {
         if (user == nil) == (bulk.file == nil) { throw ValidationError("name an account, or a list with --file") }
-        if bulk.file != nil, lookup.by != nil { throw ValidationError("--by goes with a term: a list has user ids") }
+        if bulk.file != nil, lookup.by != nil {
+            throw ValidationError(
+                "--by applies to a term: a list contains user "
+                    + "ids"
+            )
+        }
         _ = try grace.map(Self.graceOption.count)
     }
 

@@ -24,7 +24,7 @@ enum DeletionRequestSheet {
             case .cancelled: "Cancelled since"
             case .accounts: "Accounts"
             case .requested: "Requested"
-            case .found: "Asked for already"
+            case .found: "Requested already"
             case .erased: "Erased before"
             case .unknownUser: "No account"
             case .failed: "Failed"

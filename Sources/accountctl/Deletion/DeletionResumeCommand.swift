@@ -9,7 +9,7 @@ struct DeletionResumeCommand: AccountctlCommand {
         commandName: "resume",
         abstract: "Let one paused deletion, or all of them, continue.",
         discussion: """
-            resume --all does not resume requests that are paused one by one: deletion list --paused lists them. What
+            resume --all does not resume requests that are paused individually: deletion list --paused lists them. What
             continues is erased next, irreversibly. So the word all, or the id of a request whose grace period is over,
             has to be typed, or given with --confirm.
 

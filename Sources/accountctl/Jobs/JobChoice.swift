@@ -51,8 +51,8 @@ extension CommandContext {
             let ids = fitting.prefix(most).map { "\($0)" }.joined(separator: ", ")
             throw CommandError(
                 .usage,
-                "several jobs ended that had the unique key \(SafeText.quoted(key)): "
-                    + "name one by its id; the last are \(ids)"
+                "several jobs that have ended had the unique key \(SafeText.quoted(key)): name one by its id; the last "
+                    + "are \(ids)"
             )
         }
         return first

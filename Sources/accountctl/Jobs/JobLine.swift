@@ -91,7 +91,7 @@ struct JobLine {
         switch fields[field.rawValue] {
         case nil, .null: nil
         case .string(let text): text
-        default: throw LineProblem("\(field.rawValue) must be a text")
+        default: throw LineProblem("\(field.rawValue) must be a string")
         }
     }
 

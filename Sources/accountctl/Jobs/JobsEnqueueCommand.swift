@@ -72,7 +72,10 @@ struct JobsEnqueueCommand: AccountctlCommand {
     func validate() throws {
         if file == nil, kind == nil { throw ValidationError("name a kind, or give a list with --file") }
         if file != nil, kind != nil || options.areGiven {
-            throw ValidationError("--file says everything of its jobs: no kind and no options of one job go with it")
+            throw ValidationError(
+                "--file describes each of its jobs: it cannot be combined with a kind or options of "
+                    + "one job"
+            )
         }
     }
 

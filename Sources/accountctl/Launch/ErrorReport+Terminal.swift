@@ -6,7 +6,7 @@ extension PromptRefusal: ReportableError {
 
 extension UnknownField: ReportableError {
     var report: ErrorReport {
-        let hint = "A word that is no field stands before the option, or behind --."
+        let hint = "Write a word that is not a field before the option, or after --."
         return ErrorReport(.usage, description, hint: known.isEmpty ? nil : hint)
     }
 }

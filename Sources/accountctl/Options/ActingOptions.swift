@@ -96,7 +96,7 @@ extension CommandContext {
         let variable = "ACCOUNTCTL_OPERATOR"
         if let chosen = name(environment[variable]) {
             if let what = PersonalText.suspicion(in: chosen, as: .words) {
-                throw CommandError(.usage, "\(variable) holds what looks like \(what): \(OptionText.logRule)")
+                throw CommandError(.usage, "\(variable) contains what looks like \(what): \(OptionText.logRule)")
             }
             return chosen
         }
@@ -116,7 +116,7 @@ extension CommandContext {
             throw CommandError(
                 .usage,
                 "\(error)",
-                hint: "Bring the same key back: with another one nothing is found that was hashed before."
+                hint: "Restore the same key: with another one, nothing that was hashed before is found."
             )
         }
         guard let key = found else {

@@ -7,7 +7,8 @@ enum OptionText {
 
     /// The rule for texts in the operators' log.
     static let logRule =
-        "the operators' log is kept for good, takes no personal data and no secrets, and names account and request by itself"
+        "the operators' log is kept for good, must not contain personal data or secrets, and records account and "
+        + "request itself"
 
     /// Checks the text of an option.
     ///
@@ -25,6 +26,6 @@ enum OptionText {
     /// - Throws: `ValidationError` that names the option and does not repeat the text.
     static func refusePersonalData(_ option: String, _ text: String?, as purpose: PersonalText.Purpose) throws {
         guard let text, let what = PersonalText.suspicion(in: text, as: purpose) else { return }
-        throw ValidationError("\(option) holds what looks like \(what): \(logRule)")
+        throw ValidationError("\(option) contains what looks like \(what): \(logRule)")
     }
 }

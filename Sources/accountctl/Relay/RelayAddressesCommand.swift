@@ -65,7 +65,7 @@ struct RelayAddressesCommand: AccountctlCommand {
 
     mutating func validate() throws {
         try Self.limits.check(limit)
-        guard list || forwarding == nil else { throw ValidationError("--forwarding goes with --list") }
+        guard list || forwarding == nil else { throw ValidationError("--forwarding requires --list") }
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {

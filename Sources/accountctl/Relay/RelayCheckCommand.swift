@@ -95,7 +95,7 @@ struct RelayCheckCommand: AccountctlCommand {
 
     private func refuseOptions(_ what: String) throws {
         guard stream.isEmpty else {
-            throw CommandError(.usage, "what a stream is made of is stored with it: leave the options away for \(what)")
+            throw CommandError(.usage, "a stream's declaration is stored with it: leave out the options for \(what)")
         }
     }
 

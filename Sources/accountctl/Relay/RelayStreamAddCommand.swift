@@ -113,7 +113,7 @@ extension MailStreamError: ReportableError {
             ErrorReport(
                 .blocked,
                 description,
-                hint: "See: accountctl relay stream show \(name). --replace declares it anew."
+                hint: "See: accountctl relay stream show \(name). --replace declares it again."
             )
         case .badName: ErrorReport(.usage, description)
         case .unreadable: ErrorReport(.failure, description)

@@ -11,8 +11,8 @@ import Terminal
 enum KeyFile {
     /// The hint if the settings name no key file.
     static let hintWhereMissing = """
-        Name the file of the key that was used with this database before; only if there was none, make one: accountctl \
-        keys new ID --output FILE
+        Name the file of the key that was used with this database before; only if there was none, create one: \
+        accountctl keys new ID --output FILE
         """
 
     /// Writes a file with one key that only its owner may read.
@@ -22,7 +22,7 @@ enum KeyFile {
         try await PrivateFile.write(
             path,
             replaces: false,
-            ifThere: "A file of keys is not replaced. Give another name, or --append where it holds the sealing keys."
+            ifThere: "A key file is never replaced. Give another name, or use --append if it holds the sealing keys."
         ) { descriptor in
             try DescriptorSink(descriptor: descriptor).write(key.fileLine.reveal() + "\n")
         }

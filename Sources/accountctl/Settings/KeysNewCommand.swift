@@ -78,7 +78,7 @@ struct KeysNewCommand: AccountctlCommand {
         throw CommandError(
             .usage,
             "--output: \(path) is the file of keys.hash_file, which holds exactly one key",
-            hint: "Name the file of keys.sealing_file, which takes several; another hash key takes a file of its own."
+            hint: "Name the file of keys.sealing_file, which takes several; another hash key needs a file of its own."
         )
     }
 }

@@ -13,12 +13,12 @@ extension AccountReport.Warning {
         let id = user.text
         return switch self {
         case .noCredential:
-            "Signs in with Apple, but no credential is held: erasing it cannot revoke at Apple."
+            "Signs in with Apple, but no credential is held: its erasure cannot revoke anything at Apple."
         case .blockingRows(let rows) where rows.rows == nil:
-            "Whether rows of \(rows.table) (\(rows.column)) forbid deleting the account was not counted: "
-                + "see accountctl deletion plan \(id)."
+            "Rows of \(rows.table) (\(rows.column)) that may prevent deleting the account were not counted: see "
+                + "accountctl deletion plan \(id)."
         case .blockingRows(let rows):
-            "Rows of \(rows.table) (\(rows.column)) forbid deleting the account."
+            "Rows of \(rows.table) (\(rows.column)) prevent deleting the account."
         case .forwardingOff:
             "The person has switched forwarding off: mail to the relay address does not arrive."
         case .stopped(let situation, let request):
@@ -27,10 +27,10 @@ extension AccountReport.Warning {
         case .paused(let request):
             "Its deletion request itself is paused; \(Self.see(request))."
         case .held:
-            "A legal hold forbids erasing it."
+            "A legal hold prevents erasing it."
         case .endlessBan:
-            "Banned without end, a date that Supabase cannot read: accountctl user suspend \(id) gives it one, "
-                + "accountctl user restore \(id) lifts it."
+            "Banned without an end, which Supabase cannot read: accountctl user suspend \(id) sets one, accountctl "
+                + "user restore \(id) lifts the ban."
         case .softDeleted:
             "Soft-deleted by Supabase: the profile and the app's rows are still there."
         case .noIdentity:

@@ -16,7 +16,7 @@ extension NamedSubject: ReportableError {
             }
         return ErrorReport(
             .usage,
-            "\(text) holds \(what): \(OptionText.logRule)"
+            "\(text) contains \(what): \(OptionText.logRule)"
         )
     }
 }

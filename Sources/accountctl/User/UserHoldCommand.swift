@@ -39,7 +39,7 @@ struct UserHoldCommand: ActCommand {
             },
             brakes: { user, _, connection in
                 try DeletionDesk.openRequest(of: user, on: connection).map {
-                    ["its deletion does not go on until the release; see: accountctl deletion show \($0.text)"]
+                    ["its deletion does not continue until the release; see: accountctl deletion show \($0.text)"]
                 } ?? []
             },
             perform: { actor, _, user, connection in

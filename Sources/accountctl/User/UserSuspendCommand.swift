@@ -99,7 +99,7 @@ struct UserSuspendCommand: ActCommand {
         guard end > now else {
             throw CommandError(
                 .usage,
-                until == nil ? "--for must be longer than nothing, such as 30d" : "--until lies in the past"
+                until == nil ? "--for must be longer than zero, such as 30d" : "--until is in the past"
             )
         }
         guard end <= now + Self.longest / .seconds(1) else {

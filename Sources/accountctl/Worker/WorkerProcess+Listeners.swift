@@ -59,8 +59,8 @@ extension WorkerProcess {
         guard let apple = parts.apple else {
             throw CommandError(
                 .usage,
-                "listen.public is set, and Sign in with Apple is not configured",
-                hint: "Settings of the section [apple]: notifications are verified for the configured client ids."
+                "listen.public is set, but Sign in with Apple is not configured",
+                hint: "Complete the section [apple]: notifications are verified for its client ids."
             )
         }
         let intake = NotificationIntake(pool: parts.pools.intake, apple: apple, logger: logger)

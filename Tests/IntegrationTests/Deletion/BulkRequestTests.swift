@@ -183,7 +183,7 @@ struct BulkRequestTests {
                 for confirmation in ["--dry-run", "--confirm=3"] {
                     let result = try await stage.run(command + [confirmation, option, text])
                     #expect(result.status == 2, "\(text): \(result.output)")
-                    #expect(result.errors.contains("\(option) holds \(what):"), "\(text): \(result.errors)")
+                    #expect(result.errors.contains("\(option) contains \(what):"), "\(text): \(result.errors)")
                 }
             }
             #expect(try await BulkRun.requests(database) == "0|0")

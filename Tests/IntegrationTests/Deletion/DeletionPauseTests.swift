@@ -5,7 +5,7 @@ import Testing
 /// The commands report pauses of single requests, of the queue and of all deletions.
 @Suite("Paused deletions", .timeLimit(.minutes(5)))
 struct DeletionPauseTests {
-    @Test("Requests that are paused one by one are listed as paused")
+    @Test("Requests that are paused individually are listed as paused")
     func paused() async throws {
         try await ErasureSite.with(accounts: 1) { site in
             let request = try await site.request()

@@ -149,7 +149,8 @@ extension JobsCommandTests {
         let cases = [
             ("no json", "is not a JSON object"), ("[]", "is not a JSON object"),
             (#"{"kind":"k""#, "is not a JSON object"),
-            ("{}", "kind is missing"), (#"{"kind":7}"#, "kind must be a text"), (#"{"kind":"K"}"#, "kind must be 1 to"),
+            ("{}", "kind is missing"), (#"{"kind":7}"#, "kind must be a string"),
+            (#"{"kind":"K"}"#, "kind must be 1 to"),
             (#"{"kind":"k","arguments":[]}"#, "arguments must be a JSON object"),
             (#"{"kind":"k","arguments":"{}"}"#, "arguments must be a JSON object"),
             (#"{"kind":"k","arguments":{"a":"\u0000"}}"#, "arguments must"),

@@ -188,7 +188,7 @@ struct OperatorFollowUpTests {
             try await stage.database.psql("update auth.users set banned_until = 'infinity'")
             #expect(try await !stage.run(["user", "restore", id]).errors.contains("--until"))
             for (more, said) in [
-                (["--until", "2001-01-01"], "lies in the past"), (["--until", "9998-01-01"], "36500d"),
+                (["--until", "2001-01-01"], "is in the past"), (["--until", "9998-01-01"], "36500d"),
                 (["--until", "30d"], "--until"), (["--until", end, "--for", "1d"], "cannot be combined"),
             ] {
                 let refused = try await stage.run(suspend + more)

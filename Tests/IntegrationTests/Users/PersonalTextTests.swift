@@ -37,7 +37,11 @@ struct PersonalTextTests {
                 guard kinds.insert(what).inserted else { continue }
                 let result = try await stage.run(["user", "sign-out", id, "--reason", text])
                 #expect(result.status == 2 && result.output.isEmpty, "\(text): \(result.errors)")
-                #expect(result.errors.contains("--reason holds what looks like \(what)"), "\(text): \(result.errors)")
+                #expect(
+                    result.errors.contains("--reason contains what looks like \(what)"),
+                    "\(text): "
+                        + "\(result.errors)"
+                )
                 #expect(!result.errors.contains(text), "it is not repeated")
             }
             let tickets: [(text: String, what: String)] = [
@@ -74,12 +78,12 @@ struct PersonalTextTests {
             ] {
                 let given = try await stage.run(words + ["--as", "Olga <olga@example.com>"])
                 #expect(given.status == 2 && given.output.isEmpty, "\(words): \(given)")
-                #expect(given.errors.contains("--as holds what looks like an e-mail address"), "\(given.errors)")
+                #expect(given.errors.contains("--as contains what looks like an e-mail address"), "\(given.errors)")
                 let variables = stage.variables.merging(["ACCOUNTCTL_OPERATOR": "olga@example.com"]) { $1 }
                 let set = try await AccountctlProcess(words, environment: variables).result()
                 #expect(set.status == 2 && set.output.isEmpty, "\(words): \(set)")
                 #expect(
-                    set.errors.contains("ACCOUNTCTL_OPERATOR holds what looks like an e-mail address"),
+                    set.errors.contains("ACCOUNTCTL_OPERATOR contains what looks like an e-mail address"),
                     "\(set.errors)"
                 )
                 #expect(!(given.errors + set.errors).contains("olga@"), "it is not repeated")
@@ -155,7 +159,7 @@ struct PersonalTextTests {
                 for command in commands {
                     let result = try await stage.run(command + [option, text])
                     #expect(result.status == 2 && result.output.isEmpty, "\(command) \(text): \(result.output)")
-                    #expect(result.errors.contains("\(option) holds \(what):"), "\(text): \(result.errors)")
+                    #expect(result.errors.contains("\(option) contains \(what):"), "\(text): \(result.errors)")
                 }
             }
             let left =
