@@ -10,8 +10,8 @@ import Postgres
 enum CredentialEventRows {
     /// Some of the events that are due; each is settled or postponed before the next call.
     ///
-    /// Events of an account whose erasure can no longer be cancelled are left out: they are deleted with it, and its
-    /// rows are locked while they are being deleted.
+    /// Events of an account whose erasure can no longer be cancelled are left out: the erasure deletes them, too, and
+    /// locks the account's rows while it does so.
     static func due(on connection: isolated Connection) throws -> [Int64] {
         try connection.query(
             """
@@ -67,7 +67,7 @@ enum CredentialEventRows {
                               )
                           )
                     ),
-                    -- The subject of no identity.
+                    -- The event names an identity, but its Apple sub is not known any more: the empty text equals no sub.
                     case when e.identity_id is not null then '' end
                 )
             from accountctl.credential_events as e

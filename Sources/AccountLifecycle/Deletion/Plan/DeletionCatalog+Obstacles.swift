@@ -34,8 +34,9 @@ extension DeletionCatalog {
     /// Whether the server is certain to refuse every update of a table because it is published.
     func refusesUpdates(of table: TableName) -> Bool { rights[table]?.published.refusesUpdates ?? false }
 
-    /// Those of the tables where the server may refuse changes because they are published; for a table where it does
-    /// not, those of its partitions where it may.
+    /// The tables in which the server may refuse changes because they are published.
+    ///
+    /// Where it refuses nothing in a partitioned table itself, the partitions in which it may refuse them.
     func unidentified(among tables: [TableName]) -> [TableName] {
         let refusing = rights.filter { $0.value.published != .harmlessly }
         let partitions = Dictionary(grouping: refusing.keys.filter { partitionRoots[$0] != nil }, by: root)

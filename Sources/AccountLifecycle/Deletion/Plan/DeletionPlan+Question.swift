@@ -2,9 +2,12 @@ extension DeletionPlan {
     /// Something that may refuse a delete.
     package enum Question: Sendable, Hashable, CustomStringConvertible {
         case trigger(DeletionCatalog.Trigger)
-        /// A key to rows that no condition here reaches: those further around a cycle, and those of a single partition.
-        /// Also a key of rows that are deleted along, but that our role may not delete itself, or that are deleted too
-        /// late for sessions.
+        /// A foreign key that may refuse the delete, in one of these cases:
+        ///
+        /// - No query here can find the rows that it refers to: they are further around a cycle of keys, or the key
+        ///   refers to a single partition.
+        /// - The delete also removes the referring rows, but our role may not delete them beforehand, or they would have
+        ///   to be gone before the sessions end.
         case key(ForeignKey)
         /// The check constraints on rows whose key is set to NULL or a default.
         case checks(TableName)

@@ -36,10 +36,11 @@ package struct DeletionPlan: Sendable, Hashable {
     package let keepingSessions: [ForeignKey]
     /// Keys that are not in effect, and refer to tables that lose rows: the referring rows would stay.
     package let idle: [ForeignKey]
-    /// The tables that are emptied before the account: those whose rows are deleted along, but refer by a key that
-    /// refuses to other rows that are; and those whose rows the server would leave.
+    /// The tables whose rows we delete before the account's.
     ///
-    /// In the order of ``deletingBeforehand(_:)``; grouped where they refer to each other.
+    /// Their rows would be deleted with the account, but a refusing key of theirs refers to other rows that are deleted,
+    /// too; or the server would leave them behind. In the order of ``deletingBeforehand(_:)``; tables that refer to each
+    /// other form a group.
     let goingBeforehand: [[Part]]
     /// The rows deleted with the account's files, and the obstacles to deleting these.
     package let files: FilePlan

@@ -53,7 +53,7 @@ package struct SearchReport: Sendable, Hashable {
         findings = findings.mapValues { $0.filter { !columns.contains($0.column) } }.filter { !$0.value.isEmpty }
     }
 
-    /// Both reports as one; what the other one says of a column takes the place of what this one does.
+    /// Both reports as one; for a column that both report, the findings of the other one count.
     func merging(_ other: SearchReport) -> SearchReport {
         SearchReport(
             findings: findings.merging(other.findings) { mine, others in
