@@ -46,7 +46,7 @@ struct BulkOptions: ParsableArguments {
             ] where isGiven { throw ValidationError("\(name) requires --file") }
         }
         if result == "-" {
-            throw ValidationError("--result takes the path of a file, from which the run can go on later")
+            throw ValidationError("--result takes the path of a file, from which the run can continue later")
         }
         if let rate, rate.count < 1 { throw ValidationError("--rate must be at least one account, such as 1/s") }
         if let stopAfter, stopAfter < 1 { throw ValidationError("--stop-after must be at least 1") }
@@ -60,7 +60,7 @@ struct BulkOptions: ParsableArguments {
         if list == "-" {
             throw CommandError(
                 .usage,
-                "a list from standard input needs --result PATH, so that the run can go on later"
+                "a list from standard input needs --result PATH, so that the run can continue later"
             )
         }
         return list + ".results.ndjson"

@@ -47,7 +47,7 @@ struct MigrateUpCommand: AccountctlCommand {
             throw CommandError(
                 .temporary,
                 "the connection to the database broke during a commit",
-                hint: "Start it again: it finds out what was applied, and goes on from there."
+                hint: "Start it again: it finds out what was applied, and continues from there."
             )
         }
         if let visibility = options.visibility, !report.applied.contains(where: { $0.contains("profiles") }) {

@@ -36,7 +36,7 @@ struct JobsResumeCommand: AccountctlCommand {
             facts: ["queue": queue],
             acting,
             write,
-            words: ("\(queue) goes on", "would resume \(queue)", "\(queue) was not paused")
+            words: ("\(queue) is resumed", "would resume \(queue)", "\(queue) was not paused")
         ) { _, connection in
             try JobQueue().resume(queue: queue, on: connection)
         }

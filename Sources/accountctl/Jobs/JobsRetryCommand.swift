@@ -80,7 +80,7 @@ struct JobsRetryCommand: AccountctlCommand {
             let name = try queue.retry(id, on: connection)
             try queue.wakeAtCommit([name], on: connection)
             let isPaused = try queue.pauses(of: [name], on: connection).first != nil
-            let when = isPaused ? " once its queue goes on" : ""
+            let when = isPaused ? " once its queue is resumed" : ""
             return .done("runs again" + when, would: "would run again" + when)
         }
         try await warn(of: chosen, in: context)

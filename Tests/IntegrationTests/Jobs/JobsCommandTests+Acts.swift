@@ -169,7 +169,7 @@ extension JobsCommandTests {
                 if let caution { #expect(told.contains(caution), "\(queue): \(told)") }
             }
             #expect(try await jobs(database, ["stats", "--json"]).output.contains("incident 7"))
-            #expect(try await jobs(database, ["resume", "mail"]).errors.contains("continues"))
+            #expect(try await jobs(database, ["resume", "mail"]).errors.contains("is resumed"))
             #expect(try await jobs(database, ["resume", "mail"]).errors.contains("was not paused"))
             #expect(try await jobs(database, ["stats"]).output.contains("incident 7") == false)
         }
