@@ -66,7 +66,7 @@ struct MigratePlanCommand: AccountctlCommand {
             .table(
                 [
                     TableColumn("Number", alignment: .right), TableColumn("Name"), TableColumn("State"),
-                    TableColumn("Locks on tables that are there already"),
+                    TableColumn("Locks on existing tables"),
                 ],
                 rows: shown.map { item in
                     [
@@ -82,7 +82,7 @@ struct MigratePlanCommand: AccountctlCommand {
     private static func adoption(_ items: [AdoptionPlan.Item]) -> Sheet.Section {
         Sheet.Section(
             "adoption",
-            title: items.isEmpty ? nil : "What is there already",
+            title: items.isEmpty ? nil : "Objects outside of the schema accountctl",
             .table(
                 [
                     TableColumn("Item"), TableColumn("Object"), TableColumn("Decision"), TableColumn("Lock"),

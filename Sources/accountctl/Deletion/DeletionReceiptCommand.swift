@@ -99,7 +99,7 @@ struct DeletionReceiptCommand: AccountctlCommand {
                     .init("request", "Request", .uuid(document.request)),
                     .init("subject", "Subject", .text(document.subject)),
                     .init("subject_key", "Key", .text(document.subjectKey)),
-                    .init("origin", "Asked by", .text(document.origin)),
+                    .init("origin", "Requested by", .text(document.origin)),
                     .init("requested_at", "Requested", .date(document.requestedAt)),
                     .init("locked_out_at", "Locked out", .date(document.lockedOutAt)),
                     .init("finished_at", "Erased", .date(document.finishedAt)),
@@ -114,7 +114,7 @@ struct DeletionReceiptCommand: AccountctlCommand {
                 .table(
                     [
                         TableColumn("Step"), TableColumn("Outcome"), TableColumn("Finished"),
-                        TableColumn("Runs", alignment: .right), TableColumn("Counts"), TableColumn("Besides"),
+                        TableColumn("Runs", alignment: .right), TableColumn("Counts"), TableColumn("Other facts"),
                     ],
                     rows: document.steps.map { step in
                         [

@@ -33,7 +33,7 @@ struct DeletionSheet {
                 .init("ended_by", "Ends by", .text(request.endedBy(naming))),
                 .paused(request.finishedAt == nil ? details.brakes : nil),
                 .init("held", "Legal hold", .bool(request.isHeld), request.isHeld ? .caution : .none),
-                .init("origin", "Asked by", .text(request.origin)),
+                .init("origin", "Requested by", .text(request.origin)),
                 .init("requested_at", "Requested", .date(request.requestedAt)),
                 .init("run_after", "End of grace period", .date(request.runAfter)),
                 .init("locked_out_at", "Locked out", .date(request.lockedOutAt)),

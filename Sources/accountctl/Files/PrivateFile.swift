@@ -50,6 +50,6 @@ enum PrivateFile {
     }
 
     private static func exists(_ path: String, _ advice: String) -> CommandError {
-        CommandError(.usage, "\(path) is there already", hint: advice)
+        CommandError(.usage, "\(path) exists already", hint: advice)
     }
 }

@@ -160,8 +160,8 @@ struct JobsEnqueueCommand: AccountctlCommand {
 
     private static func rehearsal(_ added: [EnqueuedJob]) -> String {
         let new = added.count(where: \.isNew)
-        if added.count == 1 { return new == 1 ? "would be added" : "is there already" }
+        if added.count == 1 { return new == 1 ? "would be added" : "exists already" }
         let there = added.count - new
-        return "\(Wording.count(new, "job")) would be added" + (there > 0 ? "; \(there) are there already" : "")
+        return "\(Wording.count(new, "job")) would be added" + (there > 0 ? "; \(there) exist already" : "")
     }
 }

@@ -128,7 +128,7 @@ struct CommandSecretTests {
             before.hasPrefix("a:") && before.hasSuffix("\n") && !first.errors.contains(before.dropFirst(2).prefix(8))
         )
         for (words, said) in [
-            (["b", "--output", path], "there already"), (["a", "--output", path, "--append"], "has a key a already"),
+            (["b", "--output", path], "exists already"), (["a", "--output", path, "--append"], "has a key a already"),
             (["b", "--append"], "--output"), (["b", "--output", "-", "--append"], "--output"),
         ] {
             let refused = try await AccountctlProcess(["keys", "new"] + words).result()

@@ -16,7 +16,7 @@ struct UserExportFileTests {
             let command = ["user", "export", Self.anna, "--output", path]
             let refused = try await stage.run(command)
             #expect(refused.status == 2)
-            #expect(refused.errors.contains("is there already"))
+            #expect(refused.errors.contains("exists already"))
             #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
             #expect(try await stage.run(command + ["--force"]).status == 0)
             #expect(try String(contentsOfFile: path, encoding: .isoLatin1).contains("ustar"))
