@@ -42,7 +42,7 @@ extension MigrationEngine {
         throw MigrationError(
             .refused,
             "nothing was changed: the schema accountctl belongs to the role \(owner), and this is \(role)",
-            hint: "Connect as \(owner): what \(role) made could not be used by the workers and the app's functions."
+            hint: "Connect as \(owner): what \(role) creates could not be used by the workers and the app's functions."
         )
     }
 
@@ -52,8 +52,9 @@ extension MigrationEngine {
         throw MigrationError(
             .refused,
             "nothing was changed: the schema accountctl exists without its history",
-            hint: "If supabase db pull or db diff wrote it into your own migrations, take it out of them and make this "
-                + "database anew. In a restored one accountctl.migrations, migration_bundles and catalog_snapshot are missing."
+            hint: "If supabase db pull or db diff wrote it into your own migrations, remove it from them and create "
+                + "this database again. In a restored one, accountctl.migrations, migration_bundles and "
+                + "catalog_snapshot are missing."
         )
     }
 }

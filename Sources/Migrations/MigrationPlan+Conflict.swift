@@ -23,8 +23,8 @@ extension MigrationPlan.Item {
             MigrationError(
                 .conflict,
                 "migration \(title) was applied with a different text than this program has",
-                hint: "Applied migrations are never edited: use the version that applied it (\(version)), "
-                    + "or a database made by this one."
+                hint: "Applied migrations are never edited: use the version that applied it (\(version)), or a "
+                    + "database created by this one."
             )
         }
     }

@@ -76,7 +76,7 @@ package struct DatabaseSettings: Sendable {
         if project == nil, host?.hasSuffix(".pooler.supabase.com") == true, named["options"] == nil {
             reader.report(
                 "database.url",
-                "on the pooler the user is postgres.<ref>, with the project's reference behind the dot",
+                "on the pooler the user is postgres.<ref>, with the project's reference after the dot",
                 stopsNothing: true
             )
         }

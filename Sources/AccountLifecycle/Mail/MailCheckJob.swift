@@ -147,7 +147,7 @@ package struct MailCheckJob: Sendable {
         }
         guard let settled else {
             // The next attempt finds out which; a stream declared anew was not enqueued while this job existed.
-            return .retry(after: .zero, reason: "the stream was removed or declared anew meanwhile")
+            return .retry(after: .zero, reason: "the stream was removed or declared again meanwhile")
         }
         MailMetrics.checked(report, isChange: settled.change != nil, took: took)
         if let change = settled.change { Self.alert(change, of: record.stream.name, report, logger) }

@@ -64,7 +64,7 @@ struct CronField: Sendable, Hashable {
     private static func malformed(_ item: Substring, _ field: String) -> JobQueueError {
         .invalid(
             "schedule",
-            "has \"\(item.prefix(40))\" as \(field), which is no value, range, step or list within bounds"
+            "has \"\(item.prefix(40))\" as \(field), which is not a value, range, step or list within bounds"
         )
     }
 }

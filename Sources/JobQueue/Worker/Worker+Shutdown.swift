@@ -48,7 +48,7 @@ extension Worker {
         let finished = all.filter { $0.verdict != .release }
         metrics.running.record(left)
         if left > 0 {
-            logger.error("handlers did not stop and were left behind", metadata: ["jobs": "\(left)"])
+            logger.error("handlers did not stop and were abandoned", metadata: ["jobs": "\(left)"])
         }
         guard let worker else {
             // It was declared lost: nothing that it might still write would be accepted.

@@ -13,7 +13,7 @@ import Terminal
 struct AccountTarget: ActTarget {
     static let idField = (name: "id", label: "Account")
 
-    @Argument(help: "Any term that user find takes.")
+    @Argument(help: "Any term that user find accepts.")
     var term: String
 
     @OptionGroup

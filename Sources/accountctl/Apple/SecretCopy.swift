@@ -69,7 +69,7 @@ struct SecretCopy {
     /// - Throws: ``CommandError`` if the file cannot be replaced; the interim file is then kept.
     func publish() throws(CommandError) {
         guard rename(interim, target) == 0 else {
-            throw CommandError(.failure, "the secret is in use, but \(path) cannot be replaced: it lies in \(interim)")
+            throw CommandError(.failure, "the secret is in use, but \(path) cannot be replaced: it is in \(interim)")
         }
     }
 

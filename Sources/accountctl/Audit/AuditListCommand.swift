@@ -43,7 +43,7 @@ struct AuditListCommand: AccountctlCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Only acts on this account: any term that user find takes.", valueName: "term")
+        help: ArgumentHelp("Only acts on this account: any term that user find accepts.", valueName: "term")
     )
     var user: String?
 

@@ -40,7 +40,7 @@ struct AuditShowCommand: AccountctlCommand {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("Say whether it is about this account: any term that user find takes.", valueName: "term")
+        help: ArgumentHelp("Say whether it is about this account: any term that user find accepts.", valueName: "term")
     )
     var user: String?
 

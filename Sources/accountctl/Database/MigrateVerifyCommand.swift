@@ -8,7 +8,7 @@ import Terminal
 struct MigrateVerifyCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Check that the schema is still as the migrations made it.",
+        abstract: "Check that the schema is unchanged since it was migrated.",
         discussion: """
             Compares the checksums of the migrations, and tables, columns, constraints, indexes, functions, triggers,
             rules, policies, row-level security, grants and default privileges, with what was recorded after the last

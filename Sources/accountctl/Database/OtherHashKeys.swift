@@ -43,7 +43,7 @@ struct OtherHashKeys {
     /// The note that entries of the log under these keys are missing.
     var gap: String { "what was done under \(names) is not found with the key in keys.hash_file" }
     /// The note that an entry of the log may or may not be about an account.
-    var doubt: String { "whether this line is about them cannot be told: it was written under \(names)" }
+    var doubt: String { "whether this line is about this account cannot be told: it was written under \(names)" }
     /// The hint for all three notes.
     var hint: String { "Name the file of that key in keys.hash_file to look there." }
 }

@@ -52,7 +52,7 @@ struct DeletionReceiptCommand: AccountctlCommand {
             throw CommandError(
                 .notFound,
                 state == .cancelled ? "this deletion was cancelled, and has no receipt" : "there is no receipt yet",
-                hint: "Where it stands: accountctl deletion show \(name)"
+                hint: "Its state: accountctl deletion show \(name)"
             )
         }
         let verdict = try found.check(with: other == nil ? hashKey : nil)

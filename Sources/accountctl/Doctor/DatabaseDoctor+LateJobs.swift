@@ -106,7 +106,7 @@ extension DatabaseDoctor {
         return switch cause {
         case .misplaced(let home):
             late(
-                "\(waits), and workers take \(those) from the queue \(home) alone",
+                "\(waits), and workers take \(those) only from the queue \(home)",
                 why: "Nobody runs such jobs from this queue, however many workers there are.",
                 todo: "Add them again in the queue \(home), and cancel these: \(list)"
             )

@@ -78,7 +78,7 @@ extension DatabaseDoctor {
             "mail.unknown",
             stream.isOld
                 ? "whether mail of the stream \(stream.name) reaches Apple's relay has not been confirmed for days"
-                : "whether mail of the stream \(stream.name) reaches Apple's relay cannot be told at present",
+                : "whether mail of the stream \(stream.name) reaches Apple's relay is not known at present",
             why: stream.isSilent ? "DNS did not answer; a fault would go unnoticed." : "A fault would go unnoticed.",
             todo: "accountctl relay check \(stream.name); is the setting mail.resolvers right?"
         )

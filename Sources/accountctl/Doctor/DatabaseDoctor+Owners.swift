@@ -43,9 +43,9 @@ extension DatabaseDoctor {
             DoctorFinding(
                 .warning,
                 "deletion.owners",
-                "\(role) owns what a deletion runs through: \(Wording.list(rows.map(\.1)))",
+                "\(role) owns objects that a deletion uses: \(Wording.list(rows.map(\.1)))",
                 why: "Triggers there run with our rights, which cover the whole database.",
-                todo: "Give it to our own role (alter … owner to …), unless \(role) is trusted with everything."
+                todo: "Give them to our own role (alter … owner to …), unless \(role) is trusted with everything."
             )
         }
     }

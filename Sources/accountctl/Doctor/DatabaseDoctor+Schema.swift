@@ -13,7 +13,7 @@ extension DatabaseDoctor {
         let isUnfinished = try CatalogSnapshot.isUnfinished(on: connection)
         findings += try await isUnfinished ? [unfinished(on: connection)] : drift(on: connection)
         findings += try schemaOwners(on: connection) + usernameRules(on: connection)
-        if findings.isEmpty { findings.append(.ok("schema", "up to date, and as the migrations made it")) }
+        if findings.isEmpty { findings.append(.ok("schema", "up to date, and unchanged since it was migrated")) }
         return (findings, try AccountLifecycle.isInstalled(on: connection))
     }
 
@@ -88,8 +88,9 @@ extension DatabaseDoctor {
             "schema.drift",
             "\(difference.kind.rawValue): \(difference.object)",
             why: difference.isGrave
-                ? "A rule that the migrations made is gone or changed, or everybody was granted more; a backup of some schemas alone does that."
-                : "Somebody changed what the migrations made; a policy or a right may be gone.",
+                ? "A rule that the migrations created is missing or changed, or everybody was granted more; a backup "
+                    + "of only some schemas does that."
+                : "Somebody changed what the migrations created; a policy or a right may be missing.",
             todo: difference.isGrave
                 ? "Restore it as accountctl migrate verify --json shows it under recorded; --accept keeps the change."
                 : "accountctl migrate verify --json shows both sides; --accept keeps the change."

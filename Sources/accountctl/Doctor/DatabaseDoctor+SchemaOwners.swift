@@ -47,9 +47,9 @@ extension DatabaseDoctor {
             return DoctorFinding(
                 .error,
                 "schema.owners",
-                "\(role) owns what is in the schema of \(owner): \(Wording.list(rows.map(\.2), atMost: 10))",
-                why: "Neither \(owner), as whom the functions run, nor the next migration may use or change it.",
-                todo: "Give it to \(owner) (alter … owner to \(owner)), as a role that is a member of both."
+                "\(role) owns objects in the schema of \(owner): \(Wording.list(rows.map(\.2), atMost: 10))",
+                why: "Neither \(owner), as whom the functions run, nor the next migration may use or change them.",
+                todo: "Give them to \(owner) (alter … owner to \(owner)), as a role that is a member of both."
             )
         }
     }

@@ -31,7 +31,8 @@ struct SettingsDoctor {
             keyFile(
                 "keys.hash_file",
                 settings.keys.hashKeyFile,
-                risk: "Whoever has the key can forge receipts, and tell whether a user id is in evidence and the log."
+                risk: "Whoever has the key can forge receipts, and find out whether a user id is in receipts and the "
+                    + "log."
             ),
         ]
         findings += settings.secretFiles.compactMap { openFile($0.key, $0.path) }

@@ -9,7 +9,7 @@ extension Launch {
     static func command(_ words: [String]) throws -> (any AccountctlCommand)? {
         guard let command = try parsed(words) else { return nil }
         if let name = try RepeatedOption.name(in: words, of: type(of: command)) {
-            throw ValidationError("\(name) is given more than once, and takes one value: say which")
+            throw ValidationError("\(name) is given more than once, but takes only one value")
         }
         return command
     }

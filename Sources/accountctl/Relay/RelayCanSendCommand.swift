@@ -100,7 +100,7 @@ extension RelayDirectory.CanSend {
             return "\(cause); see \(check) --explain"
         case .unknown:
             guard let known = record.standing.known else {
-                return "let a worker run, since two checks have to agree; to check it now: \(check)"
+                return "run a worker, since two checks have to agree; to check it now: \(check)"
             }
             return known.reachable == .unknown
                 ? "something is missing or does not answer; see \(check) --explain"

@@ -35,7 +35,7 @@ struct RelayStreamShowCommand: AccountctlCommand {
     var global: GlobalOptions
 
     mutating func validate() throws {
-        guard (1...1000).contains(checks) else { throw ValidationError("--checks takes 1 to 1000") }
+        guard (1...1000).contains(checks) else { throw ValidationError("--checks must be from 1 to 1000") }
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {

@@ -121,7 +121,7 @@ extension AccountSheet {
             .table(
                 [
                     TableColumn("Table"), TableColumn("Column"), TableColumn("Rows", alignment: .right),
-                    TableColumn("Not counted"), TableColumn("When the account goes"),
+                    TableColumn("Not counted"), TableColumn("When the account is deleted"),
                 ],
                 rows: report.dependents.map { dependent in
                     [

@@ -26,8 +26,9 @@ struct UserExportCommand: AccountctlCommand {
             type for which somebody made a cast to JSON are written as text: the manifest names these columns, too
             (as_text).
 
-            A file whose key has an empty segment, or the segment . or .., is written without its bytes, since gateways
-            before Storage would take the key for another file's. For every file without bytes, the manifest says why.
+            A file whose key has an empty segment, or the segment . or .., is written without its bytes, since gateways in
+            front of Storage would mistake the key for another file's. For every file without bytes, the manifest says
+            why.
 
             While the account is being erased, the archive has what is left, and says so.
 
@@ -49,7 +50,7 @@ struct UserExportCommand: AccountctlCommand {
         "account", "output", "rows", "files", "missing_files", "bytes", "erasure_begun_at", "tables",
     ]
 
-    @Argument(help: "Any term that user find takes.")
+    @Argument(help: "Any term that user find accepts.")
     var term: String
 
     @Option(name: .shortAndLong, help: ArgumentHelp("The file to write.", valueName: "path"), completion: .file())
@@ -116,7 +117,8 @@ struct UserExportCommand: AccountctlCommand {
         if unaddressable > 0 {
             let files = Wording.count(unaddressable, "file")
             context.messages.warning(
-                "\(files) without bytes (see the manifest): gateways before Storage would take the key for another file's"
+                "\(files) without bytes (see the manifest): gateways in front of Storage would mistake the key for "
+                    + "another file's"
             )
         }
         let shared = manifest.tables.filter { $0.namesOthers > 0 }
@@ -202,7 +204,7 @@ struct UserExportCommand: AccountctlCommand {
         case .fileChangedHands:
             CommandError(
                 .failure,
-                "a file became somebody else's while it was read",
+                "a file changed hands while it was read",
                 hint: "The same command leaves it out now."
             )
         }

@@ -17,7 +17,7 @@ struct UserShowCommand: AccountctlCommand {
         commandName: "show",
         abstract: "Show the state of one account and the reasons for it.",
         discussion: """
-            Takes any term that user find takes; if it names several accounts, they are listed and none is shown.
+            Accepts the same terms as user find; if it names several accounts, they are listed and none is shown.
             Personal data is masked. Whether an address is one of Apple's relay is known by Apple's own claim first and
             by its domain second, as in user list and relay can-send.
 

@@ -62,7 +62,7 @@ struct UserSuspendCommand: ActCommand {
         let now = context.now()
         let until = try end(now: now)
         guard let reason = options.acting.reason else {
-            throw CommandError(.usage, "a suspension needs a --reason: somebody will ask")
+            throw CommandError(.usage, "a suspension needs a --reason")
         }
         let done = "suspended until \(Wording.moment(until))"
         return Act(

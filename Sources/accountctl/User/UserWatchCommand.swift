@@ -30,7 +30,7 @@ struct UserWatchCommand: AccountctlCommand {
 
     static let outputFields = UserWatch.fields.map(\.name)
 
-    @Argument(help: "Any term that user find takes.")
+    @Argument(help: "Any term that user find accepts.")
     var term: String
 
     @OptionGroup

@@ -18,7 +18,10 @@ struct RejectionWatch: Service {
                 } catch is CancellationError {
                     return
                 } catch {
-                    logger.warning("could not tell other workers about Apple", metadata: ["reason": "\(error)"])
+                    logger.warning(
+                        "could not exchange Apple's rejections with other workers",
+                        metadata: ["reason": "\(error)"]
+                    )
                 }
                 try? await Task.sleep(for: Self.pause, clock: .continuous)
             }

@@ -78,7 +78,7 @@ struct ReplacedStreamTests {
             }
             let arguments = MailCheckJob.Arguments(stream: id)
             let first = try await job.run(arguments, pool: pool, logger: MailStreamTests.logger)
-            #expect(first == .retry(after: .zero, reason: "the stream was removed or declared anew meanwhile"))
+            #expect(first == .retry(after: .zero, reason: "the stream was removed or declared again meanwhile"))
             #expect(try await checkCount(id, in: pool) == 0)
             #expect(try await find(id, in: pool).checkedAt == nil)
             // A second replacement with the same declaration does not invalidate the check.

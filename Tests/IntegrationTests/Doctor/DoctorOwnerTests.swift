@@ -64,7 +64,7 @@ struct DoctorOwnerTests {
             let what = try await deployment.find("schema.owners", "error")
             #expect(
                 what == """
-                    \(other) owns what is in the schema of postgres: accountctl.find_relay_accounts(), \
+                    \(other) owns objects in the schema of postgres: accountctl.find_relay_accounts(), \
                     accountctl.job_end and accountctl.mail_checks
                     """
             )

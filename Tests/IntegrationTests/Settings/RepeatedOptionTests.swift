@@ -54,7 +54,7 @@ struct RepeatedOptionTests {
     func told(_ words: [String], _ name: String) async throws {
         let result = try await AccountctlProcess(words).result()
         #expect(result.status == 2 && result.output.isEmpty, "\(result)")
-        #expect(result.errors.contains("error: \(name) is given more than once, and takes one value"), "\(result)")
+        #expect(result.errors.contains("error: \(name) is given more than once, but takes only one value"), "\(result)")
         #expect(result.errors.contains("See: accountctl "), "\(result)")
     }
 

@@ -43,7 +43,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         "backups and point-in-time recovery, until they expire",
         "replicas, until they have caught up; dead rows, until vacuum",
         "the planner's statistics, which keep some values of each column, addresses among them, until the next analyze",
-        "copies of deleted files in caches in front of Storage and in browsers, until these let them go",
+        "copies of deleted files in caches in front of Storage and in browsers, until these drop them",
         "large objects (pg_largeobject)",
         "the database's own definitions: comments, functions, views, policies, default values",
         "data that was written, or moved from one table to another, during or after the last search",
