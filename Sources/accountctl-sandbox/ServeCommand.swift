@@ -13,7 +13,7 @@ struct ServeCommand: AsyncParsableCommand {
             Prints one line of JSON when it is ready: addresses, and the files of the keys.
 
             CONTROL REQUESTS, JSON in and out, by accountctl-sandbox control or at /control
-              GET    health                 answers when it runs
+              GET    health                 answers if it runs
               GET    requests               what was asked and answered; DELETE forgets it
               POST   faults                 kind, endpoint, effect, times, sparing, subject
               DELETE faults[/ID]            switches faults off, lets held requests go
@@ -66,7 +66,7 @@ struct ServeCommand: AsyncParsableCommand {
     )
     var database: String?
 
-    @Option(help: ArgumentHelp("Where the files of Storage lie; needed with --database.", valueName: "folder"))
+    @Option(help: ArgumentHelp("Where Storage keeps its files; needed with --database.", valueName: "folder"))
     var files: String?
 
     @Option(name: .customLong("client"), help: ArgumentHelp("A bundle id to register; repeatable.", valueName: "id"))

@@ -150,9 +150,9 @@ extension LookupOutcome.BadReply: CustomStringConvertible {
         case .malformed(let error): "the reply is malformed: \(error)"
         case .anotherQuestion: "the reply answers another question"
         case .notAReply: "the message is not a reply"
-        case .truncated: "the reply is cut even over TCP"
+        case .truncated: "the reply is truncated even over TCP"
         case .aliasLoop(let names):
-            "the aliases run in a circle: \(names.map(\.description).joined(separator: " -> "))"
+            "the aliases form a loop: \(names.map(\.description).joined(separator: " -> "))"
         case .aliasChainTooLong: "the chain of aliases is too long"
         case .referral: "the server does not recurse, it only refers to others"
         case .responseCode(let code): "the server answered with response code \(code)"

@@ -5,17 +5,18 @@ import Sandbox
 struct PopulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "populate",
-        abstract: "Make accounts as the Swift tutorial makes them.",
+        abstract: "Create accounts as the Swift tutorial creates them.",
         discussion: """
-            Sign-up by e-mail or with Apple, several old avatars each, uploaded over HTTP by the signed-in user, the \
-            profile updated by the app's own statement, and the authorization code submitted where the app does so.
+            They sign up by e-mail or with Apple and upload several avatars each over HTTP, of which only the newest \
+            is in use. The profile is updated by the app's own statement, and the authorization code submitted where \
+            the app does so.
             """
     )
 
     @OptionGroup
     var demo: DemoOptions
 
-    @Option(help: "How many accounts to make.")
+    @Option(help: "How many accounts to create.")
     var users = 300
 
     func run() async throws {

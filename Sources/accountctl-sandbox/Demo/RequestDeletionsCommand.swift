@@ -7,16 +7,16 @@ struct RequestDeletionsCommand: AsyncParsableCommand {
         commandName: "request-deletions",
         abstract: "Request deletions as the signed-in users, through the function the app calls.",
         discussion: """
-            Two accounts of every five ask, oldest first. Of those with Apple whose code was never submitted every second \
-            one brings a fresh code. One has a profile that names somebody else's file, and the last one asks \
-            and then cancels.
+            Two of every five accounts request their deletion, the oldest first. Of those that sign in with Apple \
+            and never submitted a code, every second one submits a fresh code. One has a profile that names somebody \
+            else's file, and the last one cancels its request.
             """
     )
 
     @OptionGroup
     var demo: DemoOptions
 
-    @Option(help: "How many accounts ask.")
+    @Option(help: "How many accounts request their deletion.")
     var count = 100
 
     func run() async throws {
