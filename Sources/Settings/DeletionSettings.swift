@@ -32,13 +32,13 @@ package struct DeletionSettings: Sendable {
             "deletion.token_life",
             .duration(.zero ... .days(7)),
             default: .seconds(3600),
-            "The longest life of an access token: after the lock-out, the last sweep waits for that and a minute; 0 waits for no token."
+            "The longest life of an access token: after the lock-out, the last search waits for that and a minute; 0 waits for no token."
         )
         uploadLife = reader.read(
             "deletion.upload_life",
             .duration(.zero ... .days(7)),
             default: .seconds(7200),
-            "How long Storage accepts an upload address that it signed; where Storage is used, the last sweep waits for that too."
+            "How long Storage accepts an upload address that it signed; where Storage is used, the last search waits for that too."
         )
         buckets = reader.read(
             "deletion.buckets",
