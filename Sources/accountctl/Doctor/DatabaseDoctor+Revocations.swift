@@ -44,8 +44,8 @@ extension DatabaseDoctor {
                 + "are still waiting at the end of that time are reported as not revoked. While every deletion is "
                 + "paused, no revocation is tried.",
             todo: "accountctl apple test says whether Apple accepts the keys. If it does, Apple does not know these "
-                + "credentials under their client id: was the app moved to another group, or transferred? accountctl "
-                + "deletion list --all --apple pending names the requests."
+                + "credentials under their client id: was it moved to another group of apps, or transferred? "
+                + "accountctl deletion list --all --apple pending names the requests."
         )
     }
 
@@ -58,8 +58,9 @@ extension DatabaseDoctor {
                 + Wording.list(part.outcomes),
             why: "The app keeps its access to these Apple Accounts until their owners end it themselves.",
             todo:
-                "Make sure that the app explains how when the status of a deletion is not_revoked. The cause may "
-                + "affect other accounts. accountctl deletion list --all --apple not_revoked names the requests."
+                "Make sure that the app explains how to end it when the status of a deletion is not_revoked. The cause "
+                + "may affect other accounts. accountctl deletion list --all --apple not_revoked names the "
+                + "requests."
         )
     }
 

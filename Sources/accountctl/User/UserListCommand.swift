@@ -148,7 +148,9 @@ struct UserListCommand: AccountctlCommand {
         if deletion == false, !deletionState.isEmpty {
             throw ValidationError("--no-deletion and --deletion-state cannot be combined")
         }
-        if let provider, provider.allSatisfy(\.isWhitespace) { throw ValidationError("--provider is empty") }
+        if let provider, provider.allSatisfy(\.isWhitespace) {
+            throw ValidationError("--provider is empty: name a provider, such as apple")
+        }
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
