@@ -9,7 +9,7 @@ struct JobsCommand: ParsableCommand {
         discussion: """
             EXAMPLES
               accountctl jobs stats                       how much waits, and for how long
-              accountctl jobs list --state parked         what does not go on by itself
+              accountctl jobs list --state parked         what does not continue by itself
               accountctl jobs show 42                     everything about one job
               accountctl jobs watch                       follow along
               accountctl jobs retry 42                    run a discarded job again
