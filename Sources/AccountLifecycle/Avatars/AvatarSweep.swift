@@ -206,7 +206,7 @@ package struct AvatarSweep: Sendable {
     private func sources(on connection: isolated Connection) throws -> AvatarTexts {
         let catalog = try DeletionCatalog.read(on: connection)
         guard let profiles = catalog.profiles, profiles.hasAvatarURL else { throw Failure.noProfiles }
-        for table in [profiles.table, .users, TableName("storage", "objects")]
+        for table in [profiles.table, .users, .files]
         where catalog.rights[table]?.hidesRows != false {
             throw Failure.hiddenRows(table.description)
         }

@@ -62,13 +62,12 @@ package struct DeletionPreview: Sendable {
     /// decided.
     package var obstacles: [Blocker] {
         let hold = isHeld ? [Blocker.hold] : []
+        let table = TableName.files.description
         let undecided = buckets.filter { $0.fate == .undecided }.map {
-            Blocker(table: "storage.objects", name: $0.name, rows: $0.objects, code: .undecidedBucket)
+            Blocker(table: table, name: $0.name, rows: $0.objects, code: .undecidedBucket)
         }
-        let bucket = AccountObjects.bucketOfProfiles
-        let files = undecidedFiles
-        let named =
-            files > 0 ? [Blocker(table: "storage.objects", name: bucket, rows: files, code: .undecidedFile)] : []
+        let (bucket, files) = (AccountObjects.bucketOfProfiles, undecidedFiles)
+        let named = files > 0 ? [Blocker(table: table, name: bucket, rows: files, code: .undecidedFile)] : []
         return blockers + hold + undecided + named
     }
 

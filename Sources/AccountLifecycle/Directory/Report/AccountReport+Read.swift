@@ -49,7 +49,7 @@ extension AccountReport {
             let deletions = isInstalled ? try deletions(match.id, hash, on: connection) : []
             let open = deletions.first { $0.finishedAt == nil }
             let profile = hasProfiles ? try profile(match.id, on: connection) : nil
-            let isSmall = try hasStorage && isSmall(TableName("storage", "objects"), on: connection)
+            let isSmall = try hasStorage && isSmall(.files, on: connection)
             return AccountReport(
                 id: match.id,
                 standing: match.standing,
