@@ -8,9 +8,11 @@ package struct LockBlocker: Sendable, Hashable, CustomStringConvertible {
     let state: String?
     /// How long its transaction has been open, in seconds.
     let age: Int?
+    /// Whether it is an autovacuum, which the server cancels for whoever waits long enough.
+    let isAutovacuum: Bool
 
     package var description: String {
-        var text = session.description
+        var text = isAutovacuum ? "autovacuum (\(session))" : session.description
         if let state { text += ", \(state)" }
         if let age { text += ", in a transaction for \(age) s" }
         return text
@@ -30,7 +32,7 @@ struct LockBlockerWatch: Sendable {
         self.logger = logger
     }
 
-    /// All blockers seen so far, ordered by process id.
+    /// All blockers seen, ordered by process id.
     var blockers: [LockBlocker] { seen.all }
 
     /// Polls every few hundredths of a second until it is cancelled.
@@ -42,15 +44,17 @@ struct LockBlockerWatch: Sendable {
                     let rows = try connection.query(
                         """
                         select pid, usename::text, application_name, state,
-                               extract(epoch from clock_timestamp() - xact_start)::bigint
+                               extract(epoch from clock_timestamp() - xact_start)::bigint,
+                               -- Of the server's own processes, which have no role, only autovacuum locks tables.
+                               usesysid is null
                         from pg_stat_activity
                         where pid = any (pg_blocking_pids(\(Int32(pid))))
                         """,
-                        as: (Int, String?, String?, String?, Int?).self
+                        as: (Int, String?, String?, String?, Int?, Bool).self
                     )
                     for row in rows {
                         let session = ServerSession(pid: row.0, role: row.1, application: row.2)
-                        seen.add(LockBlocker(session: session, state: row.3, age: row.4))
+                        seen.add(LockBlocker(session: session, state: row.3, age: row.4, isAutovacuum: row.5))
                     }
                     try await Task.sleep(for: .milliseconds(50))
                 }

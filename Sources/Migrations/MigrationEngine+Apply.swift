@@ -3,10 +3,10 @@ import Postgres
 extension MigrationEngine {
     /// Applies a migration in one transaction together with its history row.
     func applyInTransaction(_ migration: Migration, on connection: isolated Connection) async throws -> Duration {
-        try await withRetries(migration, on: connection) { connection in
+        try await withRetries(migration, on: connection) { connection, wait in
             let start = ContinuousClock.now
             try await connection.transaction { connection in
-                try setSession(lockTimeout: options.lockTimeout, isLocal: true, on: connection)
+                try setSession(lockTimeout: wait, isLocal: true, on: connection)
                 try connection.script(unsafeSQL: migration.sql)
                 guard connection.isInTransaction else {
                     throw MigrationError(.failed, "\(migration.fileName) ends its transaction itself")
@@ -50,7 +50,7 @@ extension MigrationEngine {
             as: (String, String?).self
         )
         var isRepeated = wasStarted
-        let duration = try await withRetries(migration, on: connection) { connection in
+        let duration = try await withRetries(migration, on: connection) { connection, _ in
             let start = ContinuousClock.now
             // A concurrent build waits without blocking others, so one try may use the time of all tries.
             try setSession(lockTimeout: options.lockPatience, isLocal: false, on: connection)

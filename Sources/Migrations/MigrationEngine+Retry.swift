@@ -3,26 +3,32 @@ import Postgres
 extension MigrationEngine {
     /// Retries a whole migration as long as it fails for lack of a lock; from the second try on, the blockers are
     /// observed.
+    ///
+    /// `body` receives the time for which a try may wait for a lock.
     func withRetries<Result: Sendable>(
         _ migration: Migration,
         on connection: isolated Connection,
-        _ body: (isolated Connection) async throws -> Result
+        _ body: (isolated Connection, Duration) async throws -> Result
     ) async throws -> Result {
         let retry = LockRetry(patience: options.lockPatience)
         let start = ContinuousClock.now
-        let watch = LockBlockerWatch(configuration: configuration, logger: logger)
+        // Those of the last try in which any were seen.
+        var blockers: [LockBlocker] = []
         var tries = 0
         while true {
             tries += 1
+            let watch = LockBlockerWatch(configuration: configuration, logger: logger)
             do {
-                if tries == 1 { return try await body(connection) }
-                return try await watched(by: watch, on: connection, body)
+                let wait = try longestWait(amid: blockers, on: connection)
+                if tries == 1 { return try await body(connection, wait) }
+                return try await watched(by: watch, on: connection, wait, body)
             } catch let error as PostgresError where Self.isLockFailure(error) {
+                if !watch.blockers.isEmpty { blockers = watch.blockers }
                 let elapsed = ContinuousClock.now - start
                 guard let pause = retry.pause(after: tries, elapsed: elapsed, random: .random(in: 0...1)) else {
-                    throw gaveUp(migration, tries: tries, watch.blockers, error)
+                    throw gaveUp(migration, tries: tries, blockers, error)
                 }
-                event(.blocked(fileName: migration.fileName, by: watch.blockers, pause: pause))
+                event(.blocked(fileName: migration.fileName, by: blockers, pause: pause))
                 try await Task.sleep(for: pause)
             } catch let error as PostgresError where error.code == .server {
                 throw MigrationError(
@@ -35,10 +41,26 @@ extension MigrationEngine {
         }
     }
 
+    /// How long a try may wait for a lock.
+    ///
+    /// The server cancels an autovacuum that is in the way of a lock, but only for a session that has waited for
+    /// `deadlock_timeout`, one second by default. Shorter tries would wait in vain for as long as it takes.
+    private func longestWait(amid blockers: [LockBlocker], on connection: isolated Connection) throws -> Duration {
+        guard blockers.contains(where: \.isAutovacuum) else { return options.lockTimeout }
+        let milliseconds = try connection.one(
+            "select (extract(epoch from current_setting('deadlock_timeout')::interval) * 1000)::bigint",
+            as: Int.self
+        )
+        let timeout = Duration.milliseconds(milliseconds)
+        // With an unusually long one, other sessions would wait too long behind this one.
+        return min(timeout, .seconds(2)) + options.lockTimeout
+    }
+
     private func watched<Result: Sendable>(
         by watch: LockBlockerWatch,
         on connection: isolated Connection,
-        _ body: (isolated Connection) async throws -> Result
+        _ wait: Duration,
+        _ body: (isolated Connection, Duration) async throws -> Result
     ) async throws -> Result {
         let pid = try connection.one("select pg_backend_pid()", as: Int.self)
         return try await withThrowingTaskGroup(of: Void.self) { group in
@@ -46,7 +68,7 @@ extension MigrationEngine {
             // lock.
             group.addTask(executorPreference: globalConcurrentExecutor) { await watch.watch(pid: pid) }
             defer { group.cancelAll() }
-            return try await body(connection)
+            return try await body(connection, wait)
         }
     }
 

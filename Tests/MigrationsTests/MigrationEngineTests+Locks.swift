@@ -78,6 +78,38 @@ extension MigrationEngineTests {
         }
     }
 
+    /// The server cancels an autovacuum only for a session that waits longer than a usual try.
+    @Test("An autovacuum that would hold a table for minutes is named and makes way")
+    func autovacuum() async throws {
+        let slow = ["autovacuum_naptime=1s", "autovacuum_vacuum_cost_delay=100ms", "autovacuum_vacuum_cost_limit=1"]
+        try await TestCluster.with(settings: slow) { cluster in
+            try await TestDatabase.with(.empty, in: cluster) { database in
+                let set = try Self.set(
+                    Self.migration(1, "create table t (i int, filler text);"),
+                    Self.migration(2, "alter table t add column j int;")
+                )
+                try await Self.up(try Self.set(set.migrations[0]), database)
+                // More than a thousand pages, each of which takes a tenth of a second or more.
+                try await database.psql("insert into t select n, repeat('x', 500) from generate_series(1, 20000) as n")
+                try await database.psql("delete from t where i % 2 = 0")
+                try await database.waitUntilRunning("VACUUM%public.t")
+                var options = MigrationEngine.Options()
+                options.lockPatience = .seconds(60)
+                let blocked = Collected()
+                let report = try await Self.up(
+                    set,
+                    database,
+                    options: options,
+                    event: { event in
+                        if case .blocked(_, let blockers, _) = event { blocked.add(blockers.map(\.description)) }
+                    }
+                )
+                #expect(report.applied == ["0002_step.sql"])
+                #expect(blocked.all.contains { $0.hasPrefix("autovacuum (server process ") }, "\(blocked.all)")
+            }
+        }
+    }
+
     @Test("A migration that never gets its lock gives up and leaves nothing behind")
     func lockNeverComes() async throws {
         try await TestDatabase.with(.empty) { database in
