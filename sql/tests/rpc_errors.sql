@@ -40,6 +40,8 @@ from (
         ('submit_apple_authorization_code(''c'', '''')', 'client_id must be a bundle id or Services ID'),
         ('submit_apple_authorization_code(''c'', repeat(''a'', 256))', 'client_id must be a bundle id or Services ID'),
         ('submit_apple_authorization_code(''c'', ''a'', '''')', 'redirect_uri must have 1 to 2048 bytes'),
+        ('submit_apple_authorization_code(repeat(''é'', 1025))', 'authorization_code must have 1 to 2048 bytes'),
+        ('submit_apple_authorization_code(''c'', ''a'', repeat(''é'', 1025))', 'redirect_uri must have 1 to 2048 bytes'),
         ('request_account_deletion('''')', 'authorization_code must have 1 to 2048 bytes'),
         ('request_account_deletion(''c'', ''-'')', 'client_id must be a bundle id or Services ID'),
         ('request_account_deletion(reason => repeat(''x'', 1001))', 'reason must have at most 1000 characters'),
@@ -53,6 +55,40 @@ select is(
 );
 select is((select count(*) from accountctl.deletion_requests), 0::bigint, 'what is out of form asks for nothing');
 select is((select count(*) from accountctl.authorization_codes), 0::bigint, 'and stores nothing');
+savepoint longest;
+select is(
+    pg_temp.refusal(
+        'authenticated', token('Anna'),
+        format('select public.%s(repeat(''é'', 1024), repeat(''a'', 255), repeat(''ü'', 1024))', function)
+    ),
+    'accepted', function || ' with arguments as long as allowed'
+)
+from unnest(array['submit_apple_authorization_code', 'request_account_deletion']) as function;
+select is(
+    (
+        select row(user_id, code, client_id, redirect_uri, sent_by)::text
+        from accountctl.authorization_codes
+    ),
+    row(
+        id('Anna'), repeat('é', 1024), repeat('a', 255), repeat('ü', 1024), sha256(convert_to(md5('Anna session')::uuid::text, 'UTF8'))
+    )::text,
+    'which are stored, once'
+);
+select is(
+    (select row(queue, priority, args, unique_key)::text from accountctl.jobs where kind = 'apple.exchange_code'),
+    (select row('apple', 0, jsonb_build_object('code', id), 'apple.exchange_code:' || id)::text from accountctl.authorization_codes),
+    'with a job that goes before all others'
+);
+rollback to savepoint longest;
+select is(
+    pg_temp.refusal('authenticated', token('Anna'), 'select public.request_account_deletion(''c'', ''com.example.app'', ''a:b'')'),
+    'accepted', 'a code that comes with the request'
+);
+select is(
+    (select row(code, client_id, redirect_uri)::text from accountctl.authorization_codes), '(c,com.example.app,a:b)',
+    'is stored with what came with it'
+);
+rollback to savepoint longest;
 
 -- PT401, PT410, 42501: who ----------------------------------------------------------------------------------------
 
@@ -173,6 +209,15 @@ select is(
 )
 from refused;
 select is(
+    pg_temp.after(
+        prepare || '; select accountctl.cancel_deletion_request(request_id) from accountctl.open_deletion_request('
+        || quote_literal(id('Ed')) || ', ''operator'')',
+        'authenticated', claims, 'select public.cancel_account_deletion()'
+    ),
+    'accepted', why || ' is told that it is cancelled already'
+)
+from refused;
+select is(
     array[
         pg_temp.after(prepare, 'authenticated', claims, 'select public.request_account_deletion()'),
         pg_temp.after(
@@ -232,7 +277,15 @@ from (
     values
         ('the session of a client', '{}'::jsonb, 'update auth.sessions set oauth_client_id = %2$L where id = %1$L'),
         (
+            'the session of a client, in capitals', jsonb_build_object('session_id', upper(md5('Ed session')::uuid::text)),
+            'update auth.sessions set oauth_client_id = %2$L where id = %1$L'
+        ),
+        (
             'a client that signed out', jsonb_build_object('client_id', md5('client')::uuid),
+            'delete from auth.sessions where id = %1$L'
+        ),
+        (
+            'a client in capitals that signed out', jsonb_build_object('client_id', upper(md5('client')::uuid::text)),
             'delete from auth.sessions where id = %1$L'
         )
 ) as clients (why, claims, prepare);
@@ -276,10 +329,21 @@ from (
             'an Auth server that knows no OAuth clients', token('Ed', jsonb_build_object('client_id', md5('client')::uuid)),
             'drop table auth.oauth_clients cascade; alter table auth.sessions drop column oauth_client_id'
         ),
+        (
+            'an Auth server that knows no OAuth clients, and no session',
+            token('Ed', jsonb_build_object('client_id', md5('client')::uuid)) - 'session_id',
+            'drop table auth.oauth_clients cascade; alter table auth.sessions drop column oauth_client_id'
+        ),
         ('a claim of the app''s own', token('Ed', '{"client_id": "a branch of a shop"}'), 'select'),
         (
             'a claim of the app''s own and no session', token('Ed', '{"client_id": "a branch of a shop"}') - 'session_id',
-            'select'
+            format(
+                $$
+                    insert into auth.oauth_clients (id, registration_type, redirect_uris, grant_types, token_endpoint_auth_method)
+                    values (%L, 'dynamic', '', '', 'none')
+                $$,
+                md5('client')::uuid
+            )
         )
 ) as own (why, claims, prepare);
 
@@ -342,6 +406,10 @@ select is(
     'others are not concerned'
 );
 select is(
+    (select count(*) from accountctl.authorization_codes where user_id = id('Anna') and code = 'code 1'), 1::bigint,
+    'whose code is their own, though somebody sent the same'
+);
+select is(
     pg_temp.refusal(
         'authenticated', token('Bert', jsonb_build_object('session_id', upper(md5('Bert session')::uuid::text))),
         'select public.submit_apple_authorization_code(''code 11'')'
@@ -352,6 +420,18 @@ select is(
     pg_temp.refusal('authenticated', token('Bert') - 'session_id', 'select public.submit_apple_authorization_code(''code 11'')'),
     'accepted', 'another session does not use them up'
 );
+savepoint sessionless;
+select is(
+    (
+        select count(*)
+        from generate_series(12, 21) as n
+        where pg_temp.refusal(
+            'authenticated', token('Bert') - 'session_id', format('select public.submit_apple_authorization_code(%L)', 'code ' || n)
+        ) = 'accepted'
+    ),
+    9::bigint, 'tokens without a session count as one'
+);
+rollback to savepoint sessionless;
 -- At most ten of each.
 select is(
     (
