@@ -200,6 +200,10 @@ import Testing
     @Test func nobodyIsAskedAboutBeforeAppleWantsToBeAsked() async throws {
         try await CredentialStage.with { stage in
             for _ in 0..<3 { _ = try await stage.signUp() }
+            let next = try await stage.signUp()
+            try await stage.sql(
+                "update accountctl.apple_credentials set check_after = now() + interval '9 minutes' where user_id = \(next.id)"
+            )
             _ = stage.sandbox.faults.set(.status(429, retryAfter: "3600"), for: .appleToken)
             #expect(try await CredentialChecks(stage.services()).sweep().postponed == 3)
             let late = try await stage.value(

@@ -76,6 +76,20 @@ struct CredentialChecks: Sendable {
                 // The remaining credentials of this client id wait for the breaker, or for Apple.
                 try await putOff(waiting, atLeast: silence)
                 tally.postponed += waiting.count
+                guard silence > .zero else { break }
+                // So do those that would fall due before Apple wants to be asked.
+                try await putOff(
+                    """
+                    id in (
+                        select id
+                        from accountctl.apple_credentials
+                        where client_id = \(clientID)
+                          and check_after < now() + \(Self.seconds(silence)) * interval '1 second'
+                        for update skip locked
+                    )
+                    """,
+                    atLeast: silence
+                )
                 break
             }
         }
@@ -202,18 +216,22 @@ struct CredentialChecks: Sendable {
     /// counts up to an hour.
     private func putOff(_ credentials: ArraySlice<HeldCredential>, atLeast pause: Duration) async throws {
         guard !credentials.isEmpty else { return }
-        let ids = credentials.map(\.id)
-        let seconds = min(pause, .seconds(3600)) / .seconds(1)
+        try await putOff("id = any (\(credentials.map(\.id)))", atLeast: pause)
+    }
+
+    private func putOff(_ chosen: Statement, atLeast pause: Duration) async throws {
         _ = try await services.pool.withConnection { connection in
             try connection.execute(
                 """
                 update accountctl.apple_credentials
-                set check_after = now() + greatest(\(seconds), 1800) * (1 + random()) * interval '1 second'
-                where id = any (\(ids))
+                set check_after = now() + greatest(\(Self.seconds(pause)), 1800) * (1 + random()) * interval '1 second'
+                where \(chosen)
                 """
             )
         }
     }
+
+    private static func seconds(_ pause: Duration) -> Double { min(pause, .seconds(3600)) / .seconds(1) }
 
     /// Records the finding as an event, which is handled like one of Apple's.
     private func tellGone(_ credential: HeldCredential) async throws {
