@@ -144,6 +144,36 @@ import Waiting
         }
     }
 
+    /// A row to which a large table refers without an index costs the server a scan of that table, and a thousand of
+    /// them half an hour.
+    @Test func aBatchThatTakesTooLongIsFollowedBySmallerOnes() async throws {
+        try await Stage.with { stage in
+            try await stage.createPosts()
+            let person = try await stage.signUp()
+            try await stage.addPosts(250, of: person)
+            try await stage.sql(
+                """
+                create function public.tire() returns trigger language plpgsql as $$
+                begin
+                    if (select count(*) from gone) > 30 then raise exception 'slow' using errcode = 'query_canceled'; end if;
+                    return null;
+                end $$
+                """
+            )
+            try await stage.sql(
+                """
+                create trigger tire after delete on public.posts referencing old table as gone
+                for each statement execute function public.tire()
+                """
+            )
+            var policy = Stage.swift
+            policy.batchRows = 100
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            #expect(try await stage.counts(of: .deleteRows, request)["batched_rows"] == 250)
+        }
+    }
+
     /// Behind a transaction pooler our session limits do not apply: the server's own limit ended the delete, and the
     /// trigger was blamed.
     @Test func behindATransactionPoolerALongDeleteIsNoRefusal() async throws {

@@ -16,8 +16,9 @@ extension DeletionRun {
     /// may not delete are left to the cascade, which runs as the table's owner.
     ///
     /// A connection is held for one batch only: an account may have millions of rows, and others need a connection for
-    /// a moment. If the database refuses a batch, the rest of that table is left for later: rows that refer to its rows
-    /// may be deletable only together with them, and the transaction that deletes both reports it if they are not.
+    /// a moment. A batch that takes longer than it may is followed by smaller ones. If the database refuses a batch,
+    /// the rest of that table is left for later: rows that refer to its rows may be deletable only together with them,
+    /// and the transaction that deletes both reports it if they are not.
     func emptyLargeTables(of plan: DeletionPlan) async throws {
         let batch = services.policy.batchRows
         let large = plan.parts
@@ -26,12 +27,17 @@ extension DeletionRun {
             .sorted { $0.depth > $1.depth }
         for part in large {
             let going = plan.rowsGoingBeforehand(of: part, user: user)
-            let deleting = going.deleting(upTo: batch)
-            var deleted = batch
-            while deleted * going.conditions.count >= batch {
+            var size = batch
+            var deleted = size
+            while deleted * going.conditions.count >= size {
                 try Task.checkCancellation()
                 do {
-                    deleted = try await deleteBatch(deleting, of: part.table, by: plan)
+                    deleted = try await deleteBatch(going.deleting(upTo: size), of: part.table, by: plan)
+                } catch let error as PostgresError where error.tookTooLong && size > 1 {
+                    // For each row, the server reads the whole of every table that refers to it without an index.
+                    size = max(1, size / 4)
+                    deleted = size
+                    continue
                 } catch let error as PostgresError where BlockerSearch.isRefusal(error) {
                     services.logger(for: record.id).notice(
                         "the database refuses a batch: the rows of this table are to go with the account",
