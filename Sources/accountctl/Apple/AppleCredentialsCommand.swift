@@ -16,7 +16,7 @@ struct AppleCredentialsCommand: ParsableCommand {
         Field("user_id", "User") { .uuid($0.user) },
         Field("client_id", "Client id") { .text($0.clientID) },
         Field("obtained_at", "Obtained") { .date($0.obtainedAt) },
-        Field("last_live_at", "Seen alive") { .date($0.lastLiveAt) },
+        Field("last_live_at", "Last seen alive") { .date($0.lastLiveAt) },
         Field("checked_at", "Checked") { .date($0.checkedAt) },
         Field("doubts", "Doubts", alignment: .right, emphasis: { $0.doubts > 0 ? .caution : .none }) {
             .integer($0.doubts)

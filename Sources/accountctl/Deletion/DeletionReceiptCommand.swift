@@ -125,7 +125,7 @@ struct DeletionReceiptCommand: AccountctlCommand {
                     names: ["step", "outcome", "finished_at", "runs", "counts", "besides"]
                 )
             ),
-            .init("out_of_scope", title: "Not reached by it", .notes(document.outOfScope)),
+            .init("out_of_scope", title: "Not reached", .notes(document.outOfScope)),
         ])
     }
 }

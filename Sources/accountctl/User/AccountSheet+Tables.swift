@@ -11,7 +11,7 @@ extension AccountSheet {
             title: "Identities",
             .table(
                 [
-                    TableColumn("Provider"), TableColumn("Id there"), TableColumn("E-mail"),
+                    TableColumn("Provider"), TableColumn("Id at the provider"), TableColumn("E-mail"),
                     TableColumn("Last sign-in"),
                 ],
                 rows: report.identities.map { identity in
@@ -29,7 +29,7 @@ extension AccountSheet {
     var events: Sheet.Section {
         .init(
             "apple_events",
-            title: "Told by Apple or a device",
+            title: "Reported by Apple or a device",
             .table(
                 [TableColumn("When"), TableColumn("What"), TableColumn("By"), TableColumn("Outcome")],
                 rows: report.events.map {

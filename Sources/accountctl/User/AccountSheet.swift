@@ -110,8 +110,8 @@ struct AccountSheet {
                 report.credentials.isEmpty ? .null : .list(report.credentials.map { .text($0.clientID) })
             ),
             moment("checked_at", "Last check", report.credentials.compactMap(\.checkedAt).max()),
-            .init("mark", "Told last", .text(report.mark?.state), report.mark == nil ? .none : .caution),
-            moment("marked_at", "Told of", report.mark?.since),
+            .init("mark", "Reported state", .text(report.mark?.state), report.mark == nil ? .none : .caution),
+            moment("marked_at", "Reported at", report.mark?.since),
         ]
     }
 
