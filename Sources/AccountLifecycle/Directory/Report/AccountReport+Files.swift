@@ -22,7 +22,7 @@ extension AccountReport {
 
     /// Whether a table is small enough to be scanned quickly.
     static func isSmall(_ table: TableName, on connection: isolated Connection) throws -> Bool {
-        let name: Statement = "format('%I.%I', \(table.schema)::text, \(table.name)::text)"
+        let name: Statement = "\(table.quoted.text)::regclass"
         return try connection.one("select \(size(of: name)) < 67108864", as: Bool.self)
     }
 
