@@ -20,15 +20,8 @@ import Testing
     /// The trial would delete other people's rows, and blame what refuses that.
     @Test func aPlanThatTablesHaveOvertakenIsNotTried() async throws {
         try await Stage.with { stage in
+            try await stage.createLetters()
             for statement in [
-                """
-                create table public.letters (
-                    id int primary key,
-                    author uuid references auth.users on delete cascade,
-                    answers int references public.letters
-                )
-                """,
-                "grant select, delete on public.letters to postgres",
                 """
                 create function public.keep() returns trigger language plpgsql as
                 $$ begin raise exception 'kept'; end $$

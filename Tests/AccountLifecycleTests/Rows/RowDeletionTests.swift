@@ -40,18 +40,7 @@ import Testing
     @Test(arguments: [(DeletionPoint.between(.deleteRows), 100), (DeletionPoint.middle(.deleteRows), 5000)])
     func aColumnThatTookTheNameOfAKeysTellsOfNoRow(_ point: DeletionPoint, _ batchRows: Int) async throws {
         try await Stage.with { stage in
-            for statement in [
-                """
-                create table public.letters (
-                    id int primary key,
-                    author uuid constraint letters_author references auth.users on delete cascade,
-                    answers int references public.letters
-                )
-                """,
-                "create index on public.letters (author)",
-                "create index on public.letters (answers)",
-                "grant select, delete on public.letters to postgres",
-            ] as [Statement] { try await stage.sql(statement) }
+            try await stage.createLetters()
             let person = try await stage.signUp()
             let other = try await stage.signUp("berta")
             try await stage.sql("insert into public.letters select g, \(person.id) from generate_series(1, 250) as g")
@@ -111,16 +100,7 @@ import Testing
 
     @Test func aTableThatWasDroppedMeanwhileIsNotInTheWay() async throws {
         try await Stage.with { stage in
-            for statement in [
-                """
-                create table public.letters (
-                    id int primary key,
-                    author uuid references auth.users on delete cascade,
-                    answers int references public.letters
-                )
-                """,
-                "grant select, delete on public.letters to postgres",
-            ] as [Statement] { try await stage.sql(statement) }
+            try await stage.createLetters()
             let request = try await stage.request(try await stage.signUp())
             let pause = try await stage.drive(request, once: .middle(.deleteRows)) {
                 try await stage.sql("drop table public.letters")
