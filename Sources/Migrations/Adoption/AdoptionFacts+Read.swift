@@ -62,7 +62,8 @@ extension AdoptionFacts {
               and t.tgtype & 1 = 1
               and t.tgtype & 2 = 0
               and t.tgtype & 4 = 4
-              and \(Statement.isEnabled("t.tgenabled"))
+              -- As the migration that adds ours tells: one that is enabled for replication only counts, too.
+              and t.tgenabled <> 'D'
         ),
         user_keys as (
             select k.conrelid, k.conname, k.conkey, k.confkey, k.confrelid, k.confdeltype in ('a', 'r') as blocks
