@@ -131,29 +131,13 @@ package final class Worker: Sendable, Service {
         await withGracefulShutdownHandler {
             // Each task returns whether its end is that of the worker.
             await withTaskGroup(of: Bool.self) { group in
-                group.addTask(name: "heartbeat") {
-                    await self.heartbeats(); return false
-                }
-                group.addTask(name: "poll") {
-                    await self.poll(); return false
-                }
-                group.addTask(name: "due") {
-                    await self.runDueWork(); return false
-                }
-                group.addTask(name: "upkeep") {
-                    await self.upkeep(); return false
-                }
-                group.addTask(name: "vacuum") {
-                    await self.keepVacuumed(); return false
-                }
-                group.addTask(name: "deadlines") {
-                    await self.watchDeadlines()
-                }
-                if let listener {
-                    group.addTask(name: "listener") {
-                        await self.listen(listener); return false
+                for part in parts {
+                    group.addTask(name: part.name) {
+                        await part.run()
+                        return false
                     }
                 }
+                group.addTask(name: "deadlines") { await self.watchDeadlines() }
                 group.addTask(name: "stop") {
                     await self.stopIsOverdue(); return true
                 }
@@ -177,6 +161,17 @@ package final class Worker: Sendable, Service {
                 "all slots were held by handlers that did not stop (\(abandoned)); the process has to be restarted"
             )
         }
+    }
+
+    /// What a worker does all the time, beside its exchanges with the table.
+    private var parts: [(name: String, run: @Sendable () async -> Void)] {
+        var parts: [(name: String, run: @Sendable () async -> Void)] = [
+            (name: "heartbeat", run: { await self.heartbeats() }), (name: "poll", run: { await self.poll() }),
+            (name: "due", run: { await self.runDueWork() }), (name: "upkeep", run: { await self.upkeep() }),
+            (name: "vacuum", run: { await self.keepVacuumed() }),
+        ]
+        if let listener { parts.append((name: "listener", run: { await self.listen(listener) })) }
+        return parts
     }
 
     /// The lanes that a plain claim serves, and those that need the locks of their limits.
