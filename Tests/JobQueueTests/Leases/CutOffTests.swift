@@ -45,6 +45,24 @@ import Testing
         #expect(core.mayRescue(now: after(10)))
     }
 
+    /// Claims that had to wait for an answer are made once it comes: nothing else wakes the worker.
+    @Test func anAnswerSaysWhenClaimsAreAllowedAgain() {
+        var core = core
+        let answer = JobQueue.BeatAnswer(
+            held: [],
+            cancelled: [],
+            released: 0,
+            serverTime: 0,
+            lastLease: 0,
+            restrictions: ClaimRestrictions()
+        )
+        for mayClaimMore in [true, false] {
+            let beat = core.book.beat(now: after(39))
+            let heard = core.heard(answer, to: beat, of: 1, ended: [], now: after(39))
+            #expect(heard.mayClaimMore == mayClaimMore)
+        }
+    }
+
     /// After an outage the other workers, which were cut off too, send heartbeats within a quarter of their leases: no
     /// rescue before that.
     @Test func onceTheDatabaseIsThereAgainTheOthersHaveTimeToBeat() {
