@@ -18,6 +18,7 @@ struct ModelTable {
     }
 
     struct Host: Equatable {
+        var beatAt: Int
         var expiresAt: Int
         /// The table's life when the worker registered.
         var life: Int
@@ -46,7 +47,7 @@ struct ModelTable {
     }
 
     mutating func register(_ id: Int64, now: Int, lifetime: Int) {
-        hosts[id] = Host(expiresAt: now + lifetime, life: life)
+        hosts[id] = Host(beatAt: now, expiresAt: now + lifetime, life: life)
     }
 
     mutating func claim(worker: Int64, limit: Int) -> [JobLease] {
@@ -198,6 +199,7 @@ struct ModelTable {
         lifetime: Int
     ) -> BeatAnswer? {
         guard let host = hosts[worker], !host.isStopped, host.life == life else { return nil }
+        hosts[worker]?.beatAt = now
         hosts[worker]?.expiresAt = now + lifetime
         var answer = BeatAnswer(lastLease: leases)
         let wanted = Set(beaten)
@@ -212,6 +214,14 @@ struct ModelTable {
             }
         }
         return answer
+    }
+
+    /// Lets leases begin anew whose last heartbeat is in the future, since the clock was set back.
+    mutating func renewBeatsAhead(now: Int) {
+        for (id, host) in hosts where !host.isStopped && host.beatAt > now {
+            hosts[id]?.expiresAt = now + host.expiresAt - host.beatAt
+            hosts[id]?.beatAt = now
+        }
     }
 
     mutating func rescue(now: Int) -> Int {

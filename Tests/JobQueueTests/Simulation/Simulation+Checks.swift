@@ -45,8 +45,9 @@ extension Simulation {
         _ = table.unpark()
         wire.removeAll { _ in true }
         for index in processes.indices { processes[index].isDead = true }
+        table.renewBeatsAhead(now: serverTime)
         now += lifetime + 1
-        _ = table.rescue(now: now)
+        _ = table.rescue(now: serverTime)
         for id in table.jobs.keys.sorted() {
             guard table.jobs[id]?.state == "available" else {
                 return "job \(id) is \(table.jobs[id]?.state ?? "?") for ever"

@@ -46,7 +46,7 @@ extension Simulation {
                 worker: worker,
                 jobs: sent.jobs,
                 releasesUpTo: sent.releasesUpTo,
-                now: now,
+                now: serverTime,
                 lifetime: lifetime
             )
             if isReplyLost {

@@ -41,7 +41,7 @@ extension Simulation {
             processes[index].id = nextHost
             processes[index].life = table.life
             processes[index].isRegistered = true
-            table.register(nextHost, now: now, lifetime: lifetime)
+            table.register(nextHost, now: serverTime, lifetime: lifetime)
             processes[index].book.registered(sentAt: instant(now))
             // Messages that were sent under the old registration reach nobody now.
             wire = wire.filter { !$0.toTable || $0.process != index || isFinish($0.message) }

@@ -46,6 +46,8 @@ struct Simulation {
     let base = ContinuousClock.now
     var random: SeededRandom
     var now = 0
+    /// How far the server's clock was set back.
+    var setBack = 0
     var table = ModelTable()
     var processes: [Process] = []
     /// Messages to a process (by index), or from it to the table; delivered in any order.
@@ -66,9 +68,12 @@ struct Simulation {
 
     func instant(_ time: Int) -> Instant { base.advanced(by: .milliseconds(time)) }
 
+    /// The time by the server's clock.
+    var serverTime: Int { now - setBack }
+
     mutating func spawn() {
         nextHost += 1
-        table.register(nextHost, now: now, lifetime: lifetime)
+        table.register(nextHost, now: serverTime, lifetime: lifetime)
         var book = LeaseBook(lifetime: .milliseconds(lifetime), now: instant(now))
         book.registered(sentAt: instant(now))
         processes.append(Process(id: nextHost, life: table.life, book: book))
@@ -83,7 +88,7 @@ struct Simulation {
 
     private mutating func step() -> String? {
         events += 1
-        switch Int.random(in: 0..<108, using: &random) {
+        switch Int.random(in: 0..<109, using: &random) {
         case 0..<12:
             nextJob += 1
             table.jobs[nextJob] = ModelTable.Job()
@@ -98,7 +103,8 @@ struct Simulation {
         case 89:
             if let id = table.jobs.keys.sorted().randomElement(using: &random) { _ = table.runNow(id) }
         case 90..<92:
-            _ = table.rescue(now: now)
+            table.renewBeatsAhead(now: serverTime)
+            _ = table.rescue(now: serverTime)
         case 92..<94:
             takeOverdue()
         case 94..<96:
@@ -128,6 +134,8 @@ struct Simulation {
             _ = table.unpark()
         case 106:
             if let id = table.jobs.keys.sorted().randomElement(using: &random) { _ = table.snooze(id) }
+        case 107:
+            setBack += Int.random(in: 1...2 * lifetime, using: &random)
         default:
             let index = Int.random(in: 0..<processes.count, using: &random)
             guard !processes[index].isDead, !processes[index].isFrozen else { break }

@@ -3,7 +3,7 @@ import Testing
 
 /// Thousands of interleavings, on injected time, of claim, heartbeat, rescue, cancel, wake-up, deadline, completion,
 /// lost replies, jobs set aside, an operator's snooze, discard and retry, handlers that do not stop, frozen and killed
-/// processes, and failovers that lose the latest writes.
+/// processes, a server's clock that is set back, and failovers that lose the latest writes.
 ///
 /// The workers' lease book is the real one, the table is a model.
 @Suite struct SimulationTests {
