@@ -14,12 +14,15 @@ extension MigrationEngine {
         let start = ContinuousClock.now
         // Those of the last try in which any were seen.
         var blockers: [LockBlocker] = []
+        var wait = options.lockTimeout
         var tries = 0
         while true {
             tries += 1
             let watch = LockBlockerWatch(configuration: configuration, logger: logger)
             do {
-                let wait = try longestWait(amid: blockers, on: connection)
+                // Not twice in a row, since one that prevents a wraparound of transaction ids is not cancelled.
+                let isLonger = wait == options.lockTimeout && blockers.contains(where: \.isAutovacuum)
+                wait = try isLonger ? waitAmidAutovacuum(on: connection) : options.lockTimeout
                 if tries == 1 { return try await body(connection, wait) }
                 return try await watched(by: watch, on: connection, wait, body)
             } catch let error as PostgresError where Self.isLockFailure(error) {
@@ -41,12 +44,11 @@ extension MigrationEngine {
         }
     }
 
-    /// How long a try may wait for a lock.
+    /// How long a try waits for a lock of which an autovacuum is in the way.
     ///
-    /// The server cancels an autovacuum that is in the way of a lock, but only for a session that has waited for
-    /// `deadlock_timeout`, one second by default. Shorter tries would wait in vain for as long as it takes.
-    private func longestWait(amid blockers: [LockBlocker], on connection: isolated Connection) throws -> Duration {
-        guard blockers.contains(where: \.isAutovacuum) else { return options.lockTimeout }
+    /// The server cancels it, but only for a session that has waited for `deadlock_timeout`, one second by default.
+    /// Shorter tries would wait in vain for as long as it takes.
+    private func waitAmidAutovacuum(on connection: isolated Connection) throws -> Duration {
         let milliseconds = try connection.one(
             "select (extract(epoch from current_setting('deadlock_timeout')::interval) * 1000)::bigint",
             as: Int.self
@@ -88,8 +90,7 @@ extension MigrationEngine {
         let names = blockers.map(\.description).joined(separator: "; ")
         return MigrationError(
             .lockTimeout,
-            "\(migration.fileName) could not get a lock in \(tries) tries"
-                + (names.isEmpty ? "" : ", blocked by \(names)"),
+            "\(migration.fileName) got no lock in \(tries) tries" + (names.isEmpty ? "" : ", blocked by \(names)"),
             hint: "Nothing of it was applied. End the transaction that blocks, or try again at a quieter time.",
             underlying: error
         )
