@@ -12,13 +12,10 @@ struct LockedTableTests {
                 folder: stage.folder,
                 variables: stage.variables.merging(["ACCOUNTCTL_DATABASE_STATEMENT_TIMEOUT": "5s"]) { $1 }
             )
-            try await stage.database.withConnection(asAdministrator: true) { connection in
-                try connection.execute("begin")
-                try connection.execute("lock table accountctl.deletion_requests in access exclusive mode")
+            try await whileLocked(stage.database) { _ in
                 let told = try await hurried.run(["deletion", "list"])
                 #expect(told.status == 75, "\(told)")
                 #expect(told.errors.contains("another session holds a lock that this needs; try again"), "\(told)")
-                try connection.execute("rollback")
             }
             #expect(try await hurried.run(["deletion", "list"]).status == 0)
         }
@@ -27,9 +24,7 @@ struct LockedTableTests {
     @Test("A statement that somebody cancels is not said to have met a time limit")
     func cancelled() async throws {
         try await OperatorStage.with { stage in
-            try await stage.database.withConnection(asAdministrator: true) { connection in
-                try connection.execute("begin")
-                try connection.execute("lock table accountctl.deletion_requests in access exclusive mode")
+            try await whileLocked(stage.database) { connection in
                 let command = try AccountctlProcess(["deletion", "list"], environment: stage.variables)
                 try await connection.waitUntilSomebodyIsBlocked()
                 try connection.execute(
@@ -43,7 +38,6 @@ struct LockedTableTests {
                 #expect(told.status == 75, "\(told)")
                 #expect(told.errors.contains("user request"), "\(told)")
                 #expect(!told.errors.contains("statement_timeout"), "\(told)")
-                try connection.execute("rollback")
             }
         }
     }
@@ -57,16 +51,26 @@ struct LockedTableTests {
                 let variables = stage.variables.merging([
                     "PGHOST": "127.0.0.1", "PGPORT": "\(bouncer.port)", "ACCOUNTCTL_DATABASE_POOLER": "transaction",
                 ]) { $1 }
-                try await database.withConnection(asAdministrator: true) { connection in
-                    try connection.execute("begin")
-                    try connection.execute("lock table accountctl.deletion_requests in access exclusive mode")
+                try await whileLocked(database) { _ in
                     let told = try await AccountctlProcess.run("deletion", "list", environment: variables)
                     #expect(told.status == 75, "\(told)")
                     #expect(told.errors.contains("statement timeout"), "\(told)")
                     #expect(told.errors.contains("database.statement_timeout"), "\(told)")
-                    try connection.execute("rollback")
                 }
             }
+        }
+    }
+
+    /// Runs `body` while its connection has the table of requests locked.
+    private func whileLocked(
+        _ database: TestDatabase,
+        _ body: @Sendable (isolated Connection) async throws -> Void
+    ) async throws {
+        try await database.withConnection(asAdministrator: true) { connection in
+            try connection.execute("begin")
+            try connection.execute("lock table accountctl.deletion_requests in access exclusive mode")
+            try await body(connection)
+            try connection.execute("rollback")
         }
     }
 }
