@@ -53,8 +53,10 @@ extension Worker {
             }
             guard let answer else {
                 logger.error(
-                    "this worker was considered lost, or the database was restored to an earlier time: other "
-                        + "workers have its jobs"
+                    """
+                    this worker was considered lost, or the database was restored to an earlier time: other workers \
+                    have its jobs
+                    """
                 )
                 return await registerAgain()
             }

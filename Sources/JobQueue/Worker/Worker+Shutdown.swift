@@ -110,8 +110,9 @@ extension Worker {
         } catch {
             // A claim may have been under way.
             logger.warning(
-                "could not record that this worker stops: others take the jobs that it still held when their leases "
-                    + "end",
+                """
+                could not record that this worker stops: others take the jobs that it still held when their leases end
+                """,
                 metadata: ["worker": "\(worker)", "error": "\(Self.reason(error))"]
             )
             return false

@@ -217,8 +217,10 @@ struct CredentialEvents: Sendable {
     /// Logs that no deletion was requested for an account, so that somebody can look.
     private static func tell(_ id: Int64, _ services: CredentialServices) {
         services.logger.notice(
-            "no deletion was requested for an account with another way to sign in than Apple: accountctl apple events list "
-                + "shows the event",
+            """
+            no deletion was requested for an account with another way to sign in than Apple: \
+            accountctl apple events list shows the event
+            """,
             metadata: ["event": "\(id)", "outcome": "\(CredentialRules.Outcome.otherSignIn.rawValue)"]
         )
     }
