@@ -42,6 +42,19 @@ select is(
     answer('authenticated', token('Anna'), 'select public.account_deletion_status() ->> ''request_id'''),
     (select id::text from request where place = 2), 'of those that ended the last is shown'
 );
+select is(
+    answer('authenticated', token('Anna'), 'select public.cancel_account_deletion() ->> ''request_id'''),
+    (select id::text from request where place = 2), 'and told to who cancels once more'
+);
+select is(
+    (accountctl.deletion_status_document(requests.id) ->> member)::timestamptz, at, format('request %s: %s', place, member)
+)
+from accountctl.deletion_requests as requests
+join request using (id)
+cross join lateral (
+    values
+        ('requested_at', requested_at), ('runs_after', run_after), ('done_by', legal_deadline), ('finished_at', finished_at)
+) as times (member, at);
 
 -- The job of one that is cancelled --------------------------------------------------------------------------------------
 
@@ -63,6 +76,48 @@ select is(
 )
 from (values ('Bert', 'running'), ('Cleo', 'available')) as job (who, state);
 
+select is(
+    (
+        select array_agg(run_at <= clock_timestamp())
+        from accountctl.jobs
+        where kind = 'account.delete' and state = 'available'
+    ),
+    array[true, true, true], 'what was cancelled runs at once'
+);
+
+select sign_up('Eve');
+select sign_up('Finn');
+select pg_temp.ask(who) from unnest(array['Eve', 'Finn']) as who;
+update accountctl.deletion_requests
+set situation = '{"code": "x"}', situation_since = now(), sealed_identifiers = 'sealed', sealing_key_id = 'key', reason = 'tired'
+where user_id = id('Eve');
+select is(accountctl.cancel_deletion_request(id), 'cancelled', 'an operator cancels')
+from accountctl.deletion_requests
+where user_id = id('Eve');
+select is(
+    (
+        select row(state, finished_at, situation, situation_since, sealed_identifiers, sealing_key_id, reason)::text
+        from accountctl.deletion_requests
+        where user_id = id('Eve')
+    ),
+    row('cancelled', now(), null, null, null, null, null)::text, 'nothing that was collected or said stays'
+);
+select act('authenticated', token('Eve'), 'select public.cancel_account_deletion()');
+select is(
+    (select cancelled_by from accountctl.deletion_requests where user_id = id('Eve')), null,
+    'whoever comes later has not cancelled it'
+);
+select is(
+    (
+        select row(r.state, j.state, j.run_at = r.run_after)::text
+        from accountctl.deletion_requests as r
+        join accountctl.jobs as j on j.unique_key = 'account.delete:' || r.id
+        where r.user_id = id('Finn')
+    ),
+    '(grace,scheduled,t)', 'that of another, and its job, stay'
+);
+select is(accountctl.cancel_deletion_request(gen_random_uuid()), 'unknown', 'a request that there is not');
+
 -- Who is locked out, and who is not any more -----------------------------------------------------------------------------
 
 create function pg_temp.writes(who text) returns text language sql as $$
@@ -73,6 +128,9 @@ update accountctl.deletion_requests set locked_out_at = now(), state = 'running'
 select is(pg_temp.writes('Dora'), '42501', 'who is locked out writes nothing');
 update accountctl.deletion_requests set state = 'cancelled', finished_at = now() where user_id = id('Dora');
 select is(pg_temp.writes('Dora'), '1 rows', 'whose lock-out was taken back does');
+select is(
+    probe('authenticated', token('Dora'), 'select public.cancel_account_deletion()'), '1 rows', 'and is told that it is cancelled'
+);
 
 -- One session among several ----------------------------------------------------------------------------------------------
 
@@ -93,6 +151,18 @@ from (
 
 update accountctl.deletion_requests set requested_at = requested_at - interval '1 hour' where user_id = id('Dora');
 insert into request values (3, pg_temp.ask('Dora'));
+-- Of somebody else there is everything, which says nothing about Dora.
+insert into auth.identities (provider_id, user_id, identity_data, provider)
+values ('001234.9999.0123', id('Finn'), '{"sub": "001234.9999.0123"}', 'apple');
+insert into accountctl.apple_credentials (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
+values (id('Finn'), 'com.example.app', '001234.9999.0123', 'sealed', 'key');
+insert into accountctl.authorization_codes (user_id, code) values (id('Finn'), 'c0de');
+insert into accountctl.lost_grants (user_id, client_id) values (id('Finn'), 'com.example.app');
+insert into accountctl.deletion_steps (request_id, step, started_at, finished_at, outcome)
+select id, step, now(), now() + interval '1 minute', 'accepted'
+from accountctl.deletion_requests
+cross join unnest(array['preflight', 'settle']) as step
+where user_id = id('Finn');
 -- What is told of the last request after a change that is taken back.
 create function pg_temp.told(member text, prepare text) returns text language plpgsql as $$
 declare
@@ -111,6 +181,8 @@ $$;
 create function pg_temp.with_request(changes text) returns text language sql as $$
     select format('update accountctl.deletion_requests set %s where id = {request}', changes)
 $$;
+select is(pg_temp.told('steps_done', 'select {request}'), '[]', 'no step yet');
+select is(pg_temp.told('state', pg_temp.with_request('locked_out_at = now(), state = ''running''')), 'running', 'the state');
 create temp table verified as
 select
     'state = ''verified'', finished_at = now(), locked_out_at = now(), user_id = null, subject_hash = sha256(''x''), '
@@ -119,6 +191,7 @@ select
 select is(pg_temp.told('apple', pg_temp.with_request(changes)), expected, 'of Apple: ' || changes)
 from (
     values
+        ('failures = 0', 'not_held'),
         ('apple_outcome = ''revoked''', 'revoked'),
         ('apple_outcome = ''not_held''', 'not_held'),
         ('apple_outcome = ''pending''', 'pending'),
@@ -177,6 +250,11 @@ from (
             'insert into accountctl.authorization_codes (user_id, code, expires_at)
             select user_id, ''c0de'', now() - interval ''1 second'' from accountctl.deletion_requests where id = {request}',
             'true'
+        ),
+        (
+            'insert into accountctl.authorization_codes (user_id, code, state, settled_at)
+            select user_id, null, ''refused'', now() from accountctl.deletion_requests where id = {request}',
+            'true'
         )
 ) as wish (prepare, expected);
 
@@ -204,7 +282,21 @@ from (
         ('not_verifiable', '{"counts": {}}', 'user_id_only'),
         ('not_verifiable', '{"accepted": []}', 'user_id_only_accepted')
 ) as search (outcome, facts, expected);
-select is(pg_temp.told('proof', 'select {request}'), null, 'and nothing of one that has not ended');
+select is(
+    pg_temp.told(
+        'proof',
+        pg_temp.with_request(changes)
+        || '; insert into accountctl.deletion_steps (request_id, step, started_at, finished_at, outcome)
+            values ({request}, ''verify'', now(), now(), ''ok'')'
+    ),
+    expected, 'one search: ' || changes
+)
+from (
+    values
+        ((select changes from verified), 'searched'),
+        ('state = ''running'', locked_out_at = now()', null),
+        ('state = ''cancelled'', finished_at = now()', null)
+) as search (changes, expected);
 
 select * from finish();
 rollback;
