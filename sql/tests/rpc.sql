@@ -168,6 +168,28 @@ select is(
     'the first and the last ten answer'
 );
 select is(
+    (
+        select answer(
+            'authenticated', token('Bert'), format('select public.account_deletion_status(%L) ->> ''request_id''', token)
+        )
+        from kept
+        limit 1
+    ),
+    (select id::text from accountctl.deletion_requests), 'whoever is signed in meanwhile'
+);
+select act('authenticated', token('Bert'), 'select public.request_account_deletion()') from generate_series(1, 30);
+select is(
+    (
+        select array_agg(held order by held)
+        from (
+            select count(*) as held
+            from accountctl.deletion_status_tokens
+            group by request_id
+        ) as requests
+    ),
+    array[20, 20]::bigint[], 'another request has those of its own'
+);
+select is(
     answer('authenticated', claims, 'select public.request_account_deletion() ->> ''status_token'''), null::text,
     'none is given to ' || who
 )
@@ -206,6 +228,8 @@ delete from accountctl.apple_credentials;
 insert into accountctl.authorization_codes (user_id, code, state, settled_at)
 values (id('Anna'), 'c0de', 'received', null), (id('Anna'), null, 'exchanged', now());
 select is(pg_temp.apple(), 'pending', 'a code may bring a credential');
+update accountctl.authorization_codes set state = 'exchanging', tried_at = now() where code is not null and user_id = id('Anna');
+select is(pg_temp.apple(), 'pending', 'while Apple is asked, too');
 update accountctl.authorization_codes
 set code = null, state = 'grant_unknown', settled_at = now()
 where code is not null and user_id = id('Anna');

@@ -42,6 +42,19 @@ select act(
 );
 select is((select full_name from public.profiles where id = id('Bert')), '', 'a name cleared later stays cleared');
 
+-- Blanks are no name, and none of a name. Whose profile has no name either keeps none.
+select sign_up('Hugo', '{"full_name": "  ", "avatar_url": "  "}');
+select sign_up('Ida', '{"avatar_url": " https://example.com/i.png "}');
+select results_eq(
+    format('select full_name, avatar_url from public.profiles where id in (%L, %L) order by avatar_url', id('Hugo'), id('Ida')),
+    $$ values (null::text, 'https://example.com/i.png'), (null, null) $$,
+    'blanks are left out'
+);
+update public.profiles set full_name = '  ' where id = id('Hugo');
+update auth.users set raw_user_meta_data = '{"full_name": " Hugo Hahn "}' where id = id('Hugo');
+select is((select full_name from public.profiles where id = id('Hugo')), 'Hugo Hahn', 'where there are only blanks a name arrives');
+select is((select full_name from public.profiles where id = id('Ida')), null, 'at nobody else');
+
 -- A name that the person chose is not overwritten.
 select sign_up('Cleo');
 update public.profiles set full_name = 'Chosen' where id = id('Cleo');
