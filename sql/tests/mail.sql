@@ -104,6 +104,59 @@ select is(
     'a relay address that no identity tells of'
 );
 
+-- Two Apple Accounts: the newest has told another address than the account's, and what the older one tells of the account's counts.
+select sign_up('Emil');
+select sign_up('Frida');
+insert into auth.identities (provider_id, user_id, provider, identity_data, created_at)
+values ('001234.new', id('Emil'), 'apple', '{"email": "new@example.com", "is_private_email": false}', now());
+create function pg_temp.ask_of(address text, identities jsonb, account text default 'Emil', provider text default 'apple')
+returns text
+language plpgsql
+as $$
+declare
+    told text;
+begin
+    begin
+        update auth.users set email = address where id = tests.id('Emil');
+        insert into auth.identities (provider_id, user_id, provider, identity_data, created_at)
+        select 'told ' || n, tests.id(account), provider, told_by, now() - interval '1 day'
+        from jsonb_array_elements(identities) with ordinality as old (told_by, n);
+        told := pg_temp.ask('Emil');
+        raise exception using errcode = 'TP000';
+    exception
+        when sqlstate 'TP000' then return split_part(told, ':', 1) || case when told like '%not a relay address' then '' else ', relay' end;
+    end;
+end
+$$;
+select is(pg_temp.ask_of(address, identities, account, provider), expected, format('%s: %s of %s at %s', address, identities, account, provider))
+from (
+    values
+        ('e@x.test', '[]'::jsonb, 'Emil', 'apple', 'yes'),
+        ('e@x.test', '[{"email": "e@x.test", "custom_claims": {"is_private_email": true}}]', 'Emil', 'apple', 'yes, relay'),
+        ('e@x.test', '[{"email": "e@x.test", "is_private_email": "TRUE"}]', 'Emil', 'apple', 'yes, relay'),
+        ('E@x.test', '[{"email": "e@X.test", "is_private_email": true}]', 'Emil', 'apple', 'yes, relay'),
+        ('e@x.test', '[{"is_private_email": true}]', 'Emil', 'apple', 'yes, relay'),
+        ('e@x.test', '[{"email": "", "is_private_email": true}]', 'Emil', 'apple', 'yes, relay'),
+        ('e@x.test', '[{"email": "other@x.test", "is_private_email": true}]', 'Emil', 'apple', 'yes'),
+        (
+            'e@x.test', '[{"is_private_email": true, "custom_claims": {"is_private_email": false}}]', 'Emil', 'apple', 'yes'
+        ),
+        ('e@privaterelay.appleid.com', '[]', 'Emil', 'apple', 'yes, relay'),
+        ('e@privaterelay.appleid.com', '[{"is_private_email": false}]', 'Emil', 'apple', 'yes'),
+        ('e@x.test', '[{"is_private_email": false}, {"is_private_email": true}]', 'Emil', 'apple', 'yes, relay'),
+        ('e@x.test', '[{"is_private_email": true}, {"is_private_email": false}]', 'Emil', 'apple', 'yes'),
+        -- Accounts of a company's sign-in may share an address.
+        ('e@x.test', '[{"email": "e@x.test", "is_private_email": true}]', 'Frida', 'apple', 'yes'),
+        ('e@x.test', '[{"email": "e@x.test", "is_private_email": true}]', 'Emil', 'google', 'yes')
+) as told (address, identities, account, provider, expected);
+delete from auth.identities where user_id = id('Emil');
+insert into auth.identities (provider_id, user_id, provider, identity_data, created_at)
+values
+    ('001234.first', id('Emil'), 'apple', '{"email": "new@example.com", "is_private_email": false}', now()),
+    ('001234.newer', id('Emil'), 'apple', '{"is_private_email": false}', now() - interval '1 hour'),
+    ('001234.older', id('Emil'), 'apple', '{"is_private_email": true}', now() - interval '1 day');
+select is(pg_temp.ask('Emil'), 'yes: not a relay address', 'the newer of two that tell of the account''s address counts');
+
 -- The account was made with a relay address, and its person has given another one since.
 select accountctl.note_relay_address(id('Anna'), 'x1@privaterelay.appleid.com', false, now());
 update auth.users set email = 'X1@privaterelay.appleid.com' where id = id('Anna');
@@ -115,12 +168,18 @@ select is(
     pg_temp.ask('Anna'), 'yes: the relay takes mail of this stream: SPF ok, DKIM broken',
     'another relay address, of whose forwarding nothing is known'
 );
+update auth.users set email = '' where id = id('Anna');
+select is(pg_temp.ask('Anna'), 'no: the person has switched forwarding off', 'an empty address');
 update auth.users set email = null where id = id('Anna');
 select is(pg_temp.ask('Anna'), 'no: the person has switched forwarding off', 'no address but the one that Apple told');
 update auth.users set email = 'x1@privaterelay.appleid.com' where id = id('Anna');
 select accountctl.note_relay_address(id('Anna'), 'x1@privaterelay.appleid.com', true, now());
 
-update accountctl.mail_streams set confirmed_at = now() - interval '8 days';
+update accountctl.mail_streams set confirmed_at = now() - interval '7 days';
+select is(
+    pg_temp.ask('Anna'), 'yes: the relay takes mail of this stream: SPF ok, DKIM broken', 'a verdict that was confirmed a week ago'
+);
+update accountctl.mail_streams set confirmed_at = now() - interval '7 days 1 second';
 select matches(pg_temp.ask('Anna'), '^unknown: .* older than a week', 'a verdict that was not confirmed for a week');
 update accountctl.mail_streams set confirmed_at = now(), reachable = 'no', spf = 'broken';
 select matches(pg_temp.ask('Anna'), '^no: the relay does not take', 'a broken stream');
@@ -128,6 +187,129 @@ update accountctl.mail_streams set reachable = 'unknown';
 select matches(pg_temp.ask('Anna'), '^unknown: it could not be told', 'a stream nobody can tell of');
 update accountctl.mail_streams set reachable = null;
 select matches(pg_temp.ask('Anna'), '^unknown: .* checked twice', 'a new stream');
+
+-- Who has a relay address, and what is known of it -----------------------------------------------------------------------
+
+-- What Apple's events tell goes before what the newest Apple identity tells, and that before the account's own address.
+create function pg_temp.known(prepare text)
+returns text
+language plpgsql
+as $$
+declare
+    known text;
+begin
+    begin
+        perform tests.sign_up('Greta');
+        update auth.users set email = 'Own@privaterelay.appleid.com' where id = tests.id('Greta');
+        execute format(replace(prepare, '{Greta}', '%1$L'), tests.id('Greta'));
+        select concat_ws(' ', address, coalesce(apple_claim::text, 'null'), known_by, forwarding)
+        into known
+        from accountctl.relay_accounts
+        where user_id = tests.id('Greta');
+        raise exception using errcode = 'TP000';
+    exception
+        when sqlstate 'TP000' then return known;
+    end;
+end
+$$;
+create function pg_temp.identity(provider_id text, provider text, told jsonb, made text default '0')
+returns text
+language sql
+as $$
+    select format(
+        'insert into auth.identities (provider_id, user_id, provider, identity_data, created_at) '
+        'values (%L, {Greta}, %L, %L, now() + %L::interval);', provider_id, provider, told, made
+    )
+$$;
+create function pg_temp.event(forwards boolean, claim boolean, ago text default '0', address text default 'Event@x.test')
+returns text
+language sql
+as $$
+    select format(
+        'select accountctl.note_relay_address({Greta}, %L, %L, now() - %L::interval, %L);', address, forwards, ago, claim
+    )
+$$;
+select is(pg_temp.known(prepare), expected, what)
+from (
+    values
+        ('the account''s own address', 'select', 'own@privaterelay.appleid.com null domain unknown'),
+        (
+            'an identity''s', pg_temp.identity('1', 'apple', '{"email": "Id@x.test", "is_private_email": true}'),
+            'id@x.test true claim unknown'
+        ),
+        (
+            'a claim of either place, the newer first',
+            pg_temp.identity('1', 'apple', '{"is_private_email": false, "custom_claims": {"is_private_email": "TRUE"}}'),
+            'own@privaterelay.appleid.com true claim unknown'
+        ),
+        ('a claim that denies', pg_temp.identity('1', 'apple', '{"is_private_email": "False"}'), null),
+        (
+            'an empty address', pg_temp.identity('1', 'apple', '{"email": ""}'),
+            'own@privaterelay.appleid.com null domain unknown'
+        ),
+        (
+            'another provider''s', pg_temp.identity('1', 'google', '{"email": "g@x.test", "is_private_email": false}'),
+            'own@privaterelay.appleid.com null domain unknown'
+        ),
+        (
+            'the newest identity',
+            pg_temp.identity('1', 'apple', '{"email": "new@x.test", "is_private_email": true}')
+            || pg_temp.identity('2', 'apple', '{"email": "old@x.test", "is_private_email": true}', '-1 day'),
+            'new@x.test true claim unknown'
+        ),
+        (
+            'of two of one instant the last by its name',
+            pg_temp.identity('1', 'apple', '{"email": "one@x.test", "is_private_email": true}')
+            || pg_temp.identity('2', 'apple', '{"email": "two@x.test", "is_private_email": true}'),
+            'two@x.test true claim unknown'
+        ),
+        (
+            'an event before an identity',
+            pg_temp.identity('1', 'apple', '{"email": "id@x.test", "is_private_email": false}') || pg_temp.event(false, true),
+            'event@x.test true claim off'
+        ),
+        (
+            'an event that denies', pg_temp.identity('1', 'apple', '{"is_private_email": true}') || pg_temp.event(true, false), null
+        ),
+        (
+            'an event without a claim', pg_temp.identity('1', 'apple', '{"is_private_email": true}') || pg_temp.event(true, null),
+            'event@x.test true claim on'
+        ),
+        (
+            'an event of a domain in capitals', pg_temp.event(null, null, '0', 'Event@PrivateRelay.AppleID.com'),
+            'event@privaterelay.appleid.com null domain unknown'
+        ),
+        (
+            'the newest of two events',
+            pg_temp.event(false, true, '1 hour') || pg_temp.event(true, true, '0', 'later@x.test')
+            || pg_temp.event(false, false, '30 minutes'),
+            'later@x.test true claim on'
+        ),
+        (
+            'of two of one instant the one that comes last', pg_temp.event(false, true) || pg_temp.event(true, true),
+            'event@x.test true claim on'
+        ),
+        (
+            'a later event that says less keeps what was told',
+            pg_temp.event(false, true, '1 hour') || pg_temp.event(null, null, '0', 'later@x.test'),
+            'later@x.test true claim off'
+        ),
+        (
+            'a later claim', pg_temp.event(false, false, '1 hour') || pg_temp.event(null, true), 'event@x.test true claim off'
+        ),
+        (
+            'an event after one that says less, however old', pg_temp.event(null, true) || pg_temp.event(false, null, '1 hour'),
+            'event@x.test true claim off'
+        ),
+        ('a soft-deleted account', 'update auth.users set deleted_at = now() where id = {Greta}', null),
+        (
+            'an account without an address',
+            'update auth.users set email = null where id = {Greta};'
+            || pg_temp.identity('1', 'apple', '{"is_private_email": true}'),
+            null
+        ),
+        ('a text that is no address', 'update auth.users set email = ''privaterelay.appleid.com'' where id = {Greta}', null)
+) as account (what, prepare, expected);
 
 create function pg_temp.plan(query text)
 returns setof text
