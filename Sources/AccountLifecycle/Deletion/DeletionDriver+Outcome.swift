@@ -84,9 +84,7 @@ extension DeletionDriver {
             // It is looked at again every few minutes, for as long as the cause lasts.
             level: isNew ? .warning : .debug,
             "a deletion request cannot continue",
-            metadata: [
-                "step": "\(step.rawValue)", "state": "\(state.rawValue)", "situation": "\(situation.code.rawValue)",
-            ]
+            metadata: Self.facts(of: situation, ["step": "\(step.rawValue)", "state": "\(state.rawValue)"])
         )
         return .until(now.addingTimeInterval(situation.delay(atLeast: pause) / .seconds(1)))
     }
@@ -113,10 +111,21 @@ extension DeletionDriver {
         }
         services.logger(for: record.id).warning(
             "step failed",
-            metadata: [
-                "step": "\(step.rawValue)", "situation": "\(situation.code.rawValue)", "failures": "\(failures)",
-            ]
+            metadata: Self.facts(of: situation, ["step": "\(step.rawValue)", "failures": "\(failures)"])
         )
         return .failed(after: situation.delay(atLeast: DeletionMachine.delay(afterFailures: failures)), situation)
+    }
+
+    /// What a log entry says of a situation, besides other facts.
+    private static func facts(of situation: Situation, _ others: Logger.Metadata) -> Logger.Metadata {
+        var facts = others
+        facts["situation"] = "\(situation.code.rawValue)"
+        if let subject = situation.subject { facts["subject"] = "\(subject)" }
+        if let detail = situation.detail { facts["detail"] = "\(detail)" }
+        if let blockers = situation.blockers {
+            facts["tables"] = "\(Set(blockers.map(\.table)).sorted().joined(separator: ", "))"
+        }
+        if let findings = situation.findings { facts["columns"] = "\(findings.map(\.column).joined(separator: ", "))" }
+        return facts
     }
 }

@@ -172,9 +172,11 @@ import Testing
                 "insert into storage.objects (bucket_id, name, owner_id) values ('invoices', '1.pdf', \(person.text))"
             )
             let request = try await stage.request(person)
-            try await stage.drive(request)
+            let lines = LogLines()
+            _ = try await DeletionDriver(stage.services(logger: lines.logger)).drive(request)
             #expect(try await stage.situation(request)?.code == .undecidedBucket)
             #expect(try await stage.situation(request)?.subject == "invoices")
+            #expect(lines.all.contains { $0.contains("situation=undecided_bucket") && $0.contains("subject=invoices") })
             var policy = Stage.swift
             policy.keptBuckets = ["invoices"]
             #expect(try await stage.drive(request, policy) == .ended(.verified))

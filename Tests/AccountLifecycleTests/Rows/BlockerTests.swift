@@ -42,6 +42,7 @@ import Testing
             for _ in 0..<2 { _ = try await driver.drive(request) }
             let told = lines.all.filter { $0.contains("request stands still") }
             #expect(told.map { $0.prefix { $0 != " " } } == ["warning", "debug"], "\(told)")
+            #expect(told.allSatisfy { $0.contains("tables=public.orders") }, "\(told)")
         }
     }
 
