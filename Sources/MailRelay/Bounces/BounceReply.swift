@@ -32,7 +32,7 @@ package struct BounceReply: Sendable, Hashable {
         self.text = text
         self.recipient = recipient
         self.server = server
-        let words = text.split { $0 == " " || $0 == "-" || $0 == "\t" }
+        let words = text.split(whereSeparator: Self.separates).map { $0.hasSuffix(":") ? $0.dropLast() : $0 }
         self.status =
             words.lazy.compactMap { word -> Int? in
                 guard word.utf8.count == 3, let number = Int(word), (400...599).contains(number) else { return nil }
@@ -40,6 +40,16 @@ package struct BounceReply: Sendable, Hashable {
             }.first
         // The code in the server's own text takes precedence: Exim reports 5.0.0 for everything.
         self.enhancedCode = words.first { Self.isEnhancedCode($0) }.map(String.init) ?? status
+    }
+
+    /// Whether a character stands between a code and what mailers put around it: `smtp;550 5.1.1`, `'550-5.1.1`.
+    ///
+    /// Not parentheses, which often hold the version of a mail server.
+    private static func separates(_ character: Character) -> Bool {
+        switch character {
+        case " ", "-", "\t", ";", "'", "\"", "#": true
+        default: false
+        }
     }
 
     private static func isEnhancedCode(_ word: Substring) -> Bool {

@@ -58,6 +58,20 @@ struct BounceTests {
         #expect(parsed.status == Int(reply.prefix(3)))
     }
 
+    @Test(
+        "the codes are found in whatever a mailer puts around them",
+        arguments: [
+            "550: 5.1.1 <a@b.test>: user not found", "smtp;550 5.1.1 user not found",
+            "Remote Server returned '550 5.1.1 <a@b.test>: user not found'", "#550-5.1.1 user not found",
+            "mx.b.test:587 (Exim 4.94.2) said: 550 5.1.1: user not found",
+        ]
+    )
+    func quotedCodes(_ text: String) throws {
+        let reply = try #require(BounceReply.replies(in: text.utf8).first)
+        #expect(reply.status == 550)
+        #expect(reply.enhancedCode == "5.1.1")
+    }
+
     @Test("the same code can mean opposite things: when the fault is ours, the recipient is kept")
     func keepsRecipient() throws {
         let ours = try #require(BounceReply.replies(in: "550 5.1.1 <a@b.test>: unauthorized sender".utf8).first)
