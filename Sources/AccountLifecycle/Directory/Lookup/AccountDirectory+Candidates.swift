@@ -4,6 +4,9 @@ extension AccountDirectory {
     /// What GoTrue writes for each account; the index on lower-case addresses has this column first.
     private static let instance: Statement = "instance_id = '00000000-0000-0000-0000-000000000000'"
 
+    /// Relay addresses that only an event of Apple named: an identity may have none, or that of the former team.
+    private static let relayAddresses: Statement = "select user_id, 'email' from accountctl.relay_addresses where "
+
     /// A query of the ids that a term may name, each with the kind that matched; nil if the term fits no kind.
     ///
     /// It has one branch for each kind that the term fits; each branch costs one index lookup.
@@ -41,6 +44,7 @@ extension AccountDirectory {
                 "select i.user_id, 'email' from auth.identities as i where i.email = \(email) and "
                     + IdentifierCollection.isOfProvider
             )
+            if schema.isInstalled { branches.append(relayAddresses + "address = \(email)") }
         }
         if let phone = term.phone {
             branches.append("select id, 'phone' from auth.users where phone = \(phone)")
@@ -80,6 +84,7 @@ extension AccountDirectory {
                 "select i.user_id, 'email' from auth.identities as i where i.email like \(Self.pattern(email) + "%") and "
                     + IdentifierCollection.isOfProvider
             )
+            if schema.isInstalled { branches.append(Self.relayAddresses + Self.starts("address", email)) }
         }
         if let phone = term.phone {
             branches.append("select id, 'phone' from auth.users where " + Self.starts("phone", phone))
@@ -105,6 +110,7 @@ extension AccountDirectory {
                 "select i.user_id, 'email' from auth.identities as i where i.email ilike \(pattern) and "
                     + IdentifierCollection.isOfProvider
             )
+            if schema.isInstalled { branches.append(Self.relayAddresses + "address ilike \(pattern)") }
         }
         if term.username != nil, schema.usernames != .none {
             branches.append("select id, 'username' from public.profiles where username ilike \(pattern)")

@@ -15,7 +15,7 @@ package struct HiddenAccounts: Error, Sendable, Equatable, CustomStringConvertib
         select name
         from unnest(array[
             'auth.users', 'auth.identities', 'public.profiles', 'accountctl.deletion_requests',
-            'accountctl.deletion_receipts'
+            'accountctl.deletion_receipts', 'accountctl.relay_addresses'
         ]) as name
         where to_regclass(name) is not null and row_security_active(to_regclass(name))
         """
