@@ -151,21 +151,7 @@ import Waiting
             try await stage.createPosts()
             let person = try await stage.signUp()
             try await stage.addPosts(250, of: person)
-            try await stage.sql(
-                """
-                create function public.tire() returns trigger language plpgsql as $$
-                begin
-                    if (select count(*) from gone) > 30 then raise exception 'slow' using errcode = 'query_canceled'; end if;
-                    return null;
-                end $$
-                """
-            )
-            try await stage.sql(
-                """
-                create trigger tire after delete on public.posts referencing old table as gone
-                for each statement execute function public.tire()
-                """
-            )
+            try await stage.limitDeletes(from: "public.posts", to: 30)
             var policy = Stage.swift
             policy.batchRows = 100
             let request = try await stage.request(person)

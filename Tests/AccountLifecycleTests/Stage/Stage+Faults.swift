@@ -42,6 +42,27 @@ extension Stage {
         }
     }
 
+    /// Makes every statement that deletes more than `rows` rows of a table end as at its time limit.
+    func limitDeletes(from table: String, to rows: Int) async throws {
+        try await sql(
+            """
+            create function public.tire() returns trigger language plpgsql as $$
+            begin
+                if (select count(*) from gone) > \(unsafeSQL: String(rows)) then
+                    raise exception 'slow' using errcode = 'query_canceled';
+                end if;
+                return null;
+            end $$
+            """
+        )
+        try await sql(
+            """
+            create trigger tire after delete on \(unsafeSQL: table) referencing old table as gone
+            for each statement execute function public.tire()
+            """
+        )
+    }
+
     func retryRevocations() async throws -> Int {
         try await PendingRevocation.retry(with: services())
     }

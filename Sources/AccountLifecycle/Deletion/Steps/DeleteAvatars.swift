@@ -11,6 +11,8 @@ extension DeletionRun {
     /// A success of the API proves little: it answers 200 with an empty list for keys that do not exist or that it may
     /// not see, and for buckets that do not exist. The proof is that the rows are gone.
     func deleteAvatars() async throws -> StepResult {
+        // Storage's database has a time limit of its own, which the same number of keys exceeds each time.
+        let batch = max(1, StorageClient.largestBatch >> record.failures)
         for _ in 0..<Self.rounds {
             let found = try await services.objects.answer(for: user)
             let objects = objectsToDelete(among: found)
@@ -24,8 +26,8 @@ extension DeletionRun {
             }
             try await services.flushes.answer(for: ())
             for (bucket, objects) in Dictionary(grouping: objects, by: \.bucket).sorted(by: { $0.key < $1.key }) {
-                for start in stride(from: 0, to: objects.count, by: StorageClient.largestBatch) {
-                    let part = Array(objects[start..<min(start + StorageClient.largestBatch, objects.count)])
+                for start in stride(from: 0, to: objects.count, by: batch) {
+                    let part = Array(objects[start..<min(start + batch, objects.count)])
                     if let stop = try await delete(part, in: bucket) { return stop }
                 }
             }
