@@ -21,7 +21,9 @@ extension MigrationEngine {
     package func checkSchema(for plan: MigrationPlan, on connection: isolated Connection) throws {
         guard !plan.pending.isEmpty else { return }
         try checkOwner(on: connection)
-        if plan.items.allSatisfy({ $0.applied == nil }) { try checkHistory(on: connection) }
+        guard plan.items.allSatisfy({ $0.applied == nil }) else { return }
+        try checkHistory(on: connection)
+        try checkRights(on: connection)
     }
 
     /// Refuses a role that does not own the schema, since the objects that a migration creates belong to the role that
@@ -43,6 +45,36 @@ extension MigrationEngine {
             .refused,
             "nothing was changed: the schema accountctl belongs to the role \(owner), and this is \(role)",
             hint: "Connect as \(owner): what \(role) creates could not be used by the workers and the app's functions."
+        )
+    }
+
+    /// Refuses a role that lacks a right without which one of the first migrations fails.
+    ///
+    /// The schema would belong to this role by then, so that no other could complete it.
+    private func checkRights(on connection: isolated Connection) throws {
+        let missing = try connection.query(
+            """
+            select needed.what
+            from (
+                values
+                    ('create on this database', has_database_privilege(current_database(), 'create')),
+                    ('create on the schema public', has_schema_privilege(to_regnamespace('public'), 'create')),
+                    ('references on auth.users', has_column_privilege(to_regclass('auth.users'), 'id', 'references')),
+                    (
+                        'createrole, for the role accountctl_operator',
+                        to_regrole('accountctl_operator') is not null
+                            or (select rolcreaterole or rolsuper from pg_roles where rolname = current_user)
+                    )
+            ) as needed(what, is_held)
+            where not needed.is_held
+            """,
+            as: String.self
+        )
+        guard !missing.isEmpty else { return }
+        throw MigrationError(
+            .refused,
+            "nothing was changed: this role lacks rights: " + missing.joined(separator: "; "),
+            hint: "Migrate as the platform's role postgres."
         )
     }
 

@@ -34,6 +34,19 @@ extension MigrationEngineTests {
         }
     }
 
+    /// Otherwise the first tables would belong to the role, and no other role could go on from there.
+    @Test("A role that lacks a right for one of the first migrations is refused before anything is made")
+    func lacksRight() async throws {
+        try await TestDatabase.withPlatform { database in
+            try await database.psql("revoke references on auth.users from postgres")
+            let set = try MigrationSet.embedded()
+            let error = await #expect(throws: MigrationError.self) { try await Self.up(set, database) }
+            #expect(error?.code == .refused)
+            #expect(error?.message.hasSuffix(" lacks rights: references on auth.users") == true)
+            #expect(try await database.psql("select to_regnamespace('accountctl') is null") == "t")
+        }
+    }
+
     /// Many projects publish every table for Realtime; a published table without a replica identity refuses deletes.
     @Test("They run where every table is published, and rows of the job history can be deleted there")
     func everythingPublished() async throws {
