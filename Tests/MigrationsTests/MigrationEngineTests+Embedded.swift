@@ -24,13 +24,13 @@ extension MigrationEngineTests {
         try await TestDatabase.with(.empty) { database in
             try await database.psql("alter default privileges for role postgres grant usage on schemas to anon")
             try await Self.up(try Self.set(Self.migration(1, "create schema other;")), database)
-            let open: Statement = """
+            let usable: Statement = """
                 select nspname::text
                 from pg_namespace
                 where nspname in ('accountctl', 'other')
                   and has_schema_privilege('anon', oid, 'usage')
                 """
-            #expect(try await database.withConnection { try $0.query(open, as: String.self) } == ["other"])
+            #expect(try await database.withConnection { try $0.query(usable, as: String.self) } == ["other"])
         }
     }
 

@@ -52,7 +52,6 @@ extension Connection {
     }
 
     /// Calls that apply the session's settings, one column each.
-    ///
     private var settingCalls: String { "\(SessionSetting.calls(settings)), \(Self.flushing(inTransaction: false))" }
 
     /// A call that makes commits wait for the disk, unless their transaction says otherwise: a record written before an
@@ -68,8 +67,12 @@ extension Connection {
     ///
     /// A transaction that only reads has nothing to flush, and a query would take its snapshot too early.
     func transactionStart(readOnly: Bool) -> [String] {
-        let settings = SessionSetting.statements(transactionSettings, inTransaction: true)
-        return (settings.isEmpty ? [] : [settings]) + (readOnly ? [] : ["select \(Self.flushing(inTransaction: true))"])
+        var statements: [String] = []
+        if !transactionSettings.isEmpty {
+            statements.append(SessionSetting.statements(transactionSettings, inTransaction: true))
+        }
+        if !readOnly { statements.append("select \(Self.flushing(inTransaction: true))") }
+        return statements
     }
 
     private static let replicationRole = "current_setting('session_replication_role')"
