@@ -43,12 +43,13 @@ struct LockBlockerWatch: Sendable {
                 while !Task.isCancelled {
                     let rows = try connection.query(
                         """
-                        select pid, usename::text, application_name, state,
-                               extract(epoch from clock_timestamp() - xact_start)::bigint,
+                        select a.pid, a.usename::text, a.application_name, a.state,
+                               extract(epoch from clock_timestamp() - a.xact_start)::bigint,
                                -- Of the server's own processes, which have no role, only autovacuum locks tables.
-                               usesysid is null
-                        from pg_stat_activity
-                        where pid = any (pg_blocking_pids(\(Int32(pid))))
+                               a.usesysid is null
+                        -- In a condition, this function would be called for each session.
+                        from unnest(pg_blocking_pids(\(Int32(pid)))) as blocking(pid)
+                        join pg_stat_activity as a on a.pid = blocking.pid
                         """,
                         as: (Int, String?, String?, String?, Int?, Bool).self
                     )
