@@ -78,6 +78,25 @@ extension MigrationEngineTests {
         }
     }
 
+    /// From PostgreSQL 17 on, a policy is printed only with its table open.
+    @Test("A table of the app that somebody has locked does not keep the plan waiting")
+    func appTableIsLocked() async throws {
+        try await TestDatabase.withPlatform { database in
+            try await database.psql(
+                """
+                create table public.orders (owner uuid);
+                create policy own on public.orders using (owner = auth.uid());
+                """
+            )
+            try await database.withConnection(asAdministrator: true) { connection in
+                try connection.execute("begin")
+                try connection.execute("lock table public.orders in access exclusive mode")
+                let items = try await database.withConnection { try await AdoptionPlan.pending([10], nil, on: $0) }
+                #expect(!items.isEmpty)
+            }
+        }
+    }
+
     /// The server cancels an autovacuum only for a session that waits longer than a usual try.
     @Test("An autovacuum that would hold a table for minutes is named and makes way")
     func autovacuum() async throws {
