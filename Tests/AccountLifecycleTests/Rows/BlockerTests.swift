@@ -40,7 +40,7 @@ import Testing
             let lines = LogLines()
             let driver = DeletionDriver(stage.services(logger: lines.logger))
             for _ in 0..<2 { _ = try await driver.drive(request) }
-            let told = lines.all.filter { $0.contains("request stands still") }
+            let told = lines.all.filter { $0.contains("a deletion request cannot continue") }
             #expect(told.map { $0.prefix { $0 != " " } } == ["warning", "debug"], "\(told)")
             #expect(told.allSatisfy { $0.contains("tables=public.orders") }, "\(told)")
         }

@@ -39,8 +39,7 @@ struct PersonalTextTests {
                 #expect(result.status == 2 && result.output.isEmpty, "\(text): \(result.errors)")
                 #expect(
                     result.errors.contains("--reason contains what looks like \(what)"),
-                    "\(text): "
-                        + "\(result.errors)"
+                    "\(text): \(result.errors)"
                 )
                 #expect(!result.errors.contains(text), "it is not repeated")
             }
