@@ -56,6 +56,57 @@ select results_eq(
     'what Apple is to be asked about is asked three times a day'
 );
 
+select pg_temp.report('Bert', 'revoked');
+select is(
+    (select count(*) from accountctl.credential_events where user_id = id('Bert')), 1::bigint, 'whatever somebody else has reported'
+);
+select pg_temp.pass(1), pg_temp.report('Anna', 'revoked');
+select is(
+    (
+        select count(*)
+        from accountctl.credential_events
+        where user_id = id('Anna') and client_id = 'com.example.app' and received_at = now()
+    ),
+    1::bigint, 'and again the next day'
+);
+
+delete from accountctl.credential_events;
+select pg_temp.report('Anna', (array['authorized', 'revoked'])[n % 2 + 1], null) from generate_series(1, 9) as n;
+select is(
+    (select count(*) from accountctl.credential_events where kind = 'state_revoked'), 3::bigint,
+    'a report that names no client id counts like others'
+);
+
+delete from accountctl.credential_events;
+select pg_temp.report('Anna', (array['authorized', 'notFound'])[n % 2 + 1]) from generate_series(1, 8) as n;
+select is((select count(*) from accountctl.credential_events), 8::bigint, 'what asks for nothing is stored whenever it changes');
+
+delete from accountctl.credential_events;
+select pg_temp.report('Anna', 'authorized', 'com.example.app' || n) from generate_series(1, 49) as n;
+select pg_temp.report('Bert', 'authorized');
+select is(
+    (select count(*) from accountctl.credential_events where user_id = id('Bert')), 1::bigint, 'fifty a day are for each account'
+);
+select pg_temp.report('Anna', 'authorized', 'com.example.app' || n) from generate_series(50, 52) as n;
+select is(
+    (select array_agg(distinct user_id) from accountctl.credential_events where client_id = 'com.example.app50'), array[id('Anna')],
+    'the fiftieth report of a day is stored'
+);
+select is(
+    (select count(*) from accountctl.credential_events where client_id in ('com.example.app51', 'com.example.app52')), 0::bigint,
+    'and no more'
+);
+select pg_temp.pass(1), pg_temp.report('Anna', 'authorized', 'com.example.app51');
+select is(
+    (select count(*) from accountctl.credential_events where client_id = 'com.example.app51'), 1::bigint, 'the next day there is room'
+);
+
+delete from accountctl.credential_events;
+insert into accountctl.credential_events (source, kind, client_id, user_id)
+select 'check', 'state_revoked', 'com.example.app', id('Anna') from generate_series(1, 3);
+select pg_temp.report('Anna', 'revoked');
+select is(pg_temp.reports(), 'com.example.app state_revoked waits', 'what a check of our own found is no report');
+
 -- What is kept -------------------------------------------------------------------------------------------------------
 
 delete from accountctl.credential_events;
@@ -70,6 +121,12 @@ select is(
 select is((select count(*) from accountctl.credential_events where user_id = id('Bert')), 1::bigint, 'nobody else''s goes');
 
 delete from accountctl.credential_events;
+select pg_temp.report('Anna', 'notFound'), pg_temp.pass(1) from generate_series(1, 3);
+select is(
+    pg_temp.reports(), 'com.example.app state_not_found device_only', 'so does one of a device with another Apple Account'
+);
+
+delete from accountctl.credential_events;
 select pg_temp.report('Anna', 'revoked'), pg_temp.report('Anna', 'transferred');
 update accountctl.credential_events set handled_at = now(), outcome = 'done' where kind = 'state_revoked';
 select pg_temp.pass(30);
@@ -79,8 +136,18 @@ select is(
     'com.example.app state_revoked done, com.example.app state_transferred waits, com.example.app state_authorized noted',
     'what led to something is kept'
 );
-select pg_temp.pass(60);
+select pg_temp.pass(59);
 select pg_temp.report('Anna', 'authorized');
+select is(
+    pg_temp.reports(),
+    'com.example.app state_revoked done, com.example.app state_transferred waits, com.example.app state_authorized noted',
+    'for weeks'
+);
+insert into accountctl.credential_events (source, kind, user_id, notification_id, received_at, handled_at, outcome)
+values ('apple', 'consent-revoked', id('Anna'), 'n', now() - interval '100 days', now(), 'done');
+select pg_temp.pass(1);
+select pg_temp.report('Anna', 'authorized');
+select is((select count(*) from accountctl.credential_events where source = 'apple'), 1::bigint, 'what Apple told is not a report');
 select is(
     pg_temp.reports(), 'com.example.app state_transferred waits, com.example.app state_authorized noted',
     'for ninety days, and what waits until it is handled'

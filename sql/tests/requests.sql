@@ -27,6 +27,10 @@ select is(
     (select id::text from request where place = 2), 'the open one is shown'
 );
 select is(
+    answer('authenticated', token('Anna'), 'select public.request_account_deletion() ->> ''request_id'''),
+    (select id::text from request where place = 2), 'and told to who asks again'
+);
+select is(
     answer('authenticated', token('Anna'), 'select public.account_deletion_status() ->> ''state'''), 'grace',
     'which waits for the end of grace'
 );

@@ -161,6 +161,10 @@ values
         'PT403 the account has a second factor, which this sign-in did not use; insufficient_aal; '
         'Verify the second factor, then ask again.'
     );
+insert into refused
+select 'a second factor of which the token says nothing', claims - 'aal', prepare, refusal
+from refused
+where why = 'a second factor that was not used';
 
 -- What it prepares is taken back.
 create function pg_temp.after(prepare text, role_name text, claims jsonb, statement text)
@@ -240,6 +244,13 @@ from (
             format(
                 'insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at) '
                 'values (%1$L, %1$L, ''totp'', ''unverified'', now(), now())', id('Ed')
+            )
+        ),
+        (
+            'a factor of somebody else', token('Ed', '{"aal": "aal1"}'),
+            format(
+                'insert into auth.mfa_factors (id, user_id, factor_type, status, created_at, updated_at) '
+                'values (%1$L, %1$L, ''totp'', ''verified'', now(), now())', id('Bert')
             )
         ),
         (
@@ -358,8 +369,12 @@ select is(
     'PT404 there is no deletion request', 'a token that was never given'
 );
 select is(
-    pg_temp.refusal('authenticated', token('Anna'), 'select public.request_account_deletion(reason => repeat(''x'', 1000))'),
+    pg_temp.refusal('authenticated', token('Anna'), 'select public.request_account_deletion(reason => repeat(''é'', 1000))'),
     'accepted', 'a reason as long as allowed'
+);
+select is(
+    (select row(user_id, origin, reason, state)::text from accountctl.deletion_requests),
+    row(id('Anna'), 'app', repeat('é', 1000), 'grace')::text, 'which is stored'
 );
 update accountctl.deletion_requests set locked_out_at = now(), state = 'running';
 select is(
@@ -572,6 +587,18 @@ select is(
     0::bigint, 'stays that of the first'
 );
 
+select sign_up('Gil');
+select accountctl.cancel_deletion_request(request_id)
+from generate_series(1, 100) as n
+cross join lateral accountctl.open_deletion_request(id('Gil'), 'operator', n::text);
+select is(
+    (select count(*) from accountctl.deletion_requests where user_id = id('Gil') and state = 'cancelled'), 100::bigint,
+    'a hundred of an operator'
+);
+select is(
+    pg_temp.asked_and_cancelled(token('Gil'), token('Gil')), 'accepted accepted', 'do not count'
+);
+
 -- PT429: a hundred requests a day, whoever cancelled them ---------------------------------------------------------------
 
 select is(
@@ -603,13 +630,29 @@ select is(
 );
 select is(
     (
-        select jobs.run_at = request.run_after
+        select row(jobs.run_at = request.run_after, jobs.queue, jobs.kind, jobs.args ->> 'request' = request.id::text)::text
         from accountctl.deletion_requests as request
         join accountctl.jobs on jobs.unique_key = 'account.delete:' || request.id
         where request.user_id = id('Dora')
     ),
-    true, 'and its job runs then'
+    '(t,deletions,account.delete,t)', 'and its job runs then'
 );
+
+-- Grace is what the call says, else what the setting says --------------------------------------------------------------
+
+insert into accountctl.settings (name, value) values ('deletion.grace', '"2 hours"');
+create temp table asked (who text, grace interval, state text, waits interval);
+insert into asked
+values
+    ('Hal', '0', 'requested', '0'), ('Ina', '-1 day', 'requested', '0'), ('Jon', '1 second', 'grace', '1 second'),
+    ('Kim', null, 'grace', '2 hours');
+select sign_up(who) from asked;
+select accountctl.open_deletion_request(id(who), 'operator', '  ', grace) from asked;
+select is(
+    (select row(state, reason, run_after)::text from accountctl.deletion_requests where user_id = id(who)),
+    row(state, null, now() + waits)::text, format('a grace of %s', coalesce(grace::text, 'what is set'))
+)
+from asked;
 
 select * from finish();
 rollback;
