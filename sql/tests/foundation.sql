@@ -46,6 +46,23 @@ select is(
     'and the row is as it was written'
 );
 
+savepoint whole;
+select accountctl.log_operation(
+    'kim', 'user.show', 'k1', sha256('x'), 'asked', '{"request": 1}', 'T-1', 'kim@laptop'
+);
+select is(
+    (
+        select row(operator, action, subject_key, subject_hash, reason, facts, ticket, machine_user)::text
+        from accountctl.operator_log
+        where ticket is not null
+    ),
+    row('kim', 'user.show', 'k1', sha256('x'), 'asked', '{"request": 1}'::jsonb, 'T-1', 'kim@laptop')::text,
+    'each thing that is said of an act has its own column'
+);
+select accountctl.log_operation('kim', 'no.facts', facts => null);
+select is((select facts from accountctl.operator_log where action = 'no.facts'), '{}', 'no facts are none');
+rollback to savepoint whole;
+
 select is(probe('postgres', null, statement), expected, statement)
 from (
     values
@@ -55,6 +72,28 @@ from (
         ('insert into accountctl.deletion_flushes (flushed_at) values (now())', '1 rows'),
         ('insert into accountctl.deletion_flushes (only_row, flushed_at) values (false, now())', '23514')
 ) as act (statement, expected);
+
+-- What belongs to an account goes with it. A hold keeps it, and its deletion outlives it.
+select is(
+    array(
+        select concat_ws(' ', c.relname, k.confdeltype)::text
+        from pg_class as c
+        join pg_attribute as a on a.attrelid = c.oid and a.attname = 'user_id'
+        left join pg_constraint as k
+            on k.conrelid = c.oid
+            and k.contype = 'f'
+            and k.confrelid = 'auth.users'::regclass
+            and k.conkey = array[a.attnum]
+        where c.relnamespace = 'accountctl'::regnamespace
+          and c.relkind in ('r', 'p')
+        order by 1
+    ),
+    array[
+        'apple_credentials c', 'apple_identity_marks c', 'apple_transfers c', 'authorization_codes c', 'credential_events c',
+        'deletion_requests', 'holds r', 'lost_grants c', 'relay_addresses c'
+    ],
+    'the tables that name an account, and what its deletion does there'
+);
 
 -- Open accounts.
 select sign_up('Anna');

@@ -158,6 +158,7 @@ create temp table kept (token text);
 savepoint tokens;
 delete from accountctl.deletion_status_tokens;
 insert into kept select pg_temp.token_given(token('Anna')) from generate_series(1, 30);
+select ok(bool_and(token ~ '^[0-9a-f]{64}$') and count(distinct token) = 30, 'each of them is long, and another') from kept;
 select is(
     array(
         select n
