@@ -302,5 +302,60 @@ from (
         ('state = ''cancelled'', finished_at = now()', null)
 ) as search (changes, expected);
 
+-- What the tables refuse -----------------------------------------------------------------------------------------------
+
+insert into accountctl.pending_revocations (request_id, client_id, sealed_token, sealing_key_id, give_up_at)
+select id, 'com.example.app', 'sealed', 'key', now() from request where place = 3;
+insert into accountctl.holds (user_id, reason, placed_by) values (id('Anna'), 'a dispute', 'kim');
+create function pg_temp.ended(part text default '', instead text default '') returns text language sql as $$
+    select pg_temp.with_request(case when part = '' then changes else replace(changes, part, instead) end) from verified
+$$;
+select is(
+    probe('postgres', null, replace(pg_temp.ended(), '{request}', quote_literal(id))), '1 rows',
+    'a request that ends forgets its account'
+)
+from request
+where place = 3;
+select is(probe('postgres', null, replace(statement, '{request}', quote_literal(id))), '23514', 'refused: ' || statement)
+from request,
+(
+    values
+        (pg_temp.ended('user_id = null, subject_hash = sha256(''x''), subject_key_id = ''k'', ')),
+        (pg_temp.ended('user_id = null, ')),
+        (pg_temp.ended('subject_key_id = ''k''', 'subject_key_id = null')),
+        (pg_temp.ended('reason = null', 'reason = ''tired''')),
+        (pg_temp.ended('sealed_identifiers = null, sealing_key_id = null', 'sealed_identifiers = ''s'', sealing_key_id = ''k''')),
+        (pg_temp.ended('sealing_key_id = null', 'sealing_key_id = ''k''')),
+        (pg_temp.ended('finished_at = now()', 'finished_at = null')),
+        (pg_temp.ended('locked_out_at = now(), ')),
+        ('update accountctl.deletion_requests set user_id = null where id = {request}'),
+        ('update accountctl.deletion_requests set state = ''running'' where id = {request}'),
+        ('update accountctl.deletion_requests set state = ''settling'', locked_out_at = now() where id = {request}'),
+        ('update accountctl.deletion_requests set state = ''done'' where id = {request}'),
+        ('update accountctl.deletion_requests set finished_at = now() where id = {request}'),
+        ('update accountctl.deletion_requests set legal_deadline = requested_at where id = {request}'),
+        ('update accountctl.deletion_requests set origin = ''nobody'' where id = {request}'),
+        ('update accountctl.deletion_requests set apple_outcome = ''fine'' where id = {request}'),
+        ('update accountctl.deletion_requests set reason = repeat(''x'', 1001) where id = {request}'),
+        ('insert into accountctl.deletion_steps (request_id, step, started_at) values ({request}, ''other'', now())'),
+        (
+            'insert into accountctl.deletion_steps (request_id, step, started_at, finished_at)
+            values ({request}, ''verify'', now(), now())'
+        ),
+        ('update accountctl.authorization_codes set state = ''exchanged'', settled_at = now()'),
+        ('update accountctl.authorization_codes set code = null'),
+        ('update accountctl.authorization_codes set settled_at = now()'),
+        ('update accountctl.pending_revocations set state = ''revoked'', settled_at = now()'),
+        ('update accountctl.pending_revocations set settled_at = now()'),
+        ('update accountctl.pending_revocations set sealing_key_id = null'),
+        ('update accountctl.holds set user_id = null'),
+        ('update accountctl.holds set released_at = now()'),
+        ('update accountctl.holds set reason = ''''')
+) as refused (statement)
+where request.place = 3;
+select is(
+    probe('postgres', null, format('delete from auth.users where id = %L', id('Anna'))), '23503', 'an account with a hold is deleted by nobody'
+);
+
 select * from finish();
 rollback;
