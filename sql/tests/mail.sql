@@ -200,7 +200,7 @@ declare
 begin
     begin
         perform tests.sign_up('Greta');
-        update auth.users set email = 'Own@privaterelay.appleid.com' where id = tests.id('Greta');
+        update auth.users set email = 'Own@PrivateRelay.AppleID.com' where id = tests.id('Greta');
         execute format(replace(prepare, '{Greta}', '%1$L'), tests.id('Greta'));
         select concat_ws(' ', address, coalesce(apple_claim::text, 'null'), known_by, forwarding)
         into known

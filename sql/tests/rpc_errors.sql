@@ -234,6 +234,7 @@ select is(
 from (
     values
         ('a token without a session', token('Ed') - 'session_id', 'select'),
+        ('a token with an empty session', token('Ed', '{"session_id": ""}'), 'select'),
         ('a session written in upper case', token('Ed', jsonb_build_object('session_id', upper(md5('Ed session')::uuid::text))), 'select'),
         (
             'a suspension that is over', token('Ed'),
