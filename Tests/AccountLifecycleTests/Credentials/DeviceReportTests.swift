@@ -69,6 +69,23 @@ import Testing
         }
     }
 
+    /// A device reports the move until the person signs in to the new team, also after it was applied.
+    @Test func aTransferThatWasAppliedIsNotNotedAgain() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.move(anna, minutesAgo: 1)
+            #expect(try await stage.markReported(as: "transferred", by: anna) == nil)
+            // The app moves on to a third team.
+            try await stage.sql(
+                """
+                insert into accountctl.apple_transfers (user_id, client_id, target_team, transfer_identifier, state)
+                values (\(anna.id), \(CredentialStage.clientID), 'THIRDTEAM1', 'x', 'generated')
+                """
+            )
+            #expect(try await stage.markReported(as: "transferred", by: anna) == "transferred")
+        }
+    }
+
     @Test func whileAppleIsDownTheDevicesReportWaits() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()

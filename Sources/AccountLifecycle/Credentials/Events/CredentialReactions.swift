@@ -132,12 +132,20 @@ struct CredentialReactions {
     /// Records on the account that its identity moves to another team, as reported by a device.
     ///
     /// Anyone who is signed in can have a device report that, so it does not replace what Apple itself said, unless the
-    /// person has signed in since.
+    /// person has signed in since. A device goes on reporting it after the move was applied: that is not recorded.
     func noteTransfer(signedInAt: Date?, on connection: isolated Connection) throws {
         try connection.execute(
             """
             insert into accountctl.apple_identity_marks as m (user_id, state, since)
-            values (\(user), \(CredentialRules.Mark.transferred.rawValue), \(event.happenedAt))
+            select \(user), \(CredentialRules.Mark.transferred.rawValue), \(event.happenedAt)
+            where (
+                select t.state
+                from accountctl.apple_transfers as t
+                where t.user_id = \(user)
+                  and t.client_id = coalesce(\(event.clientID), t.client_id)
+                order by t.id desc
+                limit 1
+            ) is distinct from \(TransferState.applied.rawValue)
             on conflict (user_id) do update
             set state = excluded.state,
                 since = excluded.since
