@@ -77,16 +77,17 @@ import Testing
         }
     }
 
-    /// After a transfer, Apple refuses the former team's tokens: they are forgotten without a mass being suspected, and
-    /// nobody is signed out.
-    @Test func tokensOfTheFormerTeamAreNoMass() async throws {
+    /// After a transfer, Apple refuses the former team's tokens, those of a Services ID as well: they are forgotten
+    /// without a mass being suspected, and nobody is signed out.
+    @Test(arguments: [CredentialStage.clientID, "com.example.web"])
+    func tokensOfTheFormerTeamAreNoMass(_ clientID: String) async throws {
         try await CredentialStage.with { stage in
             var people: [CredentialStage.Person] = []
-            for _ in 0..<12 { people.append(try await stage.signUp()) }
+            for _ in 0..<12 { people.append(try await stage.signUp(clientID: clientID)) }
             let (moved, others) = (people.prefix(6), people.dropFirst(6))
             for person in moved {
                 try await stage.move(person, minutesAgo: 1)
-                stage.sandbox.apple.stopUsing(sub: person.sub, clientID: CredentialStage.clientID)
+                stage.sandbox.apple.stopUsing(sub: person.sub, clientID: clientID)
             }
             let tally = try await CredentialChecks(stage.services()).sweep()
             #expect(tally.gone == 6)

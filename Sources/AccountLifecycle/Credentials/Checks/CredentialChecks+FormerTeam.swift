@@ -18,8 +18,8 @@ extension CredentialChecks {
                       select
                       from accountctl.apple_transfers as t
                       where t.user_id = c.user_id
-                        and t.client_id = c.client_id
-                        and t.new_sub is not null
+                        -- A Services ID moves with its app and the sub, also where the run named the app alone.
+                        and (t.new_sub is not null and t.client_id = c.client_id or t.new_sub = c.apple_sub)
                         -- When Apple was asked about the person, which comes after the transfer.
                         and t.updated_at > greatest(c.obtained_at, c.last_live_at)
                   )

@@ -43,7 +43,11 @@ extension CredentialEvents {
                         -- When the recipient asked Apple about the person, which comes after the transfer.
                         select max(updated_at)
                         from accountctl.apple_transfers
-                        where user_id = \(user) and new_sub is not null and client_id = coalesce(\(clientID), client_id)
+                        where user_id = \(user)
+                          and (
+                              new_sub is not null and client_id = coalesce(\(clientID), client_id)
+                              or new_sub = \(subject)
+                          )
                     ),
                     (
                         select \(DeletionBrakes.isBegunForGood)
