@@ -18,6 +18,9 @@ struct AppleTransferCommand: ParsableCommand {
 
             You can stop and restart every step. Users who revoked before cannot be moved: they are recorded and
             skipped.
+
+            Before step 5, the recipient registers the domains that send your mail with Apple, since the new relay
+            addresses take mail only from senders of the new team; relay check says what else mail needs.
             """,
         subcommands: [
             AppleTransferStatusCommand.self, AppleTransferGenerateCommand.self, AppleTransferExportCommand.self,
