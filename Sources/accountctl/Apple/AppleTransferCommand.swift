@@ -20,7 +20,9 @@ struct AppleTransferCommand: ParsableCommand {
             skipped.
 
             Before step 5, the recipient registers the domains that send your mail with Apple, since the new relay
-            addresses take mail only from senders of the new team; relay check says what else mail needs.
+            addresses take mail only from senders of the new team; relay check says what else mail needs. If people sign
+            in on the web, it also runs accountctl apple client-secret push, or print: Supabase's secret is still the
+            former team's.
             """,
         subcommands: [
             AppleTransferStatusCommand.self, AppleTransferGenerateCommand.self, AppleTransferExportCommand.self,
