@@ -64,9 +64,19 @@ extension ServicesDoctor {
                 todo: renew
             )
         }
+        let apple = parts.settings.apple
+        let ours = apple.identities.first { $0.clientID == secret.clientID }
+        if let ours, let teamID = secret.teamID, teamID != ours.teamID {
+            return DoctorFinding(
+                .error,
+                "apple.web_secret",
+                "the web client secret of \(whose) is of the team \(teamID), and "
+                    + "\(apple.section(of: ours.clientID)).team_id is \(ours.teamID)",
+                why: "After a transfer, Apple refuses the former team's secret: sign-in on the web fails.",
+                todo: renew
+            )
+        }
         guard days < StaticClientSecret.warningDays else {
-            let apple = parts.settings.apple
-            let ours = apple.identities.first { $0.clientID == secret.clientID }
             if let ours, let keyID = secret.keyID, keyID != ours.keyID {
                 return DoctorFinding(
                     .notice,

@@ -184,6 +184,11 @@ struct ClientSecretPushTests {
             let told = try await program.run("doctor", "--json", "code,what", environment: changed).output
             let keyID = program.sandbox.apple.developerKey.keyID
             #expect(told.contains("is signed with the key \(keyID), and apple.key_id is ZZZZZZZZZZ"), "\(told)")
+            // After a transfer, the secret is still the former team's.
+            let moved = settings.merging(["ACCOUNTCTL_APPLE_TEAM_ID": "RECIPIENT1"]) { $1 }
+            let former = try await program.run("doctor", "--json", "severity,code,what", environment: moved).output
+            let teamID = program.sandbox.apple.developerKey.teamID
+            #expect(former.contains("is of the team \(teamID), and apple.team_id is RECIPIENT1"), "\(former)")
             let short = try await program.run("apple", "client-secret", "print", Self.web, "--life", "12d")
             let ending = short.output.trimmingCharacters(in: .whitespacesAndNewlines)
             project.change { settings in
