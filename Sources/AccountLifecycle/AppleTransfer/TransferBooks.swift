@@ -157,7 +157,8 @@ package struct TransferBooks: Sendable {
                   and transfer_identifier is not null
                 order by id
                 """,
-                as: (UUID, String).self
+                as: (UUID, String).self,
+                deadline: .forAllAccounts
             ) { user, identifier in
                 try line(TeamTransfer.Line(user: user, transferIdentifier: identifier))
             }

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct AllAccountsTests {
     enum Question: CaseIterable {
         case relayAddressesCounted, relayAddressesListed, transferForeseen
-        case accountsCounted, accountsListed, partOfAddressSearched
+        case transferExported, accountsCounted, accountsListed, partOfAddressSearched
     }
 
     @Test(arguments: Question.allCases)
@@ -16,15 +16,29 @@ import Testing
             try await stage.sql(
                 "insert into auth.users (id, email) values (gen_random_uuid(), 'anna@privaterelay.appleid.com')"
             )
-            let found = try await stage.withVeryManyAccounts { pool -> Int in
+            let transfer = TeamTransfer(clientID: Stage.clientID, targetTeam: "RECIPIENT1")
+            if question == .transferExported {
+                try await stage.sql(
+                    """
+                    insert into accountctl.apple_transfers (user_id, client_id, target_team, transfer_identifier, state)
+                    select id, \(Stage.clientID), 'RECIPIENT1', 'x', 'generated'
+                    from auth.users
+                    """
+                )
+            }
+            let table: Statement = question == .transferExported ? "accountctl.apple_transfers" : "auth.users"
+            let found = try await stage.withVeryManyAccounts(in: table) { pool -> Int in
                 switch question {
                 case .relayAddressesCounted:
                     return try await pool.withConnection { try RelayDirectory.counts(on: $0).count }
                 case .relayAddressesListed:
                     return try await pool.withConnection { try RelayDirectory.entries(limit: 10, on: $0).count }
                 case .transferForeseen:
-                    let transfer = TeamTransfer(clientID: Stage.clientID, targetTeam: "RECIPIENT1")
                     return try await TransferBooks(pool: pool, transfer: transfer).foresee().done
+                case .transferExported:
+                    let lines = Counter()
+                    try await TransferBooks(pool: pool, transfer: transfer).export { _ in lines.add() }
+                    return lines.value
                 case .accountsCounted:
                     return try await pool.withConnection { try AccountListing(.init()).count(on: $0) }
                 case .accountsListed:
