@@ -21,6 +21,8 @@ package struct AppleCredential: Sendable {
     /// Revoking would then end somebody else's sign-in. An identity that was unlinked and that no other account has
     /// still counts as this account's.
     let belongsToAnother: Bool
+    /// Whether it was obtained before the app moved to another team, under whose key Apple does not know it.
+    let isOfFormerTeam: Bool
 
     /// What the sealed token is bound to.
     var context: SealingContext { Self.context(user: user, clientID: clientID) }
@@ -35,6 +37,19 @@ package struct AppleCredential: Sendable {
         anyOf: subs("c.apple_sub", of: "c.user_id", at: "c.client_id"),
         than: "c.user_id"
     )
+
+    /// An SQL expression: whether a credential `c` is of the team that the app left.
+    static let isOfFormerTeam: Statement = """
+        exists (
+            select
+            from accountctl.apple_transfers as t
+            where t.user_id = c.user_id
+              -- A Services ID moves with its app and the sub, also where the run named the app alone.
+              and (t.new_sub is not null and t.client_id = c.client_id or t.new_sub = c.apple_sub)
+              -- When Apple was asked about the person, which comes after the transfer.
+              and t.updated_at > greatest(c.obtained_at, c.last_live_at)
+        )
+        """
 
     /// An SQL expression: the Apple subs of a token's subject, before and after a team transfer.
     private static func subs(_ subject: Statement, of user: Statement, at clientID: Statement) -> Statement {
@@ -75,13 +90,13 @@ package struct AppleCredential: Sendable {
     static func all(of user: UUID, on connection: isolated Connection) throws -> [AppleCredential] {
         try connection.query(
             """
-            select c.id, c.client_id, c.apple_sub, c.sealed_token, c.sealing_key_id, \(isAnothers)
+            select c.id, c.client_id, c.apple_sub, c.sealed_token, c.sealing_key_id, \(isAnothers), \(isOfFormerTeam)
             from accountctl.apple_credentials as c
             where c.user_id = \(user)
             order by c.id
             """,
-            as: (Int64, String, String, String, String, Bool).self
-        ).map { id, clientID, subject, sealed, keyID, belongsToAnother in
+            as: (Int64, String, String, String, String, Bool, Bool).self
+        ).map { id, clientID, subject, sealed, keyID, belongsToAnother, isOfFormerTeam in
             AppleCredential(
                 id: id,
                 user: user,
@@ -89,7 +104,8 @@ package struct AppleCredential: Sendable {
                 subject: subject,
                 sealedToken: sealed,
                 sealingKeyID: keyID,
-                belongsToAnother: belongsToAnother
+                belongsToAnother: belongsToAnother,
+                isOfFormerTeam: isOfFormerTeam
             )
         }
     }

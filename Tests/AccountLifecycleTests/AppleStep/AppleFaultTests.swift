@@ -56,6 +56,25 @@ import Testing
         }
     }
 
+    /// A grant of the team that the app left, which Apple does not know under the new team's key, is given up at once.
+    @Test func nobodyWaitsForAGrantOfTheFormerTeam() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            try await stage.sql(
+                """
+                insert into accountctl.apple_transfers (user_id, client_id, target_team, transfer_identifier, new_sub, state)
+                select user_id, client_id, 'RECIPIENT1', 'x', apple_sub, 'applied'
+                from accountctl.apple_credentials
+                """
+            )
+            stage.sandbox.faults.set(.appleError("invalid_grant"), for: .appleRevoke)
+            let request = try await stage.request(person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "not_revoked")
+            #expect(try await stage.count("select from accountctl.pending_revocations") == 0)
+        }
+    }
+
     /// A new outage of Apple starts a new waiting period.
     ///
     /// Here Apple recovered, and then another failure blocked the request for longer than the waiting period.

@@ -14,15 +14,7 @@ extension CredentialChecks {
                 using unnest(\(ids)::bigint[], \(sealed)::text[]) as refused (id, sealed_token)
                 where c.id = refused.id
                   and c.sealed_token = refused.sealed_token
-                  and exists (
-                      select
-                      from accountctl.apple_transfers as t
-                      where t.user_id = c.user_id
-                        -- A Services ID moves with its app and the sub, also where the run named the app alone.
-                        and (t.new_sub is not null and t.client_id = c.client_id or t.new_sub = c.apple_sub)
-                        -- When Apple was asked about the person, which comes after the transfer.
-                        and t.updated_at > greatest(c.obtained_at, c.last_live_at)
-                  )
+                  and \(AppleCredential.isOfFormerTeam)
                   and not exists (
                       select
                       from accountctl.deletion_requests as r

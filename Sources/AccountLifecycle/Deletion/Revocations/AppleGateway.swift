@@ -31,6 +31,8 @@ package struct AppleGateway: Sendable {
     /// The result of revoking at Apple.
     enum Revocation: Sendable, Hashable {
         case revoked
+        /// Apple was asked, and knows no such grant under this client id.
+        case unknownGrant(Situation)
         /// Apple was asked, and did not revoke.
         case trouble(Situation)
         /// Nothing was sent: Apple rejected the client id a while ago, or it is not configured.
@@ -112,7 +114,7 @@ package struct AppleGateway: Sendable {
         // Apple, and the grant may still be valid.
         case .grantUnknown:
             let detail = "Apple knows no such grant under this client id"
-            return .trouble(Situation(.appleMisconfigured, subject: clientID, detail: detail))
+            return .unknownGrant(Situation(.appleMisconfigured, subject: clientID, detail: detail))
         case .misconfigured(let reason): return .trouble(Self.situation(reason))
         case .later(let delay):
             let situation = Self.situation(delay, clientID)

@@ -15,7 +15,7 @@ extension PendingRevocation {
         var detail: String?
         switch outcome {
         case .apple(.revoked): (state, words) = (.revoked, "revoked")
-        case .apple(.trouble(let situation)), .apple(.unasked(let situation)):
+        case .apple(.unknownGrant(let situation)), .apple(.trouble(let situation)), .apple(.unasked(let situation)):
             (state, words) = (due.isOver ? .givenUp : .waiting, situation.code.rawValue)
             detail = situation.detail
         case .personReturned: (state, words) = (.givenUp, personReturned)

@@ -86,7 +86,9 @@ extension DeletionRun {
         case .revoked:
             try await services.probe(.middle(.revokeApple))
             try await services.pool.withConnection { try forget(credential, as: .revoked, at: asked?.at, on: $0) }
-        case .trouble(let situation):
+        case .unknownGrant where credential.isOfFormerTeam:
+            try await giveUp(credential, because: Self.isOfFormerTeam)
+        case .unknownGrant(let situation), .trouble(let situation):
             guard canGoOnWithoutApple(isAsked: true) else { return situation }
             try await handOver(credential, token, because: situation)
         case .unasked(var situation):
