@@ -175,6 +175,34 @@ import Testing
         }
     }
 
+    /// As after an upgrade of the server's major version, which leaves the statistics behind.
+    @Test(arguments: ["", "partition by hash (id)"])
+    func rowsThatTheServerHasNeverCountedAreCountedBeforehand(_ partitioning: String) async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                """
+                create table public.posts (id int, author uuid references auth.users on delete cascade)
+                \(unsafeSQL: partitioning)
+                """
+            )
+            if !partitioning.isEmpty {
+                try await stage.sql(
+                    "create table public.all_posts partition of public.posts for values with (modulus 1, remainder 0)"
+                )
+            }
+            try await stage.sql("grant select, delete on public.posts to postgres")
+            let person = try await stage.signUp()
+            try await stage.sql("insert into public.posts select g, \(person.id) from generate_series(1, 12) as g")
+            var policy = Stage.swift
+            policy.maximumRows = 11
+            let request = try await stage.request(person)
+            try await stage.drive(request, policy)
+            #expect(try await stage.situation(request)?.blockers?.map(\.table) == ["public.posts"])
+            #expect(try await stage.situation(request)?.code == .tooLarge)
+            #expect(try await stage.count("select from public.posts") == 12)
+        }
+    }
+
     /// A key does not reach rows of a table that inherits from the key's table; the search finds them.
     @Test(arguments: [3, 2500]) func whatInheritsFromATableIsLeftWhereItIs(_ rows: Int) async throws {
         try await Stage.with { stage in

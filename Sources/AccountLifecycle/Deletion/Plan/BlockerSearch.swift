@@ -102,14 +102,14 @@ package struct BlockerSearch: Sendable {
         }
     }
 
-    /// Tables that would lose more rows than a run may delete; only large tables are counted.
+    /// Tables that would lose more rows than a run may delete; tables known to be small are not counted.
     private func tooManyRows(
         _ maximum: Int,
         _ deadline: Duration,
         on connection: isolated Connection
     ) throws -> [Blocker] {
         var blockers: [Blocker] = []
-        for part in plan.parts where part.reachedBy.contains(where: { $0.estimatedRows > maximum }) {
+        for part in plan.parts where part.reachedBy.contains(where: { $0.mayHold(moreThan: maximum) }) {
             let rows = try connection.one(
                 plan.goingRows(of: part, user: user).counting(upTo: maximum + 1),
                 as: Int64.self,

@@ -23,6 +23,7 @@ extension DeletionCatalog {
         let hasRequiredColumn: Bool
         let isIndexed: Bool
         let estimatedRows: Int
+        let isCounted: Bool
         let isPartitioned: Bool
         let isTargetPartitioned: Bool
         /// nil if the key has no trigger that could act.
@@ -40,6 +41,7 @@ extension DeletionCatalog {
                     hasRequiredColumn: hasRequiredColumn,
                     isIndexed: isIndexed,
                     estimatedRows: estimatedRows,
+                    isCounted: isCounted,
                     isPartitioned: isPartitioned,
                     isTargetPartitioned: isTargetPartitioned,
                     action: action
@@ -122,6 +124,16 @@ extension DeletionCatalog {
                 )
                 else greatest(c.reltuples, 0)
             end::bigint,
+            not exists (
+                select
+                from (
+                    select c.oid where c.relkind <> 'p'
+                    union all
+                    select p.relid::oid from pg_catalog.pg_partition_tree(c.oid) as p where p.isleaf
+                ) as u (oid)
+                join pg_catalog.pg_class as l on l.oid = u.oid
+                where l.reltuples < 0
+            ),
             c.relkind = 'p',
             t.relkind = 'p',
             s.act

@@ -48,7 +48,7 @@ extension FilePlan {
         }
         for table in going.tables.dropFirst() {
             let keys = going.keys[table] ?? []
-            guard let first = keys.first, keys.contains(where: { $0.estimatedRows > maximumRows }) else { continue }
+            guard let first = keys.first, keys.contains(where: { $0.mayHold(moreThan: maximumRows) }) else { continue }
             let rows = try connection.one(
                 WaysToRows(rows: first.rows, conditions: ways.ways(to: table)).counting(upTo: maximumRows + 1),
                 as: Int.self,

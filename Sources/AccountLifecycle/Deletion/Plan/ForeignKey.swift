@@ -35,6 +35,8 @@ package struct ForeignKey: Sendable, Hashable {
     let isIndexed: Bool
     /// The server's estimate of the rows of the referring table.
     package let estimatedRows: Int
+    /// Whether the server has counted all of these rows; false after an upgrade of its major version, until an ANALYZE.
+    let isCounted: Bool
     /// Whether the referring table is partitioned.
     let isPartitioned: Bool
     /// Whether the referenced table is partitioned.
@@ -52,6 +54,7 @@ package struct ForeignKey: Sendable, Hashable {
         hasRequiredColumn: Bool = false,
         isIndexed: Bool = true,
         estimatedRows: Int = 0,
+        isCounted: Bool = true,
         isPartitioned: Bool = false,
         isTargetPartitioned: Bool = false,
         action: Action = .taken
@@ -66,8 +69,12 @@ package struct ForeignKey: Sendable, Hashable {
         self.hasRequiredColumn = hasRequiredColumn
         self.isIndexed = isIndexed
         self.estimatedRows = estimatedRows
+        self.isCounted = isCounted
         self.isPartitioned = isPartitioned
         self.isTargetPartitioned = isTargetPartitioned
         self.action = action
     }
+
+    /// Whether the referring table may have more rows than that.
+    func mayHold(moreThan rows: Int) -> Bool { !isCounted || estimatedRows > rows }
 }
