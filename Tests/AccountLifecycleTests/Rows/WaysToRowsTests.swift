@@ -85,6 +85,37 @@ import Testing
         }
     }
 
+    /// Answers to a person's comments are deleted with these, whoever wrote them.
+    @Test func answersOfOthersAreCountedBeforehand() async throws {
+        try await Stage.with { stage in
+            try await stage.sql(
+                """
+                create table public.comments (
+                    id int primary key,
+                    author uuid references auth.users on delete cascade,
+                    parent int references public.comments on delete cascade
+                )
+                """
+            )
+            try await stage.sql("grant select, delete on public.comments to postgres")
+            let (person, other) = (try await stage.signUp(apple: false), try await stage.signUp("berta"))
+            try await stage.sql("insert into public.comments values (1, \(person.id), null)")
+            try await stage.sql("insert into public.comments select g, \(other.id), 1 from generate_series(2, 12) as g")
+            try await stage.sql("analyze public.comments")
+            let preview = try await stage.pool.withConnection {
+                try await DeletionPreview.read(person.id, policy: Stage.swift, asksTriggers: false, on: $0)
+            }
+            let table = preview?.tables.first { $0.table == TableName("public", "comments") }
+            #expect(table?.rows == 12)
+            var policy = Stage.swift
+            policy.maximumRows = 11
+            let request = try await stage.request(person)
+            try await stage.drive(request, policy)
+            #expect(try await stage.situation(request)?.code == .tooLarge)
+            #expect(try await stage.count("select from public.comments") == 12)
+        }
+    }
+
     /// A message in its author's own room is counted once, and takes no other row's place in the last batch.
     @Test func whatIsReachedInTwoWaysIsOneRow() async throws {
         try await Stage.with { stage in

@@ -8,11 +8,13 @@ import Postgres
 
 /// The rows of an account.
 extension DeletionPlan {
-    /// The rows of a table that an account's deletion removes.
+    /// The rows of a table that an account's deletion removes, to be counted.
     ///
-    /// For rows further around a cycle, a trial shows what refuses.
+    /// They include rows of other people that refer to rows of the account in the same table, as answers to a comment
+    /// do. For rows further around a cycle, a trial shows what refuses.
     func goingRows(of part: Part, user: UUID) -> WaysToRows {
-        WaysToRows(rows: part.rows, conditions: ways(of: user).ways(to: part.table))
+        let ways = ways(of: user, followedWithin: Set(parts.map(\.table)))
+        return WaysToRows(rows: part.rows, conditions: ways.ways(to: part.table))
     }
 
     /// The rows of a table that an account's deletion removes before the account and its own profile.
@@ -61,13 +63,13 @@ extension DeletionPlan {
     /// The condition of the account's own row in a table, which is the account or its profile.
     private func ownRow(in table: TableName, of user: UUID) -> Statement? { ownRows(of: user)[table]?.condition }
 
-    /// Self-references are followed for profiles only: a profile may take others along, while elsewhere rows that refer
-    /// to their own table mostly belong to one account.
-    private func ways(of user: UUID) -> CascadeWays {
+    /// Unless told otherwise, self-references are followed for profiles only: the cascade deletes other rows that refer
+    /// to their own table.
+    private func ways(of user: UUID, followedWithin tables: Set<TableName>? = nil) -> CascadeWays {
         CascadeWays(
             keys: Dictionary(parts.map { ($0.table, $0.reachedBy) }) { first, _ in first },
             roots: ownRows(of: user),
-            followedWithin: Set([profiles?.table].compactMap(\.self))
+            followedWithin: tables ?? Set([profiles?.table].compactMap(\.self))
         )
     }
 
