@@ -124,7 +124,7 @@ struct JobsCommandTests {
                 (["enqueue", "mail.check", "--arguments-version", "2"], "--arguments-version must not exceed 1"),
                 (["enqueue", "k", "--priority", "10"], "error: --priority must"),
                 (["enqueue", "k", "--priority=-1"], "error: --priority must"),
-                (["enqueue", "k", "--in", "9000d"], "error: --in must lie"),
+                (["enqueue", "k", "--in", "9000d"], "error: --in must be between"),
                 (["enqueue", "k", "--unique-key", ""], "error: --unique-key must"),
                 (["enqueue", "k", "--limit-key", ""], "error: --limit-key must"),
                 (["enqueue", "k", "--max-attempts", "0"], "error: --max-attempts must"),
