@@ -183,7 +183,7 @@ struct CancelListTests {
                 input: requests.joined(separator: "\n")
             )
             #expect(result.status == 2, "\(result)")
-            #expect(result.errors.contains("--reason holds a phone number of the account"), "\(result.errors)")
+            #expect(result.errors.contains("--reason contains a phone number of the account"), "\(result.errors)")
             #expect(try await cancelled(stage) == "0")
         }
     }
