@@ -124,11 +124,15 @@ begin
         told := pg_temp.ask('Emil');
         raise exception using errcode = 'TP000';
     exception
-        when sqlstate 'TP000' then return split_part(told, ':', 1) || case when told like '%not a relay address' then '' else ', relay' end;
+        when sqlstate 'TP000' then
+            return split_part(told, ':', 1) || case when told like '%not a relay address' then '' else ', relay' end;
     end;
 end
 $$;
-select is(pg_temp.ask_of(address, identities, account, provider), expected, format('%s: %s of %s at %s', address, identities, account, provider))
+select is(
+    pg_temp.ask_of(address, identities, account, provider), expected,
+    format('%s: %s of %s at %s', address, identities, account, provider)
+)
 from (
     values
         ('e@x.test', '[]'::jsonb, 'Emil', 'apple', 'yes'),

@@ -354,7 +354,8 @@ from request,
 ) as refused (statement)
 where request.place = 3;
 select is(
-    probe('postgres', null, format('delete from auth.users where id = %L', id('Anna'))), '23503', 'an account with a hold is deleted by nobody'
+    probe('postgres', null, format('delete from auth.users where id = %L', id('Anna'))), '23503',
+    'an account with a hold is deleted by nobody'
 );
 
 select * from finish();

@@ -22,6 +22,53 @@ import Testing
         }
     }
 
+    /// The lock-out holds the lock on the request's row, and the call has seen a request that can still be cancelled.
+    @Test func whoCancelsWhileTheLockOutIsWrittenComesTooLate() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            let request = try await stage.request(person)
+            let late = try await stage.admin.withTransaction { connection in
+                try connection.execute(
+                    """
+                    update accountctl.deletion_requests set state = 'running', locked_out_at = now() where id = \(request)
+                    """
+                )
+                let late = Task {
+                    await sqlState { try await stage.call(person, "select public.cancel_account_deletion()") }
+                }
+                try await connection.waitUntilSomebodyIsBlocked()
+                return late
+            }
+            #expect(await late.value == "PT409")
+            #expect(try await stage.state(request) == "running")
+        }
+    }
+
+    /// Cancelled requests count for the session that cancelled them.
+    @Test func ofTwoSessionsThatCancelAtOnceItWasTheFirst() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.request(person)
+            let second = try await stage.signedIn(person, claims: ["session_id": "first"]) { connection in
+                _ = try connection.one("select public.cancel_account_deletion()", as: String.self)
+                let second = Task {
+                    await sqlState {
+                        try await stage.call(
+                            person,
+                            claims: ["session_id": "second"],
+                            "select public.cancel_account_deletion()"
+                        )
+                    }
+                }
+                try await connection.waitUntilSomebodyIsBlocked()
+                return second
+            }
+            #expect(await second.value == nil)
+            let byTheFirst: Statement = "select from accountctl.deletion_requests where cancelled_by = sha256('first')"
+            #expect(try await stage.count(byTheFirst) == 1)
+        }
+    }
+
     @Test(arguments: [DeletionStep.lockOut, .revokeApple])
     func aStepOfARequestThatWasCancelledSinceDoesNotBegin(_ step: DeletionStep) async throws {
         try await Stage.with { stage in
