@@ -1,4 +1,4 @@
--- What enqueue_job takes, and what the history keeps of a job: the days it lies in, and how far its handler was.
+-- What enqueue_job takes, what the history keeps of a job, its days and how far its handler was, and how workers stand.
 begin;
 set local search_path = public, tap, tests;
 select * from no_plan();
@@ -173,6 +173,27 @@ select is(
     accountctl.enqueue_job('another.kind', unique_key => 'u'), (select id from accountctl.jobs where kind = 'all.given'),
     'the live job of a key is told instead'
 );
+
+-- How workers stand ----------------------------------------------------------------------------------------------------
+
+insert into accountctl.workers (name, version, slots, queues, kinds, beat_at, expires_at, stopping_at, stopped_at, stop_reason)
+select name, '1', 1, '{}', '{}', now() - interval '10 seconds', now() + expires, stopping, stopped, reason
+from (
+    values
+        ('beats', interval '1 hour', null::timestamptz, null::timestamptz, null),
+        ('ends', '1 hour', now(), null, null),
+        ('ended', '-1 hour', now(), now(), 'shutdown'),
+        ('was silent', '-1 hour', now(), null, null),
+        ('was found lost', '-1 hour', null, now(), 'lost')
+) as worker (name, expires, stopping, stopped, reason);
+select is(
+    (select string_agg(format('%s: %s', name, status), ', ' order by name) from accountctl.worker_status),
+    'beats: alive, ended: shutdown, ends: stopping, was found lost: lost, was silent: silent', 'a worker that has died says nothing'
+);
+select ok(
+    bool_and(seconds_since_beat between 10 and 10 + extract(epoch from clock_timestamp() - now())), 'and how long ago it beat'
+)
+from accountctl.worker_status;
 
 select * from finish();
 rollback;
