@@ -46,7 +46,7 @@ struct DoctorJobTests {
             let list = "accountctl jobs list --queue deletions --kind "
             // The worker serves this queue, but takes the kind from another queue.
             let misplaced = try await late("mail.check")
-            #expect(misplaced.what == "\(waiting), and workers take the kind mail.check from the queue mail alone")
+            #expect(misplaced.what == "\(waiting), and workers take the kind mail.check only from the queue mail")
             #expect(misplaced.todo == "Add them again in the queue mail, and cancel these: \(list)mail.check")
             // This worker belongs to another program.
             try await deployment.database.psql(

@@ -124,7 +124,7 @@ struct HashKeyTests {
                 #expect(told.status == status, "\(words): \(told)")
                 #expect(told.errors.ranges(of: said).count == times, "\(words): \(told)")
                 #expect(
-                    times == 0 || told.errors.contains(#"under the hash key "hash" is not found"#),
+                    times == 0 || told.errors.contains(#"does not find what was done under the hash key "hash""#),
                     "\(words): \(told)"
                 )
             }

@@ -31,7 +31,7 @@ extension JobsCommandTests {
             let astray = try await jobs("enqueue", "mail.schedule", "--queue", "mial", "--dry-run")
             #expect(astray.status == 0 && astray.errors.contains("did you mean mail?"), "\(astray)")
             let misplaced = try await jobs("enqueue", "mail.schedule", "--queue", "deletions", "--dry-run")
-            let alone = "workers take mail.schedule only from the queue mail"
+            let alone = "workers run mail.schedule only from the queue mail"
             #expect(misplaced.status == 0 && misplaced.errors.contains(alone), "\(misplaced)")
             // An app's own workers may take the job, so there is a single warning.
             let theirs = try await jobs("enqueue", "app.own", "--queue", "app")
