@@ -49,7 +49,7 @@ struct SettingsEnvironmentTests {
         let file = "environment = production\n[deletion]\ngrace = 2h\n"
         let error = #expect(throws: SettingsError.self) { try Settings(inputs(file, environment: "staging")) }
         let problem = try #require(error?.problems.first)
-        #expect(problem.message.contains("[environments.staging]") && problem.message.contains("is production"))
+        #expect(problem.message.contains("[environments.staging]") && problem.message.contains("is for production"))
         #expect(problem.leavesEnvironmentInDoubt)
         // If the file does not name its environment, any name may be chosen.
         #expect(try Settings(inputs("deletion.grace = 2h", environment: "staging")).environmentName == "staging")
