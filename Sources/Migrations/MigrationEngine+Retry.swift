@@ -55,7 +55,7 @@ extension MigrationEngine {
         )
         let timeout = Duration.milliseconds(milliseconds)
         // With an unusually long one, other sessions would wait too long behind this one.
-        return min(timeout, .seconds(2)) + options.lockTimeout
+        return timeout <= .seconds(2) ? timeout + options.lockTimeout : options.lockTimeout
     }
 
     private func watched<Result: Sendable>(
