@@ -9,7 +9,8 @@ package import Postgres
 package struct MigrationEngine: Sendable {
     /// The settings of the engine.
     package struct Options: Sendable {
-        /// How long a statement may wait for a lock before its transaction is rolled back and retried.
+        /// How long a statement may wait for a lock before its transaction is rolled back and retried, unless an
+        /// autovacuum is in the way.
         package var lockTimeout: Duration = .milliseconds(500)
         /// How long all tries of one migration may take together.
         package var lockPatience: Duration = .seconds(120)

@@ -86,14 +86,19 @@ package struct DeletionServices: Sendable {
         // No rest between flushes: most of their time is spent waiting for a connection.
         flushes = Coalescer(limit: 1000, rest: 0) { waiting in
             // The write-ahead log is sequential, so any commit that changes something and waits for the disk flushes
-            // all earlier commits. Behind a transaction pooler only the commit of a transaction is sure to wait.
-            try await pool.withTransaction { connection in
+            // all earlier commits. Behind a transaction pooler the statement itself has to see that it waits; a
+            // transaction around it would keep the row, for which all workers wait, locked between its statements.
+            try await pool.withConnection { connection in
                 try connection.execute(
                     """
                     insert into accountctl.deletion_flushes (flushed_at)
                     values (clock_timestamp())
                     on conflict (only_row) do update
                     set flushed_at = excluded.flushed_at
+                    returning
+                        case current_setting('synchronous_commit') when 'off'
+                            then set_config('synchronous_commit', 'on', true)
+                        end
                     """
                 )
             }
