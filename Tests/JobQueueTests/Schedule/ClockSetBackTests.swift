@@ -3,7 +3,7 @@ import Testing
 
 @testable import JobQueue
 
-/// The server's clock was set back by an hour: no job waits until it has caught up.
+/// The server's clock was set back by an hour: no job that a worker held waits until it has caught up.
 @Suite(.timeLimit(.minutes(5))) struct ClockSetBackTests {
     /// Makes the workers look as if they had sent their last heartbeat before the clock was set back.
     private func setBack(_ harness: JobHarness) async throws {
