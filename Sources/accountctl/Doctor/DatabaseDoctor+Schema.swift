@@ -12,7 +12,7 @@ extension DatabaseDoctor {
         // Objects that an unfinished run has made are not drift: the run records them at its end.
         let isUnfinished = try CatalogSnapshot.isUnfinished(on: connection)
         findings += try await isUnfinished ? [unfinished(on: connection)] : drift(on: connection)
-        findings += try schemaOwners(on: connection) + usernameRules(on: connection)
+        findings += try schemaOwners(on: connection) + openSchema(on: connection) + usernameRules(on: connection)
         if findings.isEmpty { findings.append(.ok("schema", "up to date, and unchanged since it was migrated")) }
         return (findings, try AccountLifecycle.isInstalled(on: connection))
     }

@@ -42,7 +42,10 @@ struct RehearsalBesideWorkerTests {
                     let second = try await site.deletion(["rehearse", account, "--confirm=\(account)", "--no-input"])
                     #expect(second.status == 6, "\(second.errors)")
                     let look = try await site.deletion(["rehearse", account, "--dry-run"])
-                    #expect(look.status == 6 && look.errors.contains("already being worked on, by rehearsal by"), "\(look)")
+                    #expect(
+                        look.status == 6 && look.errors.contains("already being worked on, by rehearsal by"),
+                        "\(look)"
+                    )
                     for step in ["lock_out", "revoke_apple", "delete_avatars", "delete_rows", "scrub_auth", "verify"] {
                         try person.type("\n")
                         #expect(try await person.waits(for: "\(step): "), "\(person.screen)")

@@ -360,6 +360,9 @@ struct DoctorDatabaseTests {
                 """
             )
             #expect(try await deployment.find("schema.username_rule", "warning").contains("username_length"))
+            try await deployment.database.psql("grant usage on schema accountctl to anon, authenticated")
+            #expect(try await deployment.find("schema.open", "error").hasSuffix("by anon, authenticated"))
+            try await deployment.database.psql("revoke usage on schema accountctl from anon, authenticated")
             try await deployment.database.psql(
                 """
                 drop policy profiles_update_open on public.profiles;
