@@ -21,8 +21,6 @@ package struct AppleCredential: Sendable {
     /// Revoking would then end somebody else's sign-in. An identity that was unlinked and that no other account has
     /// still counts as this account's.
     let belongsToAnother: Bool
-    /// Whether it was obtained before the app moved to another team, under whose key Apple does not know it.
-    let isOfFormerTeam: Bool
 
     /// What the sealed token is bound to.
     var context: SealingContext { Self.context(user: user, clientID: clientID) }
@@ -38,16 +36,24 @@ package struct AppleCredential: Sendable {
         than: "c.user_id"
     )
 
-    /// An SQL expression: whether a credential `c` is of the team that the app left.
+    /// An SQL expression: whether a credential `c` is certainly of the team that the app left.
+    ///
+    /// Nothing tells when the app moved, except that it was before Apple told the recipient about anybody. When it told
+    /// about this person may be weeks later, and the credential may be of the new team by then.
     static let isOfFormerTeam: Statement = """
         exists (
             select
             from accountctl.apple_transfers as t
+            join (
+                select client_id, target_team, min(updated_at) as told_at
+                from accountctl.apple_transfers
+                where new_sub is not null
+                group by client_id, target_team
+            ) as first using (client_id, target_team)
             where t.user_id = c.user_id
               -- A Services ID moves with its app and the sub, also where the run named the app alone.
               and (t.new_sub is not null and t.client_id = c.client_id or t.new_sub = c.apple_sub)
-              -- When Apple was asked about the person, which comes after the transfer.
-              and t.updated_at > greatest(c.obtained_at, c.last_live_at)
+              and first.told_at > greatest(c.obtained_at, c.last_live_at)
         )
         """
 
@@ -86,17 +92,36 @@ package struct AppleCredential: Sendable {
         return try connection.one("select \(Self.isAnothers(anyOf: subs, than: "\(user)"))", as: Bool.self)
     }
 
+    /// Whether this token is certainly of the team that the app left: Apple does not know it under the new team's key.
+    ///
+    /// Reads all transfers, so this is asked only of a token that Apple does not know.
+    func isOfFormerTeam(on connection: isolated Connection) throws -> Bool {
+        try connection.one(
+            """
+            select exists (
+                select
+                from accountctl.apple_credentials as c
+                where c.id = \(id)
+                  and c.sealed_token = \(sealedToken)
+                  and \(Self.isOfFormerTeam)
+            )
+            """,
+            as: Bool.self,
+            deadline: .forAllAccounts
+        )
+    }
+
     /// Every credential of an account.
     static func all(of user: UUID, on connection: isolated Connection) throws -> [AppleCredential] {
         try connection.query(
             """
-            select c.id, c.client_id, c.apple_sub, c.sealed_token, c.sealing_key_id, \(isAnothers), \(isOfFormerTeam)
+            select c.id, c.client_id, c.apple_sub, c.sealed_token, c.sealing_key_id, \(isAnothers)
             from accountctl.apple_credentials as c
             where c.user_id = \(user)
             order by c.id
             """,
-            as: (Int64, String, String, String, String, Bool, Bool).self
-        ).map { id, clientID, subject, sealed, keyID, belongsToAnother, isOfFormerTeam in
+            as: (Int64, String, String, String, String, Bool).self
+        ).map { id, clientID, subject, sealed, keyID, belongsToAnother in
             AppleCredential(
                 id: id,
                 user: user,
@@ -104,8 +129,7 @@ package struct AppleCredential: Sendable {
                 subject: subject,
                 sealedToken: sealed,
                 sealingKeyID: keyID,
-                belongsToAnother: belongsToAnother,
-                isOfFormerTeam: isOfFormerTeam
+                belongsToAnother: belongsToAnother
             )
         }
     }

@@ -75,6 +75,33 @@ import Testing
         }
     }
 
+    /// What a person got after Apple had told the new team about somebody else is of that team, though Apple was asked
+    /// about this person later.
+    @Test func aGrantOfTheNewTeamIsNotGivenUp() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            _ = try await stage.signUp("berta", apple: false)
+            try await stage.sql(
+                """
+                insert into accountctl.apple_transfers
+                    (user_id, client_id, target_team, transfer_identifier, new_sub, state, updated_at)
+                select
+                    u.id, c.client_id, 'RECIPIENT1', u.id::text,
+                    case when u.id = c.user_id then c.apple_sub else 'another' end, 'applied',
+                    case when u.id = c.user_id then now() else now() - interval '2 hours' end
+                from auth.users as u
+                cross join accountctl.apple_credentials as c
+                """
+            )
+            stage.sandbox.faults.set(.appleError("invalid_grant"), for: .appleRevoke)
+            let request = try await stage.request(person)
+            try await stage.drive(request)
+            #expect(try await stage.situation(request)?.code == .appleMisconfigured)
+            #expect(try await stage.outcome(.revokeApple, request) == nil)
+            #expect(try await stage.count("select from accountctl.apple_credentials") == 1)
+        }
+    }
+
     /// A new outage of Apple starts a new waiting period.
     ///
     /// Here Apple recovered, and then another failure blocked the request for longer than the waiting period.

@@ -24,7 +24,8 @@ extension CredentialChecks {
                   )
                 returning c.id
                 """,
-                as: Int64.self
+                as: Int64.self,
+                deadline: .forAllAccounts
             )
         }
         return Set(forgotten)

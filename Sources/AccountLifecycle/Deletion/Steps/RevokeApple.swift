@@ -80,14 +80,18 @@ extension DeletionRun {
             try lease?(services.apple.longestCall)
             return (try await services.apple.revoke(token, clientID: credential.clientID), askedAt)
         }
+        if case .unknownGrant = asked?.answer,
+            try await services.pool.withConnection({ try credential.isOfFormerTeam(on: $0) })
+        {
+            try await giveUp(credential, because: Self.isOfFormerTeam)
+            return nil
+        }
         switch asked?.answer {
         case nil:
             try await giveUp(credential, because: Self.belongsToAnother)
         case .revoked:
             try await services.probe(.middle(.revokeApple))
             try await services.pool.withConnection { try forget(credential, as: .revoked, at: asked?.at, on: $0) }
-        case .unknownGrant where credential.isOfFormerTeam:
-            try await giveUp(credential, because: Self.isOfFormerTeam)
         case .unknownGrant(let situation), .trouble(let situation):
             guard canGoOnWithoutApple(isAsked: true) else { return situation }
             try await handOver(credential, token, because: situation)
