@@ -5,13 +5,13 @@ extension FilePlan {
     ///
     /// These are: rows that refer to the files, or to rows deleted with them, by a key that refuses; keys that are not
     /// in effect; rows that the server would not delete, or would not keep without their file; more rows of one table
-    /// than a run may delete; and files that no call names.
+    /// than a run may delete, unless `maximumRows` is nil; and files that no call names.
     ///
     /// Files are deleted before any row, even before rows that would be deleted with the account or with another file,
     /// since Storage alone decides how many files it deletes in one statement.
     func blockers(
         ofDeleting objects: [StoredObject],
-        maximumRows: Int,
+        maximumRows: Int?,
         deadline: Duration = AccountRows.deadline,
         on connection: isolated Connection
     ) throws -> [Blocker] {
@@ -46,19 +46,33 @@ extension FilePlan {
                 )
             )
         }
-        for table in going.tables.dropFirst() {
-            let keys = going.keys[table] ?? []
-            guard let first = keys.first, keys.contains(where: { $0.mayHold(moreThan: maximumRows) }) else { continue }
-            let rows = try connection.one(
-                WaysToRows(rows: first.rows, conditions: ways.ways(to: table)).counting(upTo: maximumRows + 1),
-                as: Int.self,
-                deadline: deadline
-            )
-            guard rows > maximumRows else { continue }
-            blockers.append(Blocker(table: table.description, name: nil, rows: rows, code: .tooLarge))
+        if let maximumRows {
+            blockers += try tooManyRows(maximumRows, goingBy: ways, deadline: deadline, on: connection)
         }
         blockers += try unpublishable(goingBy: ways, deadline: deadline, on: connection)
         blockers += try refusingChecks(goingBy: ways, deadline: deadline, on: connection)
+        return blockers
+    }
+
+    /// Tables that would lose more rows with the files than a run may delete; tables known to be small are not counted.
+    private func tooManyRows(
+        _ maximum: Int,
+        goingBy ways: CascadeWays,
+        deadline: Duration,
+        on connection: isolated Connection
+    ) throws -> [Blocker] {
+        var blockers: [Blocker] = []
+        for table in going.tables.dropFirst() {
+            let keys = going.keys[table] ?? []
+            guard let first = keys.first, keys.contains(where: { $0.mayHold(moreThan: maximum) }) else { continue }
+            let rows = try connection.one(
+                WaysToRows(rows: first.rows, conditions: ways.ways(to: table)).counting(upTo: maximum + 1),
+                as: Int.self,
+                deadline: deadline
+            )
+            guard rows > maximum else { continue }
+            blockers.append(Blocker(table: table.description, name: nil, rows: rows, code: .tooLarge))
+        }
         return blockers
     }
 }

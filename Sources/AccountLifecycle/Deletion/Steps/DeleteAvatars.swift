@@ -62,7 +62,7 @@ extension DeletionRun {
         let left = try await countDeleted(asked)
         // Rows may refer to the files since the preflight; Storage reports that refusal as an invalid request. There is
         // no limit on rows that cascade with the files, since they do not stop Storage.
-        if left > 0, let references = try await lookForReferences(to: asked, maximumRows: .max) {
+        if left > 0, let references = try await lookForReferences(to: asked, maximumRows: nil) {
             return blocked(by: references)
         }
         if let trouble { return .failed(trouble) }

@@ -120,9 +120,9 @@ extension DeletionRun {
         return try await services.storage.trouble()
     }
 
-    /// Finds rows that refer to files to be deleted and prevent that, or that would be deleted with them in too great a
-    /// number.
-    func lookForReferences(to objects: [StoredObject], maximumRows: Int) async throws -> Situation? {
+    /// Finds rows that refer to files to be deleted and prevent that, or, unless `maximumRows` is nil, that would be
+    /// deleted with them in too great a number.
+    func lookForReferences(to objects: [StoredObject], maximumRows: Int?) async throws -> Situation? {
         let plan = try await services.catalogs.plan(in: services.pool).files
         guard plan.isAbout(objects), !objects.isEmpty else { return nil }
         let blockers = try await patiently { deadline in
