@@ -252,6 +252,7 @@ struct DoctorDatabaseTests {
                 """
                 create table public."Likes" ("byWhom" uuid references auth.users on delete cascade);
                 create table auth.notes (author uuid references auth.users on delete cascade);
+                create table public.marks (author uuid references auth.users on delete cascade);
                 create table public.votes (author uuid references auth.users on delete cascade)
                 partition by list (author);
                 create table public.all_votes partition of public.votes default;
@@ -267,6 +268,8 @@ struct DoctorDatabaseTests {
             #expect(finding("public.Likes")?.severity == "warning")
             #expect(finding("public.Likes")?.todo == #"create index concurrently on "public"."Likes" ("byWhom")"#)
             #expect(finding("auth.") == nil)
+            let marks = finding("public.marks")
+            #expect(marks?.why?.contains("(the server has not counted its rows yet)") == true, "\(findings)")
             let votes = finding("public.votes")
             #expect(votes?.severity == "notice" && votes?.why?.contains("(about 6000 rows)") == true, "\(findings)")
         }

@@ -36,7 +36,7 @@ package struct ForeignKey: Sendable, Hashable {
     /// The server's estimate of the rows of the referring table.
     package let estimatedRows: Int
     /// Whether the server has counted all of these rows; false after an upgrade of its major version, until an ANALYZE.
-    let isCounted: Bool
+    package let isCounted: Bool
     /// Whether the referring table is partitioned.
     let isPartitioned: Bool
     /// Whether the referenced table is partitioned.
