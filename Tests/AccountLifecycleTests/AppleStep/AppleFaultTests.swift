@@ -57,18 +57,28 @@ import Testing
     }
 
     /// A grant of the team that the app left, which Apple does not know under the new team's key, is given up at once.
-    @Test func nobodyWaitsForAGrantOfTheFormerTeam() async throws {
+    ///
+    /// One that the person gave to the new team since may still be valid, and is kept.
+    @Test(arguments: [true, false]) func nobodyWaitsForAGrantOfTheFormerTeam(_ isFormer: Bool) async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
+            let hours = isFormer ? 0 : 2
             try await stage.sql(
                 """
-                insert into accountctl.apple_transfers (user_id, client_id, target_team, transfer_identifier, new_sub, state)
-                select user_id, client_id, 'RECIPIENT1', 'x', apple_sub, 'applied'
+                insert into accountctl.apple_transfers
+                    (user_id, client_id, target_team, transfer_identifier, new_sub, state, updated_at)
+                select user_id, client_id, 'RECIPIENT1', 'x', apple_sub, 'applied', now() - \(hours) * interval '1 hour'
                 from accountctl.apple_credentials
                 """
             )
             stage.sandbox.faults.set(.appleError("invalid_grant"), for: .appleRevoke)
             let request = try await stage.request(person)
+            guard isFormer else {
+                let situation = try await stage.drive(request).failure
+                #expect(situation.code == .appleMisconfigured)
+                #expect(try await stage.count("select from accountctl.apple_credentials") == 1)
+                return
+            }
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.outcome(.revokeApple, request) == "not_revoked")
             #expect(try await stage.count("select from accountctl.pending_revocations") == 0)

@@ -60,12 +60,14 @@ import Testing
         }
     }
 
-    /// If many users of a client id are refused at once, something is wrong, and nobody is signed out.
-    @Test func aMassOfRefusalsIsHeldBack() async throws {
+    /// If many users of a client id are refused at once, something is wrong, and nobody is signed out, also where they
+    /// had signed in to the new team after a transfer.
+    @Test(arguments: [false, true]) func aMassOfRefusalsIsHeldBack(_ isAfterTransfer: Bool) async throws {
         try await CredentialStage.with { stage in
             var people: [CredentialStage.Person] = []
             for _ in 0..<12 { people.append(try await stage.signUp()) }
             for person in people.prefix(6) {
+                if isAfterTransfer { try await stage.move(person, minutesAgo: 120) }
                 stage.sandbox.apple.stopUsing(sub: person.sub, clientID: CredentialStage.clientID)
             }
             let tally = try await CredentialChecks(stage.services()).sweep()
