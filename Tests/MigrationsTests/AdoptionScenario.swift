@@ -136,6 +136,14 @@ struct AdoptionScenario: Sendable, CustomTestStringConvertible {
                     """
             ),
             AdoptionScenario(
+                name: "a sign-up trigger for replication only and no profiles",
+                sql: "create function public.welcome() returns trigger language plpgsql as 'begin return new; end'",
+                adminSQL: """
+                    create trigger welcome after insert on auth.users for each row execute function public.welcome();
+                    alter table auth.users enable replica trigger welcome;
+                    """
+            ),
+            AdoptionScenario(
                 name: "a check before sign-up and no profiles",
                 sql: """
                     create function public.check_mail() returns trigger language plpgsql as 'begin return new; end';
