@@ -1,7 +1,7 @@
 package import Logging
 import Synchronization
 
-/// Collects log lines, each as one text: level, message, metadata.
+/// Collects log lines, each as one text: level, message, metadata of the logger and of the line.
 package final class LogLines: Sendable {
     private struct Recorder: LogHandler {
         let lines: LogLines
@@ -14,7 +14,8 @@ package final class LogLines: Sendable {
         }
 
         func log(event: LogEvent) {
-            let told = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { "\($0)=\($1)" }.joined(separator: " ")
+            let all = metadata.merging(event.metadata ?? [:]) { $1 }
+            let told = all.sorted { $0.key < $1.key }.map { "\($0)=\($1)" }.joined(separator: " ")
             lines.lines.withLock { $0.append("\(event.level) \(event.message) \(told)") }
         }
     }
