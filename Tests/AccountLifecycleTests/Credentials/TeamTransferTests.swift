@@ -114,6 +114,51 @@ import Testing
         }
     }
 
+    /// Records that the recipient knows a person under the sub 003.new, with a new relay address.
+    private func recordExchange(of person: CredentialStage.Person, _ stage: CredentialStage) async throws {
+        try await stage.sql(
+            """
+            insert into accountctl.apple_transfers
+                (user_id, client_id, target_team, transfer_identifier, new_sub, new_email, is_private_email, state)
+            values (
+                \(person.id), \(stage.transfer.clientID), \(stage.transfer.targetTeam), 't', '003.new',
+                'New@privaterelay.appleid.com', true, 'exchanged'
+            )
+            """
+        )
+    }
+
+    /// The account's copy is of the identity that signed in last: another provider's stays as it is, and so does an
+    /// address that is not the old identity's.
+    @Test(arguments: [true, false]) func onlyTheCopyOfTheOldIdentityMoves(_ isOfAnother: Bool) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.sql(
+                """
+                update auth.users
+                set raw_user_meta_data = jsonb_build_object(
+                    'sub', \(isOfAnother ? "117" : anna.sub)::text, 'email', 'chosen@example.com'
+                )
+                where id = \(anna.id)
+                """
+            )
+            try await recordExchange(of: anna, stage)
+            #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).apply().done == 1)
+            #expect(try await identity(anna, stage).0 == "003.new")
+            let isRight = try await stage.value(
+                """
+                select raw_user_meta_data = jsonb_build_object(
+                    'sub', \(isOfAnother ? "117" : "003.new")::text, 'email', 'chosen@example.com'
+                )
+                from auth.users
+                where id = \(anna.id)
+                """,
+                as: Bool.self
+            )
+            #expect(isRight)
+        }
+    }
+
     /// A transfer replaces the old team's relay address, and the forwarding state of the new one is unknown.
     @Test func theKnownRelayAddressMovesToo() async throws {
         try await CredentialStage.with { stage in
@@ -131,16 +176,7 @@ import Testing
                 values (\(anna.id), 'old@privaterelay.appleid.com', true, 'off', now())
                 """
             )
-            try await stage.sql(
-                """
-                insert into accountctl.apple_transfers
-                    (user_id, client_id, target_team, transfer_identifier, new_sub, new_email, is_private_email, state)
-                values (
-                    \(anna.id), \(stage.transfer.clientID), \(stage.transfer.targetTeam), 't', '003.new', 'New@privaterelay.appleid.com',
-                    true, 'exchanged'
-                )
-                """
-            )
+            try await recordExchange(of: anna, stage)
             try await stage.sql(
                 """
                 insert into accountctl.apple_identity_marks (user_id, state, since)
