@@ -16,6 +16,16 @@ from (
         ('select accountctl.log_operation('''', ''user.show'')', '23514'),
         ('select accountctl.log_operation(''kim'', ''User shown!'')', '23514'),
         ('select accountctl.log_operation(''kim'', ''user.show'', null, null, null, ''[]'')', '23514'),
+        ('select accountctl.log_operation(repeat(''k'', 201), ''user.show'')', '23514'),
+        ('select accountctl.log_operation(''kim'', repeat(''a'', 101))', '23514'),
+        ('select accountctl.log_operation(''kim'', ''user.show'', repeat(''k'', 101), sha256(''x''))', '23514'),
+        ('select accountctl.log_operation(''kim'', ''user.show'', reason => repeat(''r'', 2001))', '23514'),
+        (
+            'select accountctl.log_operation(''kim'', ''user.show'', facts => jsonb_build_object(''a'', repeat(''f'', 10000)))',
+            '23514'
+        ),
+        ('select accountctl.log_operation(''kim'', ''user.show'', ticket => repeat(''t'', 201))', '23514'),
+        ('select accountctl.log_operation(''kim'', ''user.show'', machine_user => repeat(''m'', 201))', '23514'),
         ('insert into accountctl.operator_log (operator, action) values (''kim'', ''user.show'')', '42501'),
         ('select from accountctl.operator_log', '42501'),
         ('select from accountctl.settings', '42501'),
