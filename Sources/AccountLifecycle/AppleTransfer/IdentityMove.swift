@@ -94,7 +94,8 @@ struct IdentityMove: Sendable {
             set raw_user_meta_data = raw_user_meta_data
                     || jsonb_build_object('sub', \(sub)::text)
                     || case
-                        when raw_user_meta_data ? 'provider_id' then jsonb_build_object('provider_id', \(sub)::text)
+                        when raw_user_meta_data ->> 'provider_id' = \(oldSub)
+                            then jsonb_build_object('provider_id', \(sub)::text)
                         else '{}'
                     end
                     || case

@@ -31,6 +31,10 @@ struct CredentialChecks: Sendable {
     private static let batch = 1000
     /// How many credentials are asked about before their answers are judged together.
     private static let round = 200
+    /// The most credentials that one statement reschedules for a pause that Apple asked for.
+    ///
+    /// After an outage of workers all may be due; the next sweeps reschedule the rest.
+    private static let putOffAtOnce = 50_000
 
     let services: CredentialServices
     private let counters: [(counter: Counter, count: @Sendable (Tally) -> Int)]
@@ -85,6 +89,8 @@ struct CredentialChecks: Sendable {
                         from accountctl.apple_credentials
                         where client_id = \(clientID)
                           and check_after < now() + \(Self.seconds(silence)) * interval '1 second'
+                        order by check_after
+                        limit \(Self.putOffAtOnce)
                         for update skip locked
                     )
                     """,
