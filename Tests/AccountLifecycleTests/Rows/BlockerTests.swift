@@ -30,19 +30,24 @@ import Testing
         }
     }
 
-    /// A request is looked at every few minutes for as long as it is blocked.
+    /// A request is looked at every few minutes for as long as it is blocked; what blocks it next is told again.
     @Test func whatStandsStillIsAWarningOnce() async throws {
         try await Stage.with { stage in
             try await stage.sql("create table public.orders (id int, buyer uuid references auth.users)")
+            try await stage.sql("create table public.invoices (id int, buyer uuid references auth.users)")
             let person = try await stage.signUp()
             try await stage.sql("insert into public.orders values (1, \(person.id))")
             let request = try await stage.request(person)
             let lines = LogLines()
             let driver = DeletionDriver(stage.services(logger: lines.logger))
             for _ in 0..<2 { _ = try await driver.drive(request) }
+            try await stage.sql("insert into public.invoices values (1, \(person.id))")
+            try await stage.sql("delete from public.orders")
+            _ = try await driver.drive(request)
             let told = lines.all.filter { $0.contains("a deletion request cannot continue") }
-            #expect(told.map { $0.prefix { $0 != " " } } == ["warning", "debug"], "\(told)")
-            #expect(told.allSatisfy { $0.contains("tables=public.orders") }, "\(told)")
+            #expect(told.map { $0.prefix { $0 != " " } } == ["warning", "debug", "warning"], "\(told)")
+            #expect(told.prefix(2).allSatisfy { $0.contains("tables=public.orders") }, "\(told)")
+            #expect(told.last?.contains("tables=public.invoices") == true, "\(told)")
         }
     }
 

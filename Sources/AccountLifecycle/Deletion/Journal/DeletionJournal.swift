@@ -53,7 +53,7 @@ struct DeletionJournal: Sendable {
 
     /// Records why the request stands still; `situation_since` is the time of the first of equal situations in a row.
     ///
-    /// - Returns: Whether it is the first of them.
+    /// - Returns: Whether it has another cause than the situation before: another kind, subject, table or column.
     @discardableResult
     func stop(
         _ state: DeletionState,
@@ -90,12 +90,26 @@ struct DeletionJournal: Sendable {
             asking: """
                 not exists (
                     select
-                    from accountctl.deletion_requests
-                    where id = \(request) and situation ->> 'code' = \(situation?.code.rawValue)
+                    from accountctl.deletion_requests as r
+                    cross join (select (\(situation.map(JSON.init)))::jsonb) as given (situation)
+                    where r.id = \(request)
+                      and \(Self.cause("r.situation")) is not distinct from \(Self.cause("given.situation"))
                 )
                 """,
             on: connection
         )
+    }
+
+    /// What tells the cause of a situation from others; numbers of rows, for example, change from look to look.
+    private static func cause(_ situation: Statement) -> Statement {
+        """
+        (
+            \(situation) ->> 'code',
+            \(situation) ->> 'subject',
+            array(select distinct b ->> 'table' from jsonb_array_elements(\(situation) -> 'blockers') as b order by 1),
+            array(select distinct f ->> 'column' from jsonb_array_elements(\(situation) -> 'findings') as f order by 1)
+        )
+        """
     }
 
     /// Records that Apple can be used again for the request.
