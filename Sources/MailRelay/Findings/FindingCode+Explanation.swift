@@ -53,8 +53,7 @@ extension FindingCode {
         case .dkimOtherDomain:
             "Apple's relay compares the signing domain with the From domain; another domain's signature does not count."
         case .dkimUnknown, .dmarcUnknown, .mxUnknown:
-            "DNS did not answer; nothing is known, and the verdict has not "
-                + "changed."
+            "DNS did not answer; nothing is known, and the verdict has not changed."
         case .dmarcMissing: "The relay does not ask for DMARC, large mailbox providers do."
         case .dmarcSeveral: "Receivers ignore all of several records."
         case .dmarcSyntax: "Receivers ignore the record."

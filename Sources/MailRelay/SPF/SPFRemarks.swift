@@ -118,8 +118,7 @@ enum SPFRemarks {
         let text = String(decoding: term, as: UTF8.self)
         if term.contains(9) { return "there is a tab between terms, where only spaces are allowed" }
         if contains(term, [0xC2, 0xA0]) {
-            return "there is a no-break space between terms, where only spaces are "
-                + "allowed"
+            return "there is a no-break space between terms, where only spaces are allowed"
         }
         if contains(term, [0xE2, 0x80, 0x93]) || contains(term, [0xE2, 0x80, 0x94]) {
             return "there is a dash where a hyphen belongs"

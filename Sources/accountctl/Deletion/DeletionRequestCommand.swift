@@ -81,10 +81,7 @@ struct DeletionRequestCommand: AccountctlCommand {
     func validate() throws {
         if (user == nil) == (bulk.file == nil) { throw ValidationError("name an account, or a list with --file") }
         if bulk.file != nil, lookup.by != nil {
-            throw ValidationError(
-                "--by applies to a term: a list contains user "
-                    + "ids"
-            )
+            throw ValidationError("--by applies to a term: a list contains user ids")
         }
         _ = try grace.map(Self.graceOption.count)
     }

@@ -73,8 +73,7 @@ struct JobsEnqueueCommand: AccountctlCommand {
         if file == nil, kind == nil { throw ValidationError("name a kind, or give a list with --file") }
         if file != nil, kind != nil || options.areGiven {
             throw ValidationError(
-                "--file describes each of its jobs: it cannot be combined with a kind or options of "
-                    + "one job"
+                "--file describes each of its jobs: it cannot be combined with a kind or options of one job"
             )
         }
     }

@@ -33,7 +33,7 @@ struct RelayBounceExplainCommand: AccountctlCommand {
 
     private static let fields: [Field<Row>] = [
         Field("code", "Kind") { .text($0.explanation.code.rawValue) },
-        Field("cause", "Who can fix it", emphasis: { $0.explanation.cause.emphasis }) {
+        Field("cause", "Cause", emphasis: { $0.explanation.cause.emphasis }) {
             .text($0.explanation.cause.rawValue)
         },
         Field("keeps_recipient", "Keep recipient") { .bool($0.explanation.keepsRecipient) },

@@ -39,8 +39,7 @@ extension LookupTerm {
             throw CommandError(
                 .usage,
                 SafeText.quoted(text) + " "
-                    + (kind.map { "\(mismatch) \($0.rawValue)" } ?? "is not something to "
-                        + "look for"),
+                    + (kind.map { "\(mismatch) \($0.rawValue)" } ?? "is not something to look for"),
                 hint: isPart ? LookupAnswer.hint(ofPart: text) : nil
             )
         }
