@@ -48,7 +48,7 @@ struct JobsSchedulesCommand: AccountctlCommand {
             guard let ahead = schedule.ahead else { continue }
             context.messages.warning(
                 "\(schedule.name) has already run for times up to \(Wording.moment(ahead)), which is in the future: a clock was set "
-                    + "back. These times are skipped until a worker forgets them, which takes one that runs some minutes"
+                    + "back. These times are skipped until a worker has run for some minutes"
             )
         }
         return .ok
