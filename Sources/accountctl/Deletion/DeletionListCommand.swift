@@ -126,14 +126,14 @@ struct DeletionListCommand: AccountctlCommand {
             let account = fields.remove(at: user)
             fields.append(account)
         }
-        let isPlain = !all && !paused && state.isEmpty && outcomes.isEmpty
+        let isFiltered = paused || !state.isEmpty || !outcomes.isEmpty
+        let none = all ? "No deletion requests." : "No open deletion requests; --all also lists those that have ended."
         try context.list(
             requests,
             fields,
             limit: limit,
             of: Self.limits,
-            whenEmpty: isPlain
-                ? "No open deletion requests; --all also lists those that have ended." : "No such deletion requests."
+            whenEmpty: isFiltered ? "No such deletion requests." : none
         )
         return .ok
     }
