@@ -49,7 +49,7 @@ struct AppleTransferStatusCommand: AccountctlCommand {
                         .init("waiting", "Without a transfer identifier", .integer(status.waiting)),
                         .init("newcomers", "Came since the transfer, and need none", .integer(status.newcomers)),
                         .init("seen", "Seen as moving by a device", .integer(status.seen)),
-                        .init("generated", "With a transfer identifier", .integer(status.generated)),
+                        .init("generated", "With a transfer identifier, not exchanged yet", .integer(status.generated)),
                         .init("exchanged", "Known to the recipient", .integer(status.exchanged)),
                         .init("applied", "Moved", .integer(status.applied), .good),
                         .init(
