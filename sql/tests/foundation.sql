@@ -83,26 +83,35 @@ from (
         ('insert into accountctl.deletion_flushes (only_row, flushed_at) values (false, now())', '23514')
 ) as act (statement, expected);
 
+-- The tables with a column that refers to another table, each with what a delete there does here.
+create function pg_temp.referring(column_name name, target regclass) returns text[] language sql as $$
+    select array_agg(concat_ws(' ', c.relname, k.confdeltype) order by c.relname)
+    from pg_class as c
+    join pg_attribute as a on a.attrelid = c.oid and a.attname = column_name
+    left join pg_constraint as k
+        on k.conrelid = c.oid
+        and k.contype = 'f'
+        and k.confrelid = target
+        and k.conkey = array[a.attnum]
+    where c.relnamespace = 'accountctl'::regnamespace
+      and c.relkind in ('r', 'p')
+$$;
+
 -- What belongs to an account goes with it. A hold keeps it, and its deletion outlives it.
 select is(
-    array(
-        select concat_ws(' ', c.relname, k.confdeltype)::text
-        from pg_class as c
-        join pg_attribute as a on a.attrelid = c.oid and a.attname = 'user_id'
-        left join pg_constraint as k
-            on k.conrelid = c.oid
-            and k.contype = 'f'
-            and k.confrelid = 'auth.users'::regclass
-            and k.conkey = array[a.attnum]
-        where c.relnamespace = 'accountctl'::regnamespace
-          and c.relkind in ('r', 'p')
-        order by 1
-    ),
+    pg_temp.referring('user_id', 'auth.users'),
     array[
         'apple_credentials c', 'apple_identity_marks c', 'apple_transfers c', 'authorization_codes c', 'credential_events c',
         'deletion_requests', 'holds r', 'lost_grants c', 'relay_addresses c'
     ],
     'the tables that name an account, and what its deletion does there'
+);
+
+-- A request that has a receipt, or of which Apple is still asked, cannot be removed.
+select is(
+    pg_temp.referring('request_id', 'accountctl.deletion_requests'),
+    array['deletion_receipts a', 'deletion_status_tokens c', 'deletion_steps c', 'pending_revocations a'],
+    'the tables that name a request, and what its removal does there'
 );
 
 -- Open accounts.
