@@ -68,7 +68,7 @@ struct AppleClientSecretInspectCommand: AccountctlCommand {
                         .init("team_id", "Team", .text(secret.teamID)),
                         .init("key_id", "Key", .text(secret.keyID)),
                         .init("issued_at", "Issued", .date(secret.issuedAt)),
-                        .init("expires_at", "Ends", .date(secret.expiresAt), isEnding ? .bad : .none),
+                        .init("expires_at", "Expires", .date(secret.expiresAt), isEnding ? .bad : .none),
                         .init("days_left", "Days left", .integer(daysLeft), isEnding ? .bad : .none),
                     ])
                 ),
