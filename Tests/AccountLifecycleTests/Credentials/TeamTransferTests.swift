@@ -128,8 +128,8 @@ import Testing
         )
     }
 
-    /// The account's copy is of the identity that signed in last: another provider's stays as it is, and so does an
-    /// address that is not the old identity's.
+    /// The account's copy is of the identity that signed in last: another provider's stays as it is, and so does what is
+    /// not the old identity's.
     @Test(arguments: [true, false]) func onlyTheCopyOfTheOldIdentityMoves(_ isOfAnother: Bool) async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
@@ -137,7 +137,7 @@ import Testing
                 """
                 update auth.users
                 set raw_user_meta_data = jsonb_build_object(
-                    'sub', \(isOfAnother ? "117" : anna.sub)::text, 'email', 'chosen@example.com'
+                    'sub', \(isOfAnother ? "117" : anna.sub)::text, 'email', 'chosen@example.com', 'provider_id', 'own'
                 )
                 where id = \(anna.id)
                 """
@@ -148,7 +148,7 @@ import Testing
             let isRight = try await stage.value(
                 """
                 select raw_user_meta_data = jsonb_build_object(
-                    'sub', \(isOfAnother ? "117" : "003.new")::text, 'email', 'chosen@example.com'
+                    'sub', \(isOfAnother ? "117" : "003.new")::text, 'email', 'chosen@example.com', 'provider_id', 'own'
                 )
                 from auth.users
                 where id = \(anna.id)
@@ -285,37 +285,6 @@ import Testing
             try await stage.sql("update auth.identities set created_at = now() where provider_id = '004.late'")
             (expected.waiting, expected.newcomers, expected.generated, expected.exchanged) = (2, 3, 0, 1)
             #expect(try await books.status() == expected)
-        }
-    }
-
-    /// What the app itself wrote into the account's data, under names that the identity's data has too, stays.
-    @Test func theAppsOwnDataStays() async throws {
-        try await CredentialStage.with { stage in
-            let anna = try await stage.signUp()
-            try await stage.sql(
-                """
-                update auth.users
-                set raw_user_meta_data = '{"email": "own@example.com", "provider_id": "own"}'
-                        || jsonb_build_object('sub', \(anna.sub)::text)
-                where id = \(anna.id)
-                """
-            )
-            try await stage.sql(
-                """
-                insert into accountctl.apple_transfers
-                    (user_id, client_id, target_team, transfer_identifier, new_sub, new_email, state)
-                values (
-                    \(anna.id), \(stage.transfer.clientID), \(stage.transfer.targetTeam), 't', '003.new', 'new@example.com',
-                    'exchanged'
-                )
-                """
-            )
-            #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).apply().done == 1)
-            let data = try await stage.value(
-                "select raw_user_meta_data::text from auth.users where id = \(anna.id)",
-                as: String.self
-            )
-            #expect(data == #"{"sub": "003.new", "email": "own@example.com", "provider_id": "own"}"#)
         }
     }
 
