@@ -200,23 +200,28 @@ import Testing
     @Test func nobodyIsAskedAboutBeforeAppleWantsToBeAsked() async throws {
         try await CredentialStage.with { stage in
             for _ in 0..<3 { _ = try await stage.signUp() }
-            let next = try await stage.signUp()
+            let next = [try await stage.signUp().id, try await stage.signUp(clientID: "com.example.web").id]
             try await stage.sql(
-                "update accountctl.apple_credentials set check_after = now() + interval '9 minutes' where user_id = \(next.id)"
+                "update accountctl.apple_credentials set check_after = now() + interval '9 minutes' where user_id = any(\(next))"
             )
             _ = stage.sandbox.faults.set(.status(429, retryAfter: "3600"), for: .appleToken)
             #expect(try await CredentialChecks(stage.services()).sweep().postponed == 3)
             let late = try await stage.value(
-                "select bool_and(check_after > now() + interval '59 minutes') from accountctl.apple_credentials",
+                """
+                select bool_and((client_id = \(CredentialStage.clientID)) = (check_after > now() + interval '59 minutes'))
+                from accountctl.apple_credentials
+                """,
                 as: Bool.self
             )
             #expect(late)
         }
     }
 
-    @Test func whoComesBackWhileAppleIsAskedKeepsEverything() async throws {
+    @Test(arguments: [false, true])
+    func whoComesBackWhileAppleIsAskedKeepsEverything(_ isOfFormerTeam: Bool) async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
+            if isOfFormerTeam { try await stage.move(anna, minutesAgo: 1) }
             stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
             let gate = FaultGate()
             stage.sandbox.faults.set(Fault.hold(at: gate).times(1), for: .appleToken)
@@ -230,6 +235,25 @@ import Testing
             #expect(tally.gone == 1)
             #expect(try await stage.outcomes() == [])
             #expect(try await stage.traces(of: anna) == .init())
+        }
+    }
+
+    /// A token of the former team is only forgotten, but this one belongs to the deletion that began meanwhile.
+    @Test func whoIsLockedOutWhileAppleIsAskedKeepsTheToken() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.move(anna, minutesAgo: 1)
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
+            let gate = FaultGate()
+            stage.sandbox.faults.set(Fault.hold(at: gate).times(1), for: .appleToken)
+            let services = stage.services()
+            async let swept = CredentialChecks(services).sweep()
+            await gate.reached()
+            try await stage.lockOut(anna.id)
+            gate.open()
+            let tally = try await swept
+            #expect(tally.gone == 1)
+            #expect(try await stage.traces(of: anna).credentials == 1)
         }
     }
 }
