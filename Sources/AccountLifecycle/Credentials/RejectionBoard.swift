@@ -68,10 +68,10 @@ package final class RejectionBoard: Sendable {
                 now.insert(id)
                 guard rejections[id] == nil, !before.contains(id) else { continue }
                 apple.pause(id, until: rejection.until, refusal: rejection.refusal)
-                logger.warning("Apple rejected the client id of another worker", metadata: ["client_id": "\(id)"])
+                logger.warning("another worker was rejected by Apple", metadata: ["client_id": "\(id)"])
             } else if rejections[id] != nil {
                 apple.resume(id)
-                logger.notice("Apple accepts the client id of another worker again", metadata: ["client_id": "\(id)"])
+                logger.notice("another worker is accepted by Apple again", metadata: ["client_id": "\(id)"])
             }
         }
         paused.withLock { [now] in $0 = now }

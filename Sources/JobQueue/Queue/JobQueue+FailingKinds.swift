@@ -19,11 +19,11 @@ extension JobQueue {
         try connection.query(
             """
             select kind, count(*),
-                -- Of times in one form the last is the latest; sorting a million errors would take seconds.
+                -- The times have one form, so the greatest text is the latest. To sort a million errors takes seconds.
                 (max(array[errors -> -1 ->> 'at', errors -> -1 ->> 'error']))[2]
             from \(tables.jobs)
             where state = 'scheduled'
-            -- The statement that gives a job back after a failure writes both times.
+            -- The statement that gives a job back after a failure writes both times, a moment apart.
             and (errors -> -1 ->> 'at')::timestamptz >= coalesce(waiting_since, created_at) - interval '1 second'
             group by kind
             order by kind

@@ -80,8 +80,8 @@ extension DatabaseDoctor {
             "\(Wording.count(count, "job was", "jobs were")) given up in the last day: "
                 + Wording.list(kinds.map { SafeText.line($0.kind) }),
             why: "No job has done their work since. A kind that fails each time does none of its work.",
-            todo: "accountctl jobs list --state discarded names them and their last errors; once the cause is gone: "
-                + "accountctl jobs retry --state discarded"
+            todo: "accountctl jobs list --state discarded shows them and their errors. Once the cause is gone, give "
+                + "their ids to accountctl jobs retry."
         )
     }
 

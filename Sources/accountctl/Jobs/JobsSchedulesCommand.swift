@@ -47,8 +47,8 @@ struct JobsSchedulesCommand: AccountctlCommand {
         for schedule in schedules {
             guard let ahead = schedule.ahead else { continue }
             context.messages.warning(
-                "\(schedule.name) has already run for times up to \(Wording.moment(ahead)), which is in the future: a clock was set "
-                    + "back. These times are skipped until a worker has run for some minutes"
+                "\(schedule.name) ran for times up to \(Wording.moment(ahead)), which is in the future: a clock was set back. A "
+                    + "worker of the release that has this schedule ends that in some minutes; without one, it runs again after that time"
             )
         }
         return .ok

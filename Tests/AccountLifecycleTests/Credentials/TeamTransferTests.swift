@@ -288,37 +288,6 @@ import Testing
         }
     }
 
-    /// What the app itself wrote into the account's data, under names that the identity's data has too, stays.
-    @Test func theAppsOwnDataStays() async throws {
-        try await CredentialStage.with { stage in
-            let anna = try await stage.signUp()
-            try await stage.sql(
-                """
-                update auth.users
-                set raw_user_meta_data = '{"email": "own@example.com", "provider_id": "own"}'
-                        || jsonb_build_object('sub', \(anna.sub)::text)
-                where id = \(anna.id)
-                """
-            )
-            try await stage.sql(
-                """
-                insert into accountctl.apple_transfers
-                    (user_id, client_id, target_team, transfer_identifier, new_sub, new_email, state)
-                values (
-                    \(anna.id), \(stage.transfer.clientID), \(stage.transfer.targetTeam), 't', '003.new', 'new@example.com',
-                    'exchanged'
-                )
-                """
-            )
-            #expect(try await TransferBooks(pool: stage.pool, transfer: stage.transfer).apply().done == 1)
-            let data = try await stage.value(
-                "select raw_user_meta_data::text from auth.users where id = \(anna.id)",
-                as: String.self
-            )
-            #expect(data == #"{"sub": "003.new", "email": "own@example.com", "provider_id": "own"}"#)
-        }
-    }
-
     @Test func aFileGoesFromOneTeamToTheOther() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()

@@ -14,7 +14,7 @@ package enum CredentialRules {
         var newestCredential: Date?
         /// When a held credential was last known to be valid: obtained, or confirmed by a check.
         var newestProofOfLife: Date?
-        /// When it was last asked who the person is in the team that the app has moved to.
+        /// When Apple last told the team that the app has moved to who the person is.
         var newestTransfer: Date?
         /// Whether an erasure can no longer be cancelled: our own revocation comes back as an event.
         var isBeingErased = false

@@ -40,7 +40,8 @@ package struct BlockerSearch: Sendable {
         /// Nothing refuses, or there was nothing to try.
         case pass
         case refusal(Blocker)
-        /// These were not tried, took too long, or may no longer be all: only the delete itself will tell.
+        /// These questions have no answer, since the delete was not tried, took too long, or went by an outdated plan: only
+        /// the delete itself will tell.
         case unknown([DeletionPlan.Question])
     }
 

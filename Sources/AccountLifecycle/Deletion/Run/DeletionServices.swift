@@ -86,8 +86,9 @@ package struct DeletionServices: Sendable {
         // No rest between flushes: most of their time is spent waiting for a connection.
         flushes = Coalescer(limit: 1000, rest: 0) { waiting in
             // The write-ahead log is sequential, so any commit that changes something and waits for the disk flushes
-            // all earlier commits. Behind a transaction pooler the statement itself has to see that it waits; a
-            // transaction around it would keep the row, for which all workers wait, locked between its statements.
+            // all earlier commits. Behind a transaction pooler, where sessions keep no settings, the statement itself
+            // makes its commit wait. A transaction around it would keep the row, for which all workers wait, locked
+            // between its statements.
             try await pool.withConnection { connection in
                 try connection.execute(
                     """

@@ -11,8 +11,9 @@ extension DeletionRun {
     /// A success of the API proves little: it answers 200 with an empty list for keys that do not exist or that it may
     /// not see, and for buckets that do not exist. The proof is that the rows are gone.
     func deleteAvatars() async throws -> StepResult {
-        // Storage's database has a time limit of its own, which the same number of keys exceeds each time.
-        let batch = max(1, StorageClient.largestBatch >> record.failures)
+        // Storage's database has a time limit of its own: a call that exceeds it once would exceed it each time. Failures
+        // of other causes count, too, so a call is never for less than a few files.
+        let batch = StorageClient.largestBatch >> min(record.failures, 6)
         for _ in 0..<Self.rounds {
             let found = try await services.objects.answer(for: user)
             let objects = objectsToDelete(among: found)
