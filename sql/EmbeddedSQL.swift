@@ -1,7 +1,7 @@
 /// The SQL that the binary carries: every file of `sql/migrations`, in the order of their numbers.
 ///
-/// Nothing can list the embedded files, and their generated names have a `_` in place of a leading digit; a test holds that this
-/// list and the folder are the same.
+/// The embedded files cannot be listed, so this list names them, and a test compares it with the folder. Their
+/// generated names have a `_` in place of a leading digit.
 package enum EmbeddedSQL {
     /// One file.
     package struct File: Sendable {

@@ -6,8 +6,8 @@ package import MailRelay
     import Foundation
 #endif
 
-/// The published conformance suite of RFC 7208 (3-clause BSD, licence beside it) as tables and senders, for benchmarks
-/// and tests.
+/// The published conformance suite of RFC 7208 (3-clause BSD; not in this repository) as tables and senders, for
+/// benchmarks and tests.
 ///
 /// The file is a JSON array of scenarios. Each has `scenario` (its name), `zone` (an array of records for each name,
 /// with `type`, and `strings`, `address`, `name`, `preference` or `timeout`) and `tests` (an array of objects with

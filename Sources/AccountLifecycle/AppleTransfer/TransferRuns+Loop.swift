@@ -85,8 +85,8 @@ extension TransferRuns {
                 progress(course.run.done + course.run.refused)
             }
         }
-        // However few users are in doubt: those of a small app, or of a last page, may have been asked about with a
-        // wrong team or key.
+        // Even if only a few users are in doubt, as in a small app or on the last page: the team or the key may be
+        // wrong.
         guard course.run.done == 0 else {
             try await refuse(&course, side)
             return course.run
@@ -108,9 +108,9 @@ extension TransferRuns {
         return due
     }
 
-    /// Handles a refusal, the last of the doubts: they are recorded, stay in doubt, or stop the run.
+    /// Handles a refusal, which is the last of the doubts: the refusals are recorded, stay in doubt, or stop the run.
     ///
-    /// - Returns: Whether the run goes on.
+    /// - Returns: Whether the run continues.
     private func doubt(_ course: inout Course, _ side: some TransferSide) async throws -> Bool {
         course.silence = 0
         course.isAfterRefusal = true

@@ -38,8 +38,8 @@ package struct AppleCredential: Sendable {
 
     /// An SQL expression: whether a credential `c` is certainly of the team that the app left.
     ///
-    /// Nothing tells when the app moved, except that it was before Apple told the recipient about anybody. When it told
-    /// about this person may be weeks later, and the credential may be of the new team by then.
+    /// It is not known when the app moved, only that it was before Apple's first answer to the recipient about anybody.
+    /// The answer about this person may have come weeks later, when the credential could be the new team's already.
     static let isOfFormerTeam: Statement = """
         exists (
             select

@@ -3,8 +3,8 @@ import Postgres
 extension CredentialChecks {
     /// Deletes the tokens among the refused ones that are of the team that the app left, and returns their ids.
     ///
-    /// Apple refuses all of these to the new team: they are no mass of people who leave, and nobody is signed out for
-    /// them. Those of an account that is locked out belong to its deletion.
+    /// Apple refuses all of these to the new team, so a refusal does not mean that the person left, and nobody is
+    /// signed out for it. The tokens of an account that is locked out belong to its deletion.
     func forgetFormer(_ refused: [HeldCredential]) async throws -> Set<Int64> {
         let (ids, sealed) = (refused.map(\.id), refused.map(\.sealed))
         let forgotten = try await services.pool.withConnection { connection in

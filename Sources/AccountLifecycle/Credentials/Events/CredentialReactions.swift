@@ -85,8 +85,8 @@ struct CredentialReactions {
 
     /// Records on the account what Apple said about its identity, unless a later event did.
     ///
-    /// That the Apple Account was deleted stays recorded until the person signs in with Apple again: for that very
-    /// reason Apple will refuse the credentials still held, when asked about them later.
+    /// A deleted Apple Account stays recorded as such until the person signs in with Apple again: Apple will refuse the
+    /// credentials still held, which would otherwise be recorded in its place.
     private func mark(
         _ state: CredentialRules.Mark,
         signedInAt: Date?,

@@ -3,8 +3,7 @@ import Postgres
 
 /// Records of steps that begin, end, and are repeated.
 extension DeletionJournal {
-    /// The situations that cannot apply any more where a step begins; whether any other is resolved, the step finds
-    /// out.
+    /// The situations that no longer apply once a step begins; the step itself finds out whether another is resolved.
     private static let brakes: [Situation.Code] = [.paused, .legalHold, .otherAccount]
 
     /// Records that a step begins, and the state while it runs, unless the request has ended or a brake stops it; and
@@ -114,7 +113,7 @@ extension DeletionJournal {
             """
     }
 
-    /// Marks a step as finished again that another process had begun again after it was done.
+    /// Marks a step as finished again, after another process had begun it again although it was done.
     func restore(_ step: DeletionStep, on connection: isolated Connection) throws {
         try connection.execute(
             """

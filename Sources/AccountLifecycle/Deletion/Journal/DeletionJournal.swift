@@ -11,9 +11,11 @@ import Postgres
 ///
 /// A write in a single statement does not wait for the disk: a server that crashes within the next moment may lose it,
 /// but cannot lose an earlier write and keep a later one, since the write-ahead log is sequential. The step is then
-/// repeated, as after the death of the worker, which every step tolerates. Some writes wait for the disk: the lock-out,
-/// before another system is asked to delete anything of the account, see ``DeletionServices/flushes``; that Apple is
-/// asked; and the receipt, which promises that all is done. Each of them flushes what was written before.
+/// repeated, as after the death of the worker, which every step tolerates.
+///
+/// Three writes wait for the disk, and flush what was written before: the lock-out, before another system is asked to
+/// delete anything of the account (see ``DeletionServices/flushes``); the record that Apple is about to be asked; and
+/// the receipt, which promises that all is done.
 struct DeletionJournal: Sendable {
     let request: UUID
     /// Rejects writes once the job that drives the request was taken away from this process.

@@ -10,13 +10,13 @@ extension DeletionPlan {
     /// The statements that delete rows before the account, in order: its own profile with all rows that cascade, and
     /// rows that would refuse the delete.
     ///
-    /// The profile is deleted before the account, so that it does not matter how its keys are declared. Rows that are
-    /// deleted along may refer, by a key that does not cascade, to other rows that are, as a comment of the account
-    /// refers to its post. They are deleted first: the server checks such a key as soon as the referenced row is gone,
+    /// The profile is deleted before the account, so that it does not matter how its keys are declared. Of the rows
+    /// that are deleted along, some may refer to others by a key that does not cascade, such as a comment of the
+    /// account to its post. They are deleted first: the server checks such a key as soon as the referenced row is gone,
     /// which may be before the cascade that deletes the referring row.
     ///
     /// Only tables that refer to each other share a statement: a trigger on a row that a statement deletes must not
-    /// touch another row that it deletes, as a trigger on posts does that deletes their comments.
+    /// touch another row that it deletes. A trigger on posts that deletes their comments would.
     func deletingBeforehand(_ user: UUID) -> [Statement] {
         var statements = goingBeforehand.map { group in Self.inOne(group.flatMap { deletes(of: $0, user: user) }) }
         if let profile = deletingProfile(of: user), !goingBeforehand.joined().contains(where: isProfiles) {

@@ -20,8 +20,7 @@ package struct ErasureList: Sendable {
 
     /// The latest moment of a part that is complete.
     private var wholeMoment: Date?
-    /// When a part was written that lists a request as open which an older part lists as ended: that was after the
-    /// restore.
+    /// When a part was written after the restore, if one was: it lists as open what an older part lists as ended.
     package private(set) var writtenAfterRestore: Date?
 
     package init() {}

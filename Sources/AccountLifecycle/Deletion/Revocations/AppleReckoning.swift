@@ -56,8 +56,10 @@ struct AppleReckoning: Sendable {
         isRecorded = outcome == recorded.outcome && counts == recorded.counts
     }
 
-    /// The outcome by the counts: a revocation ends the person's whole authorisation for its client id, whatever was
-    /// lost or unknown about it until then; what came later lives on.
+    /// The outcome by the counts.
+    ///
+    /// A revocation ends the person's whole authorisation for its client id, including what was lost or unknown about
+    /// it until then; an authorisation that came later remains.
     private static func outcome(_ counts: [String: Int], isLost: Bool, isUnknown: Bool) -> StepOutcome {
         func has(_ outcome: StepOutcome) -> Bool { counts[outcome.rawValue] != nil }
         if has(.notRevoked) || isLost { return .notRevoked }

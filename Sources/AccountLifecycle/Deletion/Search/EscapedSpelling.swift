@@ -8,7 +8,7 @@ enum EscapedSpelling {
         }
     }
 
-    /// UTF-8 as JSON writers escape it that emit ASCII only, and nothing that has a meaning in HTML; in lower case.
+    /// UTF-8 as escaped by JSON writers that emit only ASCII, without HTML's special characters; in lower case.
     static func json(_ bytes: [UInt8]) -> [UInt8] {
         String(decoding: bytes, as: UTF8.self).utf16.flatMap { unit in
             unit < 0x80 && !"+&'<>`".utf16.contains(unit)

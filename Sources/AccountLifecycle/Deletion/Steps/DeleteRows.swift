@@ -48,7 +48,7 @@ extension DeletionRun {
         try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
         // The last check of the brakes: nothing can be undone after this.
         if try lockAndLookAgain(.deleteRows, on: connection) {
-            // A team transfer or support may have given the account an address since the lock-out, which nothing tells
+            // A team transfer or support may have given the account an address since the lock-out, which is unknown
             // once the rows are gone. This comes before the return to the Apple step, which erases the name of a grant
             // that came late.
             try renewIdentifiers(on: connection)

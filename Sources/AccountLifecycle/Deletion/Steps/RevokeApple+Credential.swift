@@ -26,10 +26,10 @@ extension DeletionRun {
         )
     }
 
-    /// Why a credential is not revoked whose Apple Account signs in to another account by now.
+    /// Why a credential is not revoked if its Apple Account signs in to another account by now.
     static let belongsToAnother = "it now belongs to another account"
 
-    /// Why a credential is not revoked that Apple does not know since the app's transfer.
+    /// Why a credential is not revoked if Apple does not know it since the app's transfer.
     static let isOfFormerTeam = "it is of the team that the app left"
 
     /// Removes a credential and counts its outcome, in one statement.
