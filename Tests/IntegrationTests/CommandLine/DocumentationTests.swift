@@ -41,6 +41,17 @@ struct DocumentationTests {
         #expect(told.sorted() == (folders.filter { !$0.hasPrefix(".") } + ["SQLFiles"]).sorted())
     }
 
+    @Test("the code: the types, files and folders that it names exist")
+    func namesOfTheCode() throws {
+        let page = try #require(try Document.all().first { $0.path.hasSuffix("/TheCode.md") })
+        let start = try #require(page.text.range(of: "\n## Where to begin\n"))
+        let files = ["Sources", "Tests"].flatMap { Repository.swiftFiles(below: $0) }
+        let known = Set(files.flatMap { $0.replacing(".swift", with: "").split(separator: "/") })
+        let told = page.text[start.upperBound...].matches(of: /`([A-Z][A-Za-z]*[a-z][A-Za-z+]*)(?:\.[A-Z]\w*)?`/)
+        #expect(told.count > 10)
+        for name in told { #expect(known.contains(name.1), "\(name.1)") }
+    }
+
     @Test("the tests and the demo: the figures of the README")
     func figures() throws {
         let page = try #require(try Document.all().first { $0.path == "README.md" })
