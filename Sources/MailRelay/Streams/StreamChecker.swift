@@ -1,4 +1,4 @@
-/// Checks whether a stream's mail can reach Apple's relay.
+/// Checks whether a stream's mail can reach Apple's relay by SPF or by DKIM, and whether its DMARC policy allows that.
 package struct StreamChecker: Sendable {
     private let resolver: any Resolver
 
