@@ -175,7 +175,8 @@ import Testing
         }
     }
 
-    /// As after an upgrade of the server's major version, which leaves the statistics behind.
+    /// As after an upgrade of the server's major version, which leaves the statistics behind: too many rows stop the
+    /// deletion all the same, and many go in batches.
     @Test(arguments: ["", "partition by hash (id)"])
     func rowsThatTheServerHasNeverCountedAreCountedBeforehand(_ partitioning: String) async throws {
         try await Stage.with { stage in
@@ -200,6 +201,10 @@ import Testing
             #expect(try await stage.situation(request)?.blockers?.map(\.table) == ["public.posts"])
             #expect(try await stage.situation(request)?.code == .tooLarge)
             #expect(try await stage.count("select from public.posts") == 12)
+            policy.maximumRows = 12
+            policy.batchRows = 5
+            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            #expect(try await stage.counts(of: .deleteRows, request)["batched_rows"] == 12)
         }
     }
 

@@ -27,7 +27,7 @@ extension DeletionPreview {
             )
             return Table(
                 table: table,
-                rows: try connection.one(ways.counting(upTo: BlockerSearch.countLimit), as: Int.self),
+                rows: try ways.count(upTo: BlockerSearch.countLimit, on: connection),
                 reachedBy: keys.map(\.name)
             )
         }

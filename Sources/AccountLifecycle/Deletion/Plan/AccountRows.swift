@@ -54,11 +54,7 @@ enum AccountRows {
             return false
         }
         for (table, rows) in plan.rowsThatMayStay(of: user) {
-            let count = try connection.one(
-                rows.counting(upTo: BlockerSearch.countLimit),
-                as: Int.self,
-                deadline: deadline
-            )
+            let count = try rows.count(upTo: BlockerSearch.countLimit, deadline: deadline, on: connection)
             if count > 0 { throw DeleteSwallowed(table: table, rows: count) }
         }
         return true

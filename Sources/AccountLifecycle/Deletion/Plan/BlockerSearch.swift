@@ -103,24 +103,23 @@ package struct BlockerSearch: Sendable {
         }
     }
 
-    /// Tables that would lose more rows than a run may delete; tables known to be small are not counted.
+    /// Tables that would lose more rows than a run may delete.
     private func tooManyRows(
         _ maximum: Int,
         _ deadline: Duration,
         on connection: isolated Connection
     ) throws -> [Blocker] {
         var blockers: [Blocker] = []
-        for part in plan.parts where part.reachedBy.contains(where: { $0.mayHold(moreThan: maximum) }) {
-            let rows = try connection.one(
-                plan.goingRows(of: part, user: user).counting(upTo: maximum + 1),
-                as: Int64.self,
-                deadline: deadline
+        for part in plan.parts {
+            let blocker = try Blocker.tooMany(
+                plan.goingRows(of: part, user: user),
+                of: part.table,
+                reachedBy: part.reachedBy,
+                maximum: maximum,
+                deadline: deadline,
+                on: connection
             )
-            if rows > maximum {
-                blockers.append(
-                    Blocker(table: part.table.description, name: nil, rows: Int(rows), code: .tooLarge)
-                )
-            }
+            if let blocker { blockers.append(blocker) }
         }
         return blockers
     }

@@ -54,7 +54,7 @@ extension FilePlan {
         return blockers
     }
 
-    /// Tables that would lose more rows with the files than a run may delete; tables known to be small are not counted.
+    /// Tables that would lose more rows with the files than a run may delete.
     private func tooManyRows(
         _ maximum: Int,
         goingBy ways: CascadeWays,
@@ -63,15 +63,16 @@ extension FilePlan {
     ) throws -> [Blocker] {
         var blockers: [Blocker] = []
         for table in going.tables.dropFirst() {
-            let keys = going.keys[table] ?? []
-            guard let first = keys.first, keys.contains(where: { $0.mayHold(moreThan: maximum) }) else { continue }
-            let rows = try connection.one(
-                WaysToRows(rows: first.rows, conditions: ways.ways(to: table)).counting(upTo: maximum + 1),
-                as: Int.self,
-                deadline: deadline
+            guard let keys = going.keys[table], let first = keys.first else { continue }
+            let blocker = try Blocker.tooMany(
+                WaysToRows(rows: first.rows, conditions: ways.ways(to: table)),
+                of: table,
+                reachedBy: keys,
+                maximum: maximum,
+                deadline: deadline,
+                on: connection
             )
-            guard rows > maximum else { continue }
-            blockers.append(Blocker(table: table.description, name: nil, rows: rows, code: .tooLarge))
+            if let blocker { blockers.append(blocker) }
         }
         return blockers
     }

@@ -36,11 +36,7 @@ extension FilePlan {
         }
         var blockers: [Blocker] = []
         for (table, rows) in losing + changing {
-            let count = try connection.one(
-                rows.counting(upTo: BlockerSearch.countLimit),
-                as: Int.self,
-                deadline: deadline
-            )
+            let count = try rows.count(upTo: BlockerSearch.countLimit, deadline: deadline, on: connection)
             guard count > 0 else { continue }
             blockers.append(Blocker(table: table.description, name: nil, rows: count, code: .unpublishable))
         }

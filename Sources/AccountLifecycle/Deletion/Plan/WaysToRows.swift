@@ -14,6 +14,11 @@ struct WaysToRows: Sendable {
         return ways.dropFirst().reduce(ways[0]) { $0 + " union all " + $1 }
     }
 
+    /// How many rows there are, counted up to a limit.
+    func count(upTo limit: Int, deadline: Duration? = nil, on connection: isolated Connection) throws -> Int {
+        try connection.one(counting(upTo: limit), as: Int.self, deadline: deadline)
+    }
+
     /// Counts the rows, up to a limit.
     func counting(upTo limit: Int) -> Statement {
         // Each query has the limit, too: a union reads all of its input before it returns anything.

@@ -12,22 +12,38 @@ extension DeletionRun {
         table.schema == "accountctl" || (table.schema == "auth" && ["identities", "sessions"].contains(table.name))
     }
 
-    /// Deletes rows of tables that hold many rows of the account, one batch per transaction; tables from which our role
-    /// may not delete are left to the cascade, which runs as the table's owner.
+    /// The tables to empty in batches, deepest first: those that hold many rows, whosever they are; and those that the
+    /// server has never counted, if the account has many there.
+    ///
+    /// Tables from which our role may not delete are left to the cascade, which runs as the table's owner.
+    func largeTables(
+        of plan: DeletionPlan,
+        _ deadline: Duration,
+        on connection: isolated Connection
+    ) throws -> [DeletionPlan.Part] {
+        let batch = services.policy.batchRows
+        var large: [DeletionPlan.Part] = []
+        for part in plan.parts where part.isDeletable && !Self.goesWithTheAccount(part.table) {
+            guard let key = part.reachedBy.first, key.mayHold(moreThan: batch) else { continue }
+            if key.estimatedRows <= batch {
+                let rows = plan.rowsGoingBeforehand(of: part, user: user)
+                guard try rows.count(upTo: batch + 1, deadline: deadline, on: connection) > batch else { continue }
+            }
+            large.append(part)
+        }
+        return large.sorted { $0.depth > $1.depth }
+    }
+
+    /// Deletes the account's rows of large tables, one batch per transaction.
     ///
     /// A connection is held for one batch only: an account may have millions of rows, and others need a connection for
     /// a moment. A batch that takes longer than it may is followed by smaller ones. If the database refuses a batch,
     /// the rest of that table is left for later: rows that refer to its rows may be deletable only together with them,
     /// and the transaction that deletes both reports it if they are not.
-    func emptyLargeTables(of plan: DeletionPlan) async throws {
-        let batch = services.policy.batchRows
-        let large = plan.parts
-            .filter { part in part.isDeletable && part.reachedBy.contains { $0.estimatedRows > batch } }
-            .filter { !Self.goesWithTheAccount($0.table) }
-            .sorted { $0.depth > $1.depth }
+    func empty(_ large: [DeletionPlan.Part], by plan: DeletionPlan) async throws {
         for part in large {
             let going = plan.rowsGoingBeforehand(of: part, user: user)
-            var size = batch
+            var size = services.policy.batchRows
             var deleted = size
             while deleted * going.conditions.count >= size {
                 try Task.checkCancellation()

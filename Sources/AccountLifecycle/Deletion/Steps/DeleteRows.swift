@@ -7,18 +7,19 @@ extension DeletionRun {
     /// Blockers are searched for again, since the app's tables may have changed after the preflight. Tables with many
     /// rows of the account are emptied first, in batches, deepest first, to keep the transaction short.
     func deleteRows() async throws -> StepResult {
-        let (plan, blockers, shared) = try await patiently { deadline in
-            try await services.pool.reading { connection -> (DeletionPlan, [Blocker], Int) in
+        let (plan, blockers, large, shared) = try await patiently { deadline in
+            try await services.pool.reading { connection -> (DeletionPlan, [Blocker], [DeletionPlan.Part], Int) in
                 let plan = try services.catalogs.plan(on: connection)
                 try AccountRows.allow(deadline, on: connection)
                 let blockers = try BlockerSearch(plan, user: user)
                     .run(maximumRows: services.policy.maximumRows, deadline: deadline, on: connection)
-                return (plan, blockers, try journal.counts(of: .deleteAvatars, on: connection)["shared"] ?? 0)
+                let large = try blockers.isEmpty ? largeTables(of: plan, deadline, on: connection) : []
+                return (plan, blockers, large, try journal.counts(of: .deleteAvatars, on: connection)["shared"] ?? 0)
             }
         }
         if let situation = Situation.blocked(by: blockers) { return blocked(by: situation) }
         do {
-            try await emptyLargeTables(of: plan)
+            try await empty(large, by: plan)
             try await services.probe(.middle(.deleteRows))
             // No rollback undoes what a trigger does outside the database, so the statement must not be cut short and
             // repeated. Reading all profiles takes long, too.
