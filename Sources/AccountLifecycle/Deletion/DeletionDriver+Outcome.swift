@@ -51,7 +51,11 @@ extension DeletionDriver {
             log.debug("step done", metadata: ["step": "\(step.rawValue)", "outcome": "\(outcome.rawValue)"])
         case .back(let earlier):
             try await services.pool.withConnection { connection in
-                try journal.takeBack(DeletionMachine.steps(toRepeatFrom: earlier), on: connection)
+                try journal.takeBack(
+                    DeletionMachine.steps(toRepeatFrom: earlier),
+                    keepsFailures: earlier == step,
+                    on: connection
+                )
             }
             log.info("step repeated", metadata: ["step": "\(earlier.rawValue)", "found_by": "\(step.rawValue)"])
         case .stopped(let state, let situation, let pause):

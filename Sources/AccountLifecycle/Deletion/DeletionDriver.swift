@@ -131,6 +131,9 @@ package struct DeletionDriver: Sendable {
         } catch is Braked {
             // The machine finds the brake in the facts and decides how long to wait.
             return .decide
+        } catch is PlanOvertaken {
+            services.catalogs.forget()
+            result = .back(to: step)
         } catch let error as PostgresError where error.connectionUsable {
             result = .failed(try await refusal(of: step, of: record, by: error))
         } catch let error as FailedSearch {
@@ -145,7 +148,10 @@ package struct DeletionDriver: Sendable {
             returns += 1
             // Data comes as fast as it goes, or tables change all the time: back off instead of looping.
             if returns > Self.returnLimit {
-                let detail = "\(step.rawValue) keeps sending the run back to \(earlier.rawValue)"
+                let detail =
+                    earlier == step
+                    ? "the app's tables keep changing during \(step.rawValue)"
+                    : "\(step.rawValue) keeps finding new work for \(earlier.rawValue)"
                 result = .failed(Situation(.failing, detail: detail))
             }
         }

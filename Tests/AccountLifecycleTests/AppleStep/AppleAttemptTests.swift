@@ -132,7 +132,8 @@ import Testing
             try await stage.sql("update accountctl.deletion_requests set failures = 4 where id = \(request)")
             try await stage.pool.withConnection { connection in
                 let journal = DeletionJournal(request: request, fence: nil)
-                try journal.takeBack(DeletionMachine.steps(toRepeatFrom: .revokeApple), on: connection)
+                let steps = DeletionMachine.steps(toRepeatFrom: .revokeApple)
+                try journal.takeBack(steps, keepsFailures: false, on: connection)
             }
             #expect(try await failures(of: request, stage) == "0 0")
         }

@@ -32,7 +32,7 @@ import Testing
     /// continues.
     @Test(
         arguments: [
-            (.begun(.verify), "verify keeps sending the run back to delete_avatars", 6),
+            (.begun(.verify), "verify keeps finding new work for delete_avatars", 6),
             (.middle(.deleteAvatars), "objects keep appearing", 5),
         ] as [(DeletionPoint, String, Int)]
     )

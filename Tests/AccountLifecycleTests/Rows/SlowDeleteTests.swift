@@ -134,8 +134,6 @@ import Waiting
                 let drive = Task { try await DeletionDriver(services).drive(request) }
                 try await eventually("the trial waits") { services.passes.waitingCount > 0 }
                 try await stage.sql("alter table public.profiles rename id to account")
-                // As after a wait of some seconds.
-                services.catalogs.forget()
                 return drive
             }
             _ = try await drive.value

@@ -99,10 +99,14 @@ package struct DeletionPreview: Sendable {
         var preview = found.preview
         guard asksTriggers else { return preview }
         if preview.blockers.isEmpty, !preview.isHeld {
-            switch try await BlockerSearch(found.plan, user: user).askTriggers(on: connection) {
-            case .pass: break
-            case .refusal(let blocker): preview.blockers = [blocker]
-            case .unknown(let questions): preview.untried = questions
+            do {
+                switch try await BlockerSearch(found.plan, user: user).askTriggers(on: connection) {
+                case .pass: break
+                case .refusal(let blocker): preview.blockers = [blocker]
+                case .unknown(let questions): preview.untried = questions
+                }
+            } catch is PlanOvertaken {
+                preview.untried = found.plan.questions
             }
         } else {
             preview.untried = found.plan.questions

@@ -125,7 +125,9 @@ extension DeletionJournal {
     }
 
     /// Marks steps as not done that have to be repeated.
-    func takeBack(_ steps: [DeletionStep], on connection: isolated Connection) throws {
+    ///
+    /// The failures of another step say nothing about the earlier one, those of a step that starts over itself do.
+    func takeBack(_ steps: [DeletionStep], keepsFailures: Bool, on connection: isolated Connection) throws {
         try write(
             """
             steps as (
@@ -134,10 +136,9 @@ extension DeletionJournal {
                 where request_id = \(request) and step = any(\(steps.map(\.rawValue))) and exists (select from held)
             ),
             request as (
-                -- The failures of another step say nothing about the earlier one.
                 update accountctl.deletion_requests
                 set failures = 0
-                where id = \(request) and failures > 0 and exists (select from held)
+                where id = \(request) and failures > 0 and not \(keepsFailures) and exists (select from held)
             )
             """,
             on: connection

@@ -40,8 +40,8 @@ package struct BlockerSearch: Sendable {
         /// Nothing refuses, or there was nothing to try.
         case pass
         case refusal(Blocker)
-        /// These questions have no answer, since the delete was not tried, took too long, or went by an outdated plan: only
-        /// the delete itself will tell.
+        /// These questions have no answer, since the delete was not tried or took too long: only the delete itself will
+        /// tell.
         case unknown([DeletionPlan.Question])
     }
 
@@ -50,14 +50,14 @@ package struct BlockerSearch: Sendable {
     ///
     /// The delete is done and rolled back, so call this when nothing else is in the way. If a trigger may have effects
     /// that no rollback undoes, nothing is tried. Each statement has `deadline`, or the usual one.
+    ///
+    /// - Throws: ``PlanOvertaken``; ``PostgresError``, unless it is the refusal.
     func askTriggers(deadline: Duration? = nil, on connection: isolated Connection) async throws -> Answer {
         guard !plan.questions.isEmpty else { return .pass }
         guard plan.reachingOutside.isEmpty else { return .unknown(plan.questions) }
         do {
             return try await trial(deadline, on: connection).map(Answer.refusal) ?? .pass
         } catch let error as PostgresError where error.tookTooLong {
-            return .unknown(plan.questions)
-        } catch is PlanOvertaken {
             return .unknown(plan.questions)
         }
     }

@@ -49,5 +49,5 @@ extension ForeignKey {
     }
 }
 
-/// The app's tables have changed since the plan was made.
+/// The app's tables have changed since the plan was made: a step starts over by a new one.
 struct PlanOvertaken: Error {}

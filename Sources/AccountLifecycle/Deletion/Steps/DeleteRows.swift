@@ -29,9 +29,6 @@ extension DeletionRun {
                     try deleteUser(by: plan, deadline, on: connection)
                 }
             }
-        } catch is PlanOvertaken {
-            services.catalogs.forget()
-            return .back(to: .deleteRows)
         } catch let error as DeleteSwallowed {
             return blocked(by: BlockerSearch.blocker(for: error, among: plan))
         } catch let error as PostgresError {

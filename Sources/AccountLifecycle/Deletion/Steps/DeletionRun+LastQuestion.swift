@@ -11,7 +11,8 @@ extension DeletionRun {
     /// - Returns: How the step ends if the delete is refused, or has to wait for Apple's answer to a code. Nil if the
     ///   delete is not refused, and if even this time was too short: the trial deletes the rows of large tables all at
     ///   once, the step itself in batches.
-    /// - Throws: ``Braked`` if the request was stopped meanwhile; database errors other than a refusal of the delete.
+    /// - Throws: ``Braked`` if the request was stopped meanwhile; ``PlanOvertaken``; database errors other than a
+    ///   refusal of the delete.
     func askOnceMore() async throws -> StepResult? {
         // A request that Apple holds up has already had its trial.
         guard record.appleFailures == 0 else { return nil }

@@ -18,7 +18,8 @@ extension DeletionRun {
             if let end = try await askOnceMore() { return end }
             return try await revokeAll()
         } catch {
-            if error is Braked || (error as? PostgresError)?.connectionUsable == true { try await withdrawUnasked() }
+            let isOver = error is Braked || error is PlanOvertaken
+            if isOver || (error as? PostgresError)?.connectionUsable == true { try await withdrawUnasked() }
             throw error
         }
     }
