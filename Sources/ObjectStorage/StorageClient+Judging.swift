@@ -9,6 +9,12 @@ package struct JudgedDeletion: Sendable {
     /// The outcome of the last call; nil if that call had no objects.
     package var outcome: StorageOutcome<StorageDeletion>?
 
+    /// Whether the last call may have failed because it was for too many objects.
+    package var mayHaveBeenTooLarge: Bool {
+        guard case .later(let delay)? = outcome else { return false }
+        return delay.mayBeOfSize
+    }
+
     /// Creates the result before the first call.
     package init() {}
 }

@@ -63,6 +63,17 @@ package struct StorageDelay: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Whether the call may have asked for more than the service could do in its time.
+    var mayBeOfSize: Bool {
+        guard retryAfter == nil else { return false }
+        return switch cause {
+        case .timedOut, .interrupted: true
+        case .refused: !isTurnedAway
+        case .notUnderstood(let status): status >= 500 && !isTurnedAway
+        case .unreachable, .replaced: false
+        }
+    }
+
     /// The cause in a few words.
     package var description: String {
         switch cause {

@@ -22,6 +22,24 @@ import Testing
         #expect(StorageDelay(.notUnderstood(status: status)).description == words)
     }
 
+    /// A call that failed within the service, or on its way back, may have been too large; one that was turned away, or
+    /// told when to come back, was not.
+    @Test(
+        arguments: [
+            (.timedOut, nil, true), (.interrupted, nil, true), (.notUnderstood(status: 502), nil, true),
+            (.refused(StorageRefusal(code: "DatabaseTimeout", status: 544)), nil, true),
+            (.refused(StorageRefusal(code: "DatabaseTimeout", status: 544)), .seconds(900), false),
+            (.refused(StorageRefusal(code: "SlowDown", status: 429)), nil, false),
+            (.notUnderstood(status: 503), nil, false), (.notUnderstood(status: 200), nil, false),
+            (.replaced, nil, false),
+        ] as [(StorageDelay.Cause, Duration?, Bool)]
+    )
+    func whatMayBeOfItsSize(_ cause: StorageDelay.Cause, _ retryAfter: Duration?, _ expected: Bool) {
+        var deletion = JudgedDeletion()
+        deletion.outcome = .later(StorageDelay(cause, retryAfter: retryAfter))
+        #expect(deletion.mayHaveBeenTooLarge == expected)
+    }
+
     /// The HTTP status is 400 for nearly every error; the body holds the true status.
     @Test(arguments: [
         (400, #"{"statusCode":"404","error":"not_found","message":"Object not found","code":"NoSuchKey"}"#, "gone"),

@@ -32,17 +32,40 @@ import Testing
         try await Stage.with { stage in
             try await stage.limitDeletes(from: "storage.objects", to: 10)
             let person = try await stage.signUp()
-            try await stage.sql(
-                """
-                insert into storage.objects (bucket_id, name, owner, owner_id)
-                select 'avatars', n::text, \(person.id), \(person.text)
-                from generate_series(1, 40) as n
-                """
-            )
+            try await stage.addFiles(40, of: person)
             let request = try await stage.request(person)
-            try await stage.driveThroughFailures(request)
-            #expect(try await stage.state(request) == "verified")
+            #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.count("select from storage.objects") == 0)
+            #expect(stage.sandbox.journal.count(.storageDeleteMany) == 5)
+        }
+    }
+
+    /// A failure of anything else, such as an outage, says nothing about the number of files.
+    @Test func aCallAfterOtherFailuresIsForAsManyFiles() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.addFiles(40, of: person)
+            let request = try await stage.request(person)
+            let pause = try await stage.drive(request, once: .before(.deleteAvatars)) {
+                try await stage.sql("update accountctl.deletion_requests set failures = 6")
+            }
+            #expect(pause == .ended(.verified))
+            #expect(stage.sandbox.journal.count(.storageDeleteMany) == 1)
+        }
+    }
+
+    /// An outage of Storage costs an attempt a few calls, each for fewer files.
+    @Test func aCallThatFailsHoweverFewFilesItIsForFailsTheStep() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            try await stage.addFiles(40, of: person)
+            let request = try await stage.request(person)
+            let id = stage.sandbox.faults.set(.html(status: 502), for: .storageDeleteMany)
+            let situation = try await stage.drive(request).failure
+            #expect(situation.code == .storageUnusable)
+            #expect(stage.sandbox.journal.count(.storageDeleteMany) == 3)
+            stage.sandbox.faults.clear(id)
+            #expect(try await stage.drive(request) == .ended(.verified))
         }
     }
 
@@ -328,6 +351,17 @@ import Testing
 }
 
 extension Stage {
+    /// Adds rows of files that have no bytes.
+    fileprivate func addFiles(_ count: Int, of person: Person) async throws {
+        try await sql(
+            """
+            insert into storage.objects (bucket_id, name, owner, owner_id)
+            select 'avatars', n::text, \(person.id), \(person.text)
+            from generate_series(1, \(count)) as n
+            """
+        )
+    }
+
     /// Sets the owner of an object, as Storage does when somebody replaces it by an upload.
     fileprivate func setOwner(of key: String, _ person: Person) async throws {
         try await sql(

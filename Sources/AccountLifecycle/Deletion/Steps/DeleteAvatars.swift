@@ -1,3 +1,4 @@
+import Logging
 import ObjectStorage
 import Postgres
 import Waiting
@@ -6,14 +7,14 @@ extension DeletionRun {
     /// How often one attempt looks again for what remains.
     private static let rounds = 5
 
+    /// A call for so few files fails for another reason than their number.
+    private static let few = 7
+
     /// Removes the account's objects through the Storage API, until neither the database nor Storage lists any.
     ///
     /// A success of the API proves little: it answers 200 with an empty list for keys that do not exist or that it may
     /// not see, and for buckets that do not exist. The proof is that the rows are gone.
     func deleteAvatars() async throws -> StepResult {
-        // Storage's database has a time limit of its own: a call that exceeds it once would exceed it each time. Failures
-        // of other causes count, too, so a call is never for less than a few files.
-        let batch = StorageClient.largestBatch >> min(record.failures, 6)
         for _ in 0..<Self.rounds {
             let found = try await services.objects.answer(for: user)
             let objects = objectsToDelete(among: found)
@@ -27,10 +28,7 @@ extension DeletionRun {
             }
             try await services.flushes.answer(for: ())
             for (bucket, objects) in Dictionary(grouping: objects, by: \.bucket).sorted(by: { $0.key < $1.key }) {
-                for start in stride(from: 0, to: objects.count, by: batch) {
-                    let part = Array(objects[start..<min(start + batch, objects.count)])
-                    if let stop = try await delete(part, in: bucket) { return stop }
-                }
+                if let stop = try await delete(objects, in: bucket) { return stop }
             }
         }
         return .failed(Situation(.storageUnusable, detail: "objects keep appearing"))
@@ -52,11 +50,40 @@ extension DeletionRun {
         return .done(counts.values.allSatisfy { $0 == 0 } ? .nothingFound : .ok, StepFacts(counts: counts))
     }
 
-    /// Deletes some objects of a bucket through Storage, at most `StorageClient.largestBatch`.
+    /// Deletes objects of a bucket through Storage, in parts.
+    ///
+    /// Storage's database has a time limit of its own: a call that may have exceeded it is followed by calls for fewer
+    /// files.
     ///
     /// - Returns: The result that ends the step; nil if the step continues.
     private func delete(_ objects: [StoredObject], in bucket: String) async throws -> StepResult? {
-        let (deletion, trouble) = try await services.storage.delete(in: bucket) { try await stillOwned(objects) }
+        var size = StorageClient.largestBatch
+        var left = objects[...]
+        while !left.isEmpty {
+            let part = Array(left.prefix(size))
+            let (deletion, trouble) = try await services.storage.delete(in: bucket) { try await stillOwned(part) }
+            if let stop = try await end(after: deletion, trouble, in: bucket) {
+                guard case .failed = stop, deletion.mayHaveBeenTooLarge, part.count > Self.few else { return stop }
+                size = max(Self.few, part.count / 4)
+                services.logger(for: record.id).notice(
+                    "a call to Storage failed: the next ones are for fewer files",
+                    metadata: ["bucket": "\(bucket)", "files": "\(size)", "reason": "\(trouble?.detail ?? "")"]
+                )
+            } else {
+                left = left.dropFirst(size)
+            }
+        }
+        return nil
+    }
+
+    /// Counts what a call to Storage deleted, and looks for what kept the rest.
+    ///
+    /// - Returns: The result that ends the step; nil if the step continues.
+    private func end(
+        after deletion: JudgedDeletion,
+        _ trouble: Situation?,
+        in bucket: String
+    ) async throws -> StepResult? {
         guard !deletion.asked.isEmpty else { return trouble.map(StepResult.failed) }
         let asked = deletion.asked.sorted().map { StoredObject(bucket: bucket, target: $0) }
         if trouble == nil { try await services.probe(.middle(.deleteAvatars)) }
