@@ -91,6 +91,21 @@ import Testing
             "update public.scans set preview = file, thumbnail = file",
             .blockingRows
         ),
+        // Without three of the four files, but not without fewer, nor without all.
+        (
+            """
+            create table public.scans (
+                file uuid references storage.objects on delete set null,
+                second uuid references storage.objects on delete set null,
+                third uuid references storage.objects on delete set null,
+                fourth uuid references storage.objects on delete set null,
+                is_ready boolean not null default false,
+                constraint scans_several check (not is_ready or num_nonnulls(file, second, third, fourth) <> 1)
+            )
+            """,
+            "update public.scans set second = file, third = file, fourth = file, is_ready = true",
+            .blockingRows
+        ),
         (
             "create table public.scans (file uuid references storage.objects on delete cascade)",
             "create publication changes for table public.scans",

@@ -43,21 +43,31 @@ extension FilePlan {
         return blockers
     }
 
-    /// Checks that rows would violate once one, two or all of their keys to files are set to NULL.
+    /// Checks that rows would violate once some of their keys to files are set to NULL.
+    ///
+    /// The server sets one key after the other to NULL, in an order that depends on the files, so a check has to hold
+    /// without each set of the keys that it is over. A set that no check is over as a whole grows no further.
     func refusingChecks(
         goingBy ways: CascadeWays,
         deadline: Duration,
         on connection: isolated Connection
     ) throws -> [Blocker] {
         var blockers: [Blocker] = []
-        for keys in checkedTogether {
+        var sets = checked.map { [$0] }
+        var next = 0
+        while next < sets.count {
+            let keys = sets[next]
+            next += 1
             guard let key = keys.first else { continue }
             let refers = keys.dropFirst().reduce(ways.rows(referringBy: key)) {
                 $0 + " and " + ways.rows(referringBy: $1)
             }
-            for (name, row, check) in try connection.query(Self.checks(of: keys), as: (String, String, String).self) {
+            let checks = try connection.query(Self.checks(of: keys), as: (String, String, String).self)
+            let others = checked.drop(while: { $0 != keys.last }).dropFirst().filter { $0.table == key.table }
+            if !checks.isEmpty { sets += others.map { keys + [$0] } }
+            for (name, row, check) in checks {
                 let table = key.table.description
-                // A check that fails for one of the keys alone is already reported.
+                // A check that fails for fewer keys is already reported.
                 guard !blockers.contains(where: { $0.table == table && $0.name == name }) else { continue }
                 let count = try connection.one(
                     """
@@ -90,18 +100,6 @@ extension FilePlan {
             }
         }
         return blockers
-    }
-
-    /// Each of the keys to check, each two of one table, and all of a table: the server sets one after the other to NULL.
-    private var checkedTogether: [[ForeignKey]] {
-        let pairs = checked.indices.flatMap { index -> [[ForeignKey]] in
-            let key = checked[index]
-            return checked[index...].dropFirst().filter { $0.table == key.table }.map { [key, $0] }
-        }
-        let all = Dictionary(grouping: checked, by: \.table).sorted { $0.key < $1.key }
-            .map { $0.value }
-            .filter { $0.count > 2 }
-        return checked.map { [$0] } + pairs + all
     }
 
     /// A query for the checks over columns that each of some keys of a table sets to NULL: the name, the columns of a
