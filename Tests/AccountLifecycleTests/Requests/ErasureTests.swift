@@ -72,6 +72,19 @@ import Testing
         }
     }
 
+    /// A discarded job would be an alarm, while there is nothing left to do.
+    @Test func theJobOfARequestThatIsGoneIsCancelled() async throws {
+        try await Stage.with { stage in
+            let request = try await stage.request(try await stage.signUp())
+            try await stage.sql("delete from accountctl.deletion_requests where id = \(request)")
+            var registry = JobRegistry()
+            try DeletionJobs.register(in: &registry, services: stage.services())
+            try await registry.work(in: stage.pool)
+            let outcome: Statement = "select outcome::text from accountctl.job_history where kind = 'account.delete'"
+            #expect(try await stage.value(outcome, as: String.self) == "cancelled")
+        }
+    }
+
     @Test func twoRequestsAtOnceAreOne() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()

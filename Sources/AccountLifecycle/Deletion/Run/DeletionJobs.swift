@@ -161,7 +161,7 @@ package enum DeletionJobs {
 
     static func outcome(of pause: DeletionDriver.Pause) -> JobOutcome {
         switch pause {
-        case .ended(.none): .discard(reason: "the request does not exist")
+        case .ended(.none): .cancelled(reason: "the request does not exist any more")
         case .ended(.some): .completed()
         case .until(let date): .snooze(until: date)
         case .failed(let delay, let situation): .retry(after: delay, reason: situation.code.rawValue)
