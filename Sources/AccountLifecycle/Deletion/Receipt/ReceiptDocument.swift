@@ -47,7 +47,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         "large objects (pg_largeobject)",
         "the database's own definitions: comments, functions, views, policies, default values",
         "data that was written, or moved from one table to another, during or after the last search",
-        "addresses, numbers and provider ids that the account gave up before its deletion was requested, or between two collections",
+        "addresses, numbers and provider ids that the account gave up before its deletion was requested, or gained after that and gave up again before they were collected anew",
         "phone numbers and provider ids of fewer than eight characters, which resemble other words and numbers",
         "phone numbers that are written with spaces or dashes between their digits, or without their country code",
         "columns of numbers, except numbers of ten digits and more in columns of bigint, numeric and arrays of these",
