@@ -92,7 +92,7 @@ extension DeletionBrakes {
             for share
             """
         )
-        try connection.execute("select set_config('synchronous_commit', 'off', true), \(holding)")
+        try connection.execute("\(DeletionJournal.unflushed), \(holding)")
     }
 }
 

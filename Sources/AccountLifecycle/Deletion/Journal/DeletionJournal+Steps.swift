@@ -22,7 +22,7 @@ extension DeletionJournal {
         let read = try DeletionRecord.read(
             request,
             """
-            with held as materialized (\(unflushed) from (\(held)) as lease),
+            with held as materialized (\(Self.unflushed) from (\(held)) as lease),
             open as materialized (
                 select r.id
                 from \(DeletionRecord.source(request))

@@ -30,9 +30,9 @@ struct DeletionJournal: Sendable {
     func fence(_ connection: isolated Connection, lockTimeout: Duration? = nil, deadline: Duration? = nil) throws {
         var set: Statement
         if let lockTimeout {
-            set = "\(unflushed) || set_config('lock_timeout', \("\(lockTimeout.wholeSeconds)s"), true)"
+            set = "\(Self.unflushed) || set_config('lock_timeout', \("\(lockTimeout.wholeSeconds)s"), true)"
         } else {
-            set = unflushed
+            set = Self.unflushed
         }
         if let deadline { set = "\(set) || \(AccountRows.allowing(deadline))" }
         // The first statement with that deadline raises the server's limits; the lock timeout is set after that.
@@ -51,7 +51,7 @@ struct DeletionJournal: Sendable {
     var held: Statement { fence?.held ?? "select true" }
 
     /// A query that makes the commit of a transaction not wait for the disk.
-    var unflushed: Statement { "select set_config('synchronous_commit', 'off', true)" }
+    static let unflushed: Statement = "select set_config('synchronous_commit', 'off', true)"
 
     /// Records why the request stands still; `situation_since` is the time of the first of equal situations in a row.
     ///
@@ -139,7 +139,7 @@ struct DeletionJournal: Sendable {
     func write(_ changes: Statement, asking question: Statement, on connection: isolated Connection) throws -> Bool {
         let (isHeld, answer) = try connection.one(
             """
-            with held as materialized (\(unflushed) from (\(held)) as lease),
+            with held as materialized (\(Self.unflushed) from (\(held)) as lease),
             \(changes)
             select exists (select from held), \(question)
             """,
