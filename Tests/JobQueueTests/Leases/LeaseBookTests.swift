@@ -72,6 +72,16 @@ import Testing
         #expect(Set(book.entries.keys) == [job(13)])
     }
 
+    /// A job whose handler is done has nothing to stop: its outcome is written before the worker ends.
+    @Test func aWorkerThatEndsStopsWhatRuns() {
+        var book = book()
+        let stops = book.stopAll()
+        #expect(Set(stops) == [.init(job: job(11), reason: .shutdown), .init(job: job(12), reason: .shutdown)])
+        #expect(book.entries[job(13)]?.stop == nil)
+        #expect(Set(book.entries.keys) == [job(11), job(12), job(13)])
+        #expect(book.stopAll() == [])
+    }
+
     /// A lease is trusted from the sending of the heartbeat; the server counts from its arrival, so that trust ends
     /// before a job is given to others.
     @Test func trustCountsFromTheSending() {
