@@ -158,6 +158,22 @@ import Waiting
         }
     }
 
+    /// The table is small, and yet the account's last transaction would take too long each time.
+    @Test func rowsOfWhateverTableGoInBatchesOnceTheLastTransactionTakesTooLong() async throws {
+        try await Stage.with { stage in
+            try await stage.createPosts()
+            let person = try await stage.signUp(apple: false)
+            try await stage.addPosts(50, of: person)
+            try await stage.limitDeletes(from: "public.posts", to: 30)
+            let request = try await stage.request(person)
+            let told = Situation(.failing, detail: "delete_rows: SQLSTATE 57014")
+            #expect(try await stage.drive(request) == .failed(after: .seconds(30), told))
+            #expect(try await stage.count("select from public.posts") == 0)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            #expect(try await stage.counts(of: .deleteRows, request) == ["users": 1, "batched_rows": 50])
+        }
+    }
+
     /// Behind a transaction pooler our session limits do not apply: the server's own limit ended the delete, and the
     /// trigger was blamed.
     @Test func behindATransactionPoolerALongDeleteIsNoRefusal() async throws {

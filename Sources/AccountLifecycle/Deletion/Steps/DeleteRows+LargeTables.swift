@@ -12,10 +12,17 @@ extension DeletionRun {
         table.schema == "accountctl" || (table.schema == "auth" && ["identities", "sessions"].contains(table.name))
     }
 
-    /// The tables to empty in batches, deepest first: those that hold many rows, whosever they are; and those that the
-    /// server has never counted, if the account has many there.
+    /// The tables that may lose the account's rows before the account is deleted, deepest first.
     ///
     /// Tables from which our role may not delete are left to the cascade, which runs as the table's owner.
+    func tablesToEmpty(of plan: DeletionPlan) -> [DeletionPlan.Part] {
+        plan.parts
+            .filter { $0.isDeletable && !$0.reachedBy.isEmpty && !Self.goesWithTheAccount($0.table) }
+            .sorted { $0.depth > $1.depth }
+    }
+
+    /// Those of the tables that are emptied in any case: those that hold many rows, whosever they are; and those that
+    /// the server has never counted, if the account has many there.
     func largeTables(
         of plan: DeletionPlan,
         _ deadline: Duration,
@@ -23,7 +30,7 @@ extension DeletionRun {
     ) throws -> [DeletionPlan.Part] {
         let batch = services.policy.batchRows
         var large: [DeletionPlan.Part] = []
-        for part in plan.parts where part.isDeletable && !Self.goesWithTheAccount(part.table) {
+        for part in tablesToEmpty(of: plan) {
             guard let key = part.reachedBy.first, key.mayHold(moreThan: batch) else { continue }
             if key.estimatedRows <= batch {
                 let rows = plan.rowsGoingBeforehand(of: part, user: user)
@@ -31,17 +38,17 @@ extension DeletionRun {
             }
             large.append(part)
         }
-        return large.sorted { $0.depth > $1.depth }
+        return large
     }
 
-    /// Deletes the account's rows of large tables, one batch per transaction.
+    /// Deletes the account's rows of some tables, one batch per transaction.
     ///
     /// A connection is held for one batch only: an account may have millions of rows, and others need a connection for
     /// a moment. A batch that takes longer than it may is followed by smaller ones. If the database refuses a batch,
     /// the rest of that table is left for later: rows that refer to its rows may be deletable only together with them,
     /// and the transaction that deletes both reports it if they are not.
-    func empty(_ large: [DeletionPlan.Part], by plan: DeletionPlan) async throws {
-        for part in large {
+    func empty(_ tables: [DeletionPlan.Part], by plan: DeletionPlan) async throws {
+        for part in tables {
             let going = plan.rowsGoingBeforehand(of: part, user: user)
             var size = services.policy.batchRows
             var deleted = size

@@ -5,7 +5,8 @@ extension DeletionRun {
     /// row.
     ///
     /// Blockers are searched for again, since the app's tables may have changed after the preflight. Tables with many
-    /// rows of the account are emptied first, in batches, deepest first, to keep the transaction short.
+    /// rows of the account are emptied first, in batches, deepest first, to keep the transaction short; all others, too,
+    /// once it takes too long.
     func deleteRows() async throws -> StepResult {
         let (plan, blockers, large, shared) = try await patiently { deadline in
             try await services.pool.reading { connection -> (DeletionPlan, [Blocker], [DeletionPlan.Part], Int) in
@@ -24,10 +25,17 @@ extension DeletionRun {
             // No rollback undoes what a trigger does outside the database, so the statement must not be cut short and
             // repeated. Reading all profiles takes long, too.
             let isSlow = !plan.reachingOutside.isEmpty || shared > 0
-            return try await patiently(isSlow: isSlow) { deadline in
-                try await services.pool.withTransaction { connection in
-                    try deleteUser(by: plan, deadline, on: connection)
+            do {
+                return try await patiently(isSlow: isSlow) { deadline in
+                    try await services.pool.withTransaction { connection in
+                        try deleteUser(by: plan, deadline, on: connection)
+                    }
                 }
+            } catch let error as PostgresError where error.tookTooLong {
+                // For each row, the server reads the whole of every table that refers to it without an index: few rows
+                // may take long, too. The next attempt finds them gone.
+                try await empty(tablesToEmpty(of: plan), by: plan)
+                throw error
             }
         } catch let error as DeleteSwallowed {
             return blocked(by: BlockerSearch.blocker(for: error, among: plan))
