@@ -38,22 +38,24 @@ package struct AppleCredential: Sendable {
 
     /// An SQL expression: whether a credential `c` is certainly of the team that the app left.
     ///
-    /// It is not known when the app moved, only that it was before Apple's first answer to the recipient about anybody.
-    /// The answer about this person may have come weeks later, when the credential could be the new team's already.
+    /// One that was obtained, or still valid, after Apple told the recipient about anybody is of the new team.
     static let isOfFormerTeam: Statement = """
         exists (
             select
-            from accountctl.apple_transfers as t
-            join (
-                select client_id, target_team, min(updated_at) as told_at
-                from accountctl.apple_transfers
-                where new_sub is not null
-                group by client_id, target_team
-            ) as first using (client_id, target_team)
-            where t.user_id = c.user_id
-              -- A Services ID moves with its app and the sub, also where the run named the app alone.
-              and (t.new_sub is not null and t.client_id = c.client_id or t.new_sub = c.apple_sub)
-              and first.told_at > greatest(c.obtained_at, c.last_live_at)
+            from (\(TransferBooks.beginnings)) as first
+            where first.told_at > greatest(c.obtained_at, c.last_live_at)
+              and (
+                  first.client_id = c.client_id
+                  or exists (
+                      select
+                      from accountctl.apple_transfers as t
+                      where t.user_id = c.user_id
+                        and t.client_id = first.client_id
+                        and t.target_team = first.target_team
+                        and t.new_sub is not null
+                        and \(TransferBooks.concerns(clientID: "c.client_id", sub: "c.apple_sub"))
+                  )
+              )
         )
         """
 
@@ -64,8 +66,8 @@ package struct AppleCredential: Sendable {
             select t.new_sub
             from accountctl.apple_transfers as t
             where t.user_id = \(user)
-              and t.client_id = \(clientID)
               and t.new_sub is not null
+              and \(TransferBooks.concerns(clientID: clientID, sub: subject))
         )
         """
     }
@@ -161,8 +163,8 @@ package struct AppleCredential: Sendable {
                   select
                   from accountctl.apple_transfers as t
                   where t.user_id = c.user_id
-                    and t.client_id = c.client_id
                     and t.new_sub = \(subject)
+                    and \(TransferBooks.concerns(clientID: "c.client_id", sub: "c.apple_sub"))
               )
             on conflict (user_id, client_id) do update
             set lost_at = excluded.lost_at

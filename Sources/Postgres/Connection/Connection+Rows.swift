@@ -34,4 +34,19 @@ extension Connection {
         let values: (repeat each Column) = try reader.read(result, at: 0)
         return try row(repeat each values)
     }
+
+    /// Runs a statement that returns exactly one row, and creates a value from it.
+    ///
+    /// - Throws: As ``one(_:as:deadline:)``, and what `row` throws.
+    package func one<each Column: PostgresDecodable, Row>(
+        _ statement: Statement,
+        into row: (repeat each Column) throws -> Row,
+        deadline: Duration? = nil
+    ) throws -> Row {
+        let reader = RowReader<repeat each Column>(statement: statement)
+        let result = try rows(for: reader, deadline: deadline)
+        guard result.rowCount == 1 else { throw reader.unexpected(result.rowCount, "exactly one row") }
+        let values: (repeat each Column) = try reader.read(result, at: 0)
+        return try row(repeat each values)
+    }
 }

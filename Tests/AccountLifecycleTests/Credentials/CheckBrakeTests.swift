@@ -79,16 +79,16 @@ import Testing
         }
     }
 
-    /// After a transfer, Apple refuses the former team's tokens, those of a Services ID as well: they are forgotten
-    /// without a mass being suspected, and nobody is signed out.
-    @Test(arguments: [CredentialStage.clientID, "com.example.web"])
-    func tokensOfTheFormerTeamAreNoMass(_ clientID: String) async throws {
+    /// After a transfer, Apple refuses the former team's tokens, those of a Services ID as well, also before the
+    /// transfer is applied: they are forgotten without a mass being suspected, and nobody is signed out.
+    @Test(arguments: [CredentialStage.clientID, "com.example.web"], [true, false])
+    func tokensOfTheFormerTeamAreNoMass(_ clientID: String, _ isApplied: Bool) async throws {
         try await CredentialStage.with { stage in
             var people: [CredentialStage.Person] = []
             for _ in 0..<12 { people.append(try await stage.signUp(clientID: clientID)) }
             let (moved, others) = (people.prefix(6), people.dropFirst(6))
             for person in moved {
-                try await stage.move(person, minutesAgo: 1)
+                try await stage.move(person, minutesAgo: 1, isApplied: isApplied)
                 stage.sandbox.apple.stopUsing(sub: person.sub, clientID: clientID)
             }
             let tally = try await CredentialChecks(stage.services()).sweep()
@@ -98,6 +98,24 @@ import Testing
             #expect(try await stage.outcomes() == [])
             for person in moved { #expect(try await stage.traces(of: person) == .init(credentials: 0)) }
             for person in others { #expect(try await stage.traces(of: person) == .init()) }
+        }
+    }
+
+    /// Once Apple has told the new team about somebody, every older token of the client id that moved is the former
+    /// team's: nobody is signed out for it, though Apple was not asked about that person yet.
+    @Test(arguments: [CredentialStage.clientID, "com.example.web"])
+    func olderTokensOfWhatMovedAreTheFormerTeams(_ clientID: String) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp(clientID: clientID)
+            let ben = try await stage.signUp(clientID: clientID)
+            try await stage.move(ben, of: clientID, minutesAgo: 1)
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: clientID)
+            let tally = try await CredentialChecks(stage.services()).sweep()
+            #expect(tally.gone == 1)
+            #expect(tally.live == 1)
+            #expect(try await stage.outcomes() == [])
+            #expect(try await stage.traces(of: anna) == .init(credentials: 0))
+            #expect(try await stage.traces(of: ben) == .init())
         }
     }
 

@@ -81,13 +81,23 @@ import Testing
     }
 
     /// A token of the team that the app left, which ends with the transfer and not by the person's wish, is only
-    /// forgotten; one that the person got from the new team since counts.
-    @Test(arguments: [true, false])
-    func aDeadTokenOfTheFormerTeamIsOnlyForgotten(_ isFormer: Bool) async throws {
+    /// forgotten; one that the person got from the new team since counts, also where Apple was asked about the person
+    /// only later.
+    @Test(arguments: [true, false], [("check", "grant_gone"), ("device", "state_revoked")])
+    func aDeadTokenOfTheFormerTeamIsOnlyForgotten(_ isFormer: Bool, _ told: (String, String)) async throws {
+        let (source, kind) = told
         try await CredentialStage.with { stage in
             let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
-            try await stage.move(anna, minutesAgo: isFormer ? 1 : 120)
-            try await endGrant(of: anna, toldBy: "device", stage)
+            try await stage.move(anna, minutesAgo: 1)
+            if !isFormer { try await stage.move(ben, minutesAgo: 120) }
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
+            try await stage.sql(
+                """
+                insert into accountctl.credential_events (source, kind, client_id, user_id)
+                values (\(source), \(kind), \(CredentialStage.clientID), \(anna.id))
+                """
+            )
+            #expect(try await CredentialEvents(stage.services()).handleWaiting() == 1)
             var expected = CredentialStage.Traces(credentials: 0)
             if !isFormer { (expected.sessions, expected.refreshTokens, expected.mark) = (0, 0, "consent_revoked") }
             #expect(try await stage.traces(of: anna) == expected)

@@ -27,16 +27,23 @@ extension CredentialStage {
         return runs
     }
 
-    /// Records that a person has moved to the new team, which Apple was asked about some minutes ago.
-    func move(_ person: Person, minutesAgo: Int) async throws {
-        let oldSub = "former \(person.sub)"
+    /// Records that a person has moved to the new team, which Apple was asked about some minutes ago; where the transfer
+    /// is not applied yet, the account still has its former sub.
+    func move(
+        _ person: Person,
+        of clientID: String = Self.clientID,
+        minutesAgo: Int,
+        isApplied: Bool = true
+    ) async throws {
+        let (oldSub, newSub) = isApplied ? ("former \(person.sub)", person.sub) : (person.sub, "new \(person.sub)")
+        let state: TransferState = isApplied ? .applied : .exchanged
         try await sql(
             """
             insert into accountctl.apple_transfers
                 (user_id, client_id, target_team, old_sub, transfer_identifier, new_sub, state, updated_at)
             values (
-                \(person.id), \(transfer.clientID), \(transfer.targetTeam), \(oldSub), \(person.text),
-                \(person.sub), 'applied', now() - \(minutesAgo) * interval '1 minute'
+                \(person.id), \(clientID), \(transfer.targetTeam), \(oldSub), \(person.text), \(newSub), \(state.rawValue),
+                now() - \(minutesAgo) * interval '1 minute'
             )
             """
         )

@@ -130,7 +130,7 @@ struct CredentialEvents: Sendable {
             try CredentialEventRows.settle(id, .unknownAccount, on: connection)
             return .settled
         }
-        let facts = try facts(of: user, subject: subject, clientID: event.clientID, on: connection)
+        let facts = try facts(of: user, subject: subject, event: event, on: connection)
         if let subject, CredentialRules.endsForwarding(event, facts) {
             try CredentialReactions(on: user, to: event).endForwarding(to: subject, on: connection)
         }
@@ -142,7 +142,7 @@ struct CredentialEvents: Sendable {
             return .waiting
         case .noteTransfer:
             try CredentialReactions(on: user, to: event)
-                .noteTransfer(signedInAt: facts.newestSignIn, on: connection)
+                .noteTransfer(of: subject, signedInAt: facts.newestSignIn, on: connection)
             try CredentialEventRows.settle(id, .noted, on: connection)
         case .react(let reactions, let mark, let outcome):
             if outcome == .otherSignIn { tell(id, services) }
@@ -175,11 +175,14 @@ struct CredentialEvents: Sendable {
         switch confirmation?.finding {
         case nil, .unavailable?: return .confirm(user: user, event)
         case .gone?:
+            let gone = confirmation?.gone ?? []
+            var facts = facts
+            facts.isOfFormerTeam = try areOfFormerTeam(gone, of: user, on: connection)
             let due = CredentialRules.reactionsToGrantGone(facts, services.policy)
             let (reactions, outcome) = CredentialRules.permitted(due, facts)
             if outcome == .otherSignIn { tell(id, services) }
             // Apple refused these tokens themselves, whatever their sub.
-            let dead = CredentialReactions.Dead(clientIDs: confirmation?.gone ?? [], subject: nil)
+            let dead = CredentialReactions.Dead(clientIDs: gone, subject: nil)
             try noteReport(on: user, about: dead.clientIDs, on: connection)
             try CredentialReactions(on: user, to: event).carryOut(
                 reactions,

@@ -133,7 +133,8 @@ struct CredentialReactions {
     ///
     /// Anyone who is signed in can have a device report that, so it does not replace what Apple itself said, unless the
     /// person has signed in since. A device goes on reporting it after the move was applied: that is not recorded.
-    func noteTransfer(signedInAt: Date?, on connection: isolated Connection) throws {
+    /// `subject` is the Apple sub that the report is about, if it is known.
+    func noteTransfer(of subject: String?, signedInAt: Date?, on connection: isolated Connection) throws {
         try connection.execute(
             """
             insert into accountctl.apple_identity_marks as m (user_id, state, since)
@@ -142,7 +143,7 @@ struct CredentialReactions {
                 select t.state
                 from accountctl.apple_transfers as t
                 where t.user_id = \(user)
-                  and t.client_id = coalesce(\(event.clientID), t.client_id)
+                  and \(TransferBooks.concerns(clientID: "coalesce(\(event.clientID), t.client_id)", sub: "\(subject)::text"))
                 order by t.id desc
                 limit 1
             ) is distinct from \(TransferState.applied.rawValue)

@@ -14,8 +14,8 @@ package enum CredentialRules {
         var newestCredential: Date?
         /// When a held credential was last known to be valid: obtained, or confirmed by a check.
         var newestProofOfLife: Date?
-        /// When Apple last told the team that the app has moved to who the person is.
-        var newestTransfer: Date?
+        /// Whether the token that Apple refused is certainly of the team that the app left.
+        var isOfFormerTeam = false
         /// Whether an erasure can no longer be cancelled: our own revocation comes back as an event.
         var isBeingErased = false
         /// Whether the account is locked out for an erasure that may still be cancelled.
@@ -150,10 +150,8 @@ package enum CredentialRules {
     /// The token may have been revoked before the person came back with a new grant, for which we received no code, or
     /// be the former team's, which ends with the app's move to another team: then only the token is deleted.
     static func reactionsToGrantGone(_ facts: Facts, _ policy: CredentialPolicy) -> Set<CredentialReaction> {
-        let isOutdated = [facts.newestSignIn, facts.newestTransfer].contains { moment in
-            guard let moment, let proof = facts.newestProofOfLife else { return false }
-            return moment > proof
-        }
+        var isOutdated = facts.isOfFormerTeam
+        if let signIn = facts.newestSignIn, let proof = facts.newestProofOfLife, signIn > proof { isOutdated = true }
         return isOutdated ? policy.grantGone.intersection([.forgetCredential]) : policy.grantGone
     }
 
