@@ -34,12 +34,11 @@ enum CredentialEventRows {
         )
     }
 
-    /// Reads an unhandled event, and the Apple sub that it is about: nil if that is unknown, and empty, which matches
-    /// nothing, if the account has lost the identity.
+    /// Reads an unhandled event, and which identity it is about.
     static func read(
         _ id: Int64,
         on connection: isolated Connection
-    ) throws -> (event: CredentialEvent, subject: String?)? {
+    ) throws -> (event: CredentialEvent, subject: EventSubject)? {
         try connection.first(
             """
             select
@@ -66,17 +65,16 @@ enum CredentialEventRows {
                                     and i.provider_id = c.apple_sub
                               )
                           )
-                    ),
-                    -- The event names an identity, but its Apple sub is not known any more: the empty text equals no sub.
-                    case when e.identity_id is not null then '' end
-                )
+                    )
+                ),
+                e.identity_id is not null
             from accountctl.credential_events as e
             where e.id = \(id)
               and e.handled_at is null
             for update of e
             """,
-            as: (CredentialEvent.Source, String, String?, UUID?, Date, String?).self
-        ).map { source, kind, clientID, user, happenedAt, subject in
+            as: (CredentialEvent.Source, String, String?, UUID?, Date, String?, Bool).self
+        ).map { source, kind, clientID, user, happenedAt, sub, namesIdentity in
             let event = CredentialEvent(
                 id: id,
                 source: source,
@@ -85,7 +83,7 @@ enum CredentialEventRows {
                 user: user,
                 happenedAt: happenedAt
             )
-            return (event, subject)
+            return (event, sub.map(EventSubject.sub) ?? (namesIdentity ? .lost : .any))
         }
     }
 

@@ -12,7 +12,7 @@ extension CredentialEvents {
     /// A sub is specific to a team: a sign-in to another team's app proves nothing about this one's.
     static func facts(
         of user: UUID,
-        subject: String?,
+        subject: EventSubject,
         event: CredentialEvent,
         on connection: isolated Connection
     ) throws -> CredentialRules.Facts {
@@ -30,12 +30,12 @@ extension CredentialEvents {
                 (
                     select max(obtained_at)
                     from accountctl.apple_credentials
-                    where user_id = \(user) and apple_sub = coalesce(\(subject), apple_sub)
+                    where user_id = \(user) and \(subject.isMeant(by: "apple_sub"))
                 ),
                 (
                     select max(greatest(obtained_at, last_live_at))
                     from accountctl.apple_credentials
-                    where user_id = \(user) and apple_sub = coalesce(\(subject), apple_sub)
+                    where user_id = \(user) and \(subject.isMeant(by: "apple_sub"))
                 ),
                 (
                     select \(DeletionBrakes.isBegunForGood)

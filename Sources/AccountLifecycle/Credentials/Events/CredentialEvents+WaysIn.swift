@@ -8,9 +8,9 @@ import Postgres
 
 /// The ways in which a person can sign in.
 extension CredentialEvents {
-    /// A condition: whether an identity is the one of Apple with this sub, or any of Apple if the sub is unknown.
-    static func isAppleIdentity(_ subject: String?) -> Statement {
-        "provider = 'apple' and provider_id = coalesce(\(subject), provider_id)"
+    /// A condition: whether an identity is one of Apple that is meant.
+    static func isAppleIdentity(_ subject: EventSubject) -> Statement {
+        "provider = 'apple' and \(subject.isMeant(by: "provider_id"))"
     }
 
     /// Whether the account has an identity besides the one that is meant; if several match, only one of them is meant.

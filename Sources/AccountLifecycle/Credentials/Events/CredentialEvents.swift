@@ -131,7 +131,7 @@ struct CredentialEvents: Sendable {
             return .settled
         }
         let facts = try facts(of: user, subject: subject, event: event, on: connection)
-        if let subject, CredentialRules.endsForwarding(event, facts) {
+        if subject != .any, CredentialRules.endsForwarding(event, facts) {
             try CredentialReactions(on: user, to: event).endForwarding(to: subject, on: connection)
         }
         switch CredentialRules.decide(event, facts, policy: services.policy) {
@@ -182,7 +182,7 @@ struct CredentialEvents: Sendable {
             let (reactions, outcome) = CredentialRules.permitted(due, facts)
             if outcome == .otherSignIn { tell(id, services) }
             // Apple refused these tokens themselves, whatever their sub.
-            let dead = CredentialReactions.Dead(clientIDs: gone, subject: nil)
+            let dead = CredentialReactions.Dead(clientIDs: gone, subject: .any)
             try noteReport(on: user, about: dead.clientIDs, on: connection)
             try CredentialReactions(on: user, to: event).carryOut(
                 reactions,

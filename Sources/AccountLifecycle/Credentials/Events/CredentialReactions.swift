@@ -19,8 +19,8 @@ struct CredentialReactions {
     /// Which credentials of an account are no longer valid.
     struct Dead {
         let clientIDs: Set<String>
-        /// Their Apple sub, since several Apple Accounts may be linked to one account; nil if it does not matter.
-        let subject: String?
+        /// Whose they are, since several Apple Accounts may be linked to one account.
+        let subject: EventSubject
     }
 
     /// Carries out reactions.
@@ -67,7 +67,7 @@ struct CredentialReactions {
             delete from accountctl.apple_credentials
             where user_id = \(user)
               and client_id = any (\(clientIDs))
-              and apple_sub = coalesce(\(dead.subject), apple_sub)
+              and \(dead.subject.isMeant(by: "apple_sub"))
               and obtained_at < \(event.happenedAt)
             """
         )
@@ -110,7 +110,7 @@ struct CredentialReactions {
     }
 
     /// Marks the relay address of a deleted Apple Account as not forwarded, for which Apple sends no event of its own.
-    func endForwarding(to subject: String, on connection: isolated Connection) throws {
+    func endForwarding(to subject: EventSubject, on connection: isolated Connection) throws {
         try connection.execute(
             """
             select accountctl.note_relay_address(r.user_id, r.address, false, \(event.happenedAt))
@@ -122,7 +122,7 @@ struct CredentialReactions {
                   from auth.identities as i
                   where i.user_id = r.user_id
                     and i.provider = 'apple'
-                    and i.provider_id <> \(subject)
+                    and not \(subject.isMeant(by: "i.provider_id"))
                     and pg_catalog.lower(coalesce(nullif(i.identity_data ->> 'email', ''), r.address)) = r.address
               )
             """
@@ -133,8 +133,9 @@ struct CredentialReactions {
     ///
     /// Anyone who is signed in can have a device report that, so it does not replace what Apple itself said, unless the
     /// person has signed in since. A device goes on reporting it after the move was applied: that is not recorded.
-    /// `subject` is the Apple sub that the report is about, if it is known.
-    func noteTransfer(of subject: String?, signedInAt: Date?, on connection: isolated Connection) throws {
+    func noteTransfer(of subject: EventSubject, signedInAt: Date?, on connection: isolated Connection) throws {
+        // A device that names none may mean any.
+        let clientID: Statement = "coalesce(\(event.clientID), t.client_id)"
         try connection.execute(
             """
             insert into accountctl.apple_identity_marks as m (user_id, state, since)
@@ -143,7 +144,7 @@ struct CredentialReactions {
                 select t.state
                 from accountctl.apple_transfers as t
                 where t.user_id = \(user)
-                  and \(TransferBooks.concerns(clientID: "coalesce(\(event.clientID), t.client_id)", sub: "\(subject)::text"))
+                  and \(TransferBooks.concerns(clientID: clientID, sub: "\(subject.knownSub)::text"))
                 order by t.id desc
                 limit 1
             ) is distinct from \(TransferState.applied.rawValue)
