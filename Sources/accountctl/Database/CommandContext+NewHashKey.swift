@@ -4,7 +4,7 @@ import Sealing
 import Terminal
 
 extension CommandContext {
-    /// Makes a new hash key known, if others were used before, once every deletion is paused.
+    /// Registers the hash key, once every deletion is paused, and warns if it is new while others were used before.
     ///
     /// While everything is paused a wrong key does no harm. If the key cannot be registered, that is only a warning:
     /// the pause still applies.
@@ -13,7 +13,7 @@ extension CommandContext {
     /// - Returns: ``ExitStatus/advice`` if the key could not be registered; otherwise ``ExitStatus/ok``, also if the
     ///   settings name none.
     /// - Throws: `CancellationError`.
-    func makeHashKeyKnown(isRehearsed: Bool) async throws -> ExitStatus {
+    func registerHashKey(isRehearsed: Bool) async throws -> ExitStatus {
         do {
             guard let key = try readHashKey() else { return .ok }
             try await withConnection { connection in

@@ -77,7 +77,7 @@ struct DeletionPauseCommand: AccountctlCommand {
             try context.output.show(BrakeTarget.sheet(isChanged ? .wouldBeDone : .unchanged))
             let replaced = isChanged ? "would replace operator and reason" : "every deletion is paused already"
             context.messages.note(wasPaused ? replaced : "would pause every deletion")
-            return try await context.makeHashKeyKnown(isRehearsed: true)
+            return try await context.registerHashKey(isRehearsed: true)
         }
         let (isChanged, underWay) = try await context.withConnection { connection in
             try await DeletionDesk.pauseAll(by: signature, on: connection)
@@ -90,6 +90,6 @@ struct DeletionPauseCommand: AccountctlCommand {
                 "\(one.step.rawValue) of \(request) was in progress and runs to its end; no further step follows"
             )
         }
-        return try await context.makeHashKeyKnown(isRehearsed: false)
+        return try await context.registerHashKey(isRehearsed: false)
     }
 }
