@@ -62,15 +62,7 @@ import Testing
     @Test(arguments: [true, false]) func nobodyWaitsForAGrantOfTheFormerTeam(_ isFormer: Bool) async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
-            let hours = isFormer ? 0 : 2
-            try await stage.sql(
-                """
-                insert into accountctl.apple_transfers
-                    (user_id, client_id, target_team, transfer_identifier, new_sub, state, updated_at)
-                select user_id, client_id, 'RECIPIENT1', 'x', apple_sub, 'applied', now() - \(hours) * interval '1 hour'
-                from accountctl.apple_credentials
-                """
-            )
+            try await stage.move(person, to: try #require(person.sub), hoursAgo: isFormer ? 0 : 2)
             stage.sandbox.faults.set(.appleError("invalid_grant"), for: .appleRevoke)
             let request = try await stage.request(person)
             guard isFormer else {
@@ -90,19 +82,8 @@ import Testing
     @Test func aGrantOfTheNewTeamIsNotGivenUp() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
-            _ = try await stage.signUp("berta", apple: false)
-            try await stage.sql(
-                """
-                insert into accountctl.apple_transfers
-                    (user_id, client_id, target_team, transfer_identifier, new_sub, state, updated_at)
-                select
-                    u.id, c.client_id, 'RECIPIENT1', u.id::text,
-                    case when u.id = c.user_id then c.apple_sub else 'another' end, 'applied',
-                    case when u.id = c.user_id then now() else now() - interval '2 hours' end
-                from auth.users as u
-                cross join accountctl.apple_credentials as c
-                """
-            )
+            try await stage.move(person, to: try #require(person.sub))
+            try await stage.move(try await stage.signUp("berta", apple: false), to: "another", hoursAgo: 2)
             stage.sandbox.faults.set(.appleError("invalid_grant"), for: .appleRevoke)
             let request = try await stage.request(person)
             try await stage.drive(request)

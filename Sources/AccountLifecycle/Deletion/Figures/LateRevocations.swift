@@ -11,7 +11,7 @@ package struct LateRevocations: Sendable, Hashable {
         case waiting
         /// Apple revoked it.
         case revoked
-        /// Apple did not revoke it as long as it was tried, or its key was lost.
+        /// Apple did not revoke it as long as it was tried, the app has left the team, or its key was lost.
         case givenUp = "given_up"
         /// Left alone, since the person has an account again.
         case personReturned = "person_returned"

@@ -19,6 +19,7 @@ extension PendingRevocation {
             (state, words) = (due.isOver ? .givenUp : .waiting, situation.code.rawValue)
             detail = situation.detail
         case .personReturned: (state, words) = (.givenUp, personReturned)
+        case .formerTeam: (state, words) = (.givenUp, formerTeam)
         }
         let waits = state == .waiting
         let wasTried = if case .apple(.unasked) = outcome { false } else { true }

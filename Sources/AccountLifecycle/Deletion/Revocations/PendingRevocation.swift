@@ -11,6 +11,8 @@ import Sealing
 package enum PendingRevocation {
     /// The outcome recorded in the row if the person has an account again.
     static let personReturned = "person_returned"
+    /// The outcome recorded in the row of a token of the team that the app left.
+    static let formerTeam = "former_team"
 
     /// The result for one credential.
     enum Outcome: Sendable {
@@ -18,6 +20,9 @@ package enum PendingRevocation {
         /// The person has an account again. Revoking would end the authorisation on which that account depends, and its
         /// own erasure will revoke what it holds then; the old credential is reported as not revoked.
         case personReturned
+        /// Apple does not know the grant, and it is of the team that the app left: the new team's key reaches none of
+        /// those, so trying on is in vain.
+        case formerTeam
     }
 
     /// The decision about one credential.
@@ -54,7 +59,7 @@ package enum PendingRevocation {
                 continue
             case .apple(.trouble(let situation)) where situation.code == .appleUnreachable:
                 resting.insert(due.clientID)
-            case .apple, .personReturned: break
+            case .apple, .personReturned, .formerTeam: break
             }
             try await record(outcome, of: due, with: services)
         }
@@ -78,7 +83,28 @@ package enum PendingRevocation {
         case .leave(let outcome): return outcome
         case .ask(let token):
             try lease?(services.apple.longestCall)
-            return .apple(try await services.apple.revoke(token, clientID: due.clientID))
+            let answer = try await services.apple.revoke(token, clientID: due.clientID)
+            if case .unknownGrant = answer, try await isOfFormerTeam(due, with: services) { return .formerTeam }
+            return .apple(answer)
+        }
+    }
+
+    /// Whether a token was handed over before its client id moved to another team.
+    private static func isOfFormerTeam(_ due: Due, with services: DeletionServices) async throws -> Bool {
+        try await services.pool.withConnection { connection in
+            try connection.one(
+                """
+                select exists (
+                    select
+                    from accountctl.pending_revocations as p
+                    join (\(TransferBooks.beginnings)) as first using (client_id)
+                    where p.id = \(due.id)
+                      and first.told_at > p.created_at
+                )
+                """,
+                as: Bool.self,
+                deadline: .forAllAccounts
+            )
         }
     }
 

@@ -4,7 +4,7 @@ enum PendingRevocationState: String, Sendable, Hashable, CaseIterable {
     case waiting
     /// Apple revoked it.
     case revoked
-    /// Its time ran out, or the person has an account again.
+    /// Its time ran out, the person has an account again, or the app has left the team.
     case givenUp = "given_up"
     /// Set only by earlier releases, which distinguished a final refusal from giving up.
     case refused
