@@ -141,27 +141,37 @@ package struct TransferBooks: Sendable {
         }
     }
 
-    /// Streams the lines that the recipient needs, in hardly any memory.
+    /// Passes on the lines that the recipient needs, page by page, however long the recipient takes to read them.
     ///
-    /// - Parameter line: Called with each account's line.
+    /// - Parameters:
+    ///   - pageRows: How many lines one statement reads.
+    ///   - line: Called with each account's line.
     /// - Throws: ``PostgresError``, and what `line` throws.
-    package func export(_ line: @escaping @Sendable (TeamTransfer.Line) throws -> Void) async throws {
+    package func export(pageRows: Int = 1000, _ line: (TeamTransfer.Line) throws -> Void) async throws {
         let transfer = transfer
-        try await pool.withConnection { connection in
-            try connection.stream(
-                """
-                select user_id, transfer_identifier
-                from accountctl.apple_transfers
-                where client_id = \(transfer.clientID)
-                  and target_team = \(transfer.targetTeam)
-                  and transfer_identifier is not null
-                order by id
-                """,
-                as: (UUID, String).self,
-                deadline: .forAllAccounts
-            ) { user, identifier in
-                try line(TeamTransfer.Line(user: user, transferIdentifier: identifier))
+        var last: Int64 = 0
+        while true {
+            let page = try await pool.withConnection { [last] connection in
+                try connection.query(
+                    """
+                    select id, user_id, transfer_identifier
+                    from accountctl.apple_transfers
+                    where client_id = \(transfer.clientID)
+                      and target_team = \(transfer.targetTeam)
+                      and transfer_identifier is not null
+                      and id > \(last)
+                    order by id
+                    limit \(pageRows)
+                    """,
+                    as: (Int64, UUID, String).self,
+                    deadline: .forAllAccounts
+                )
             }
+            for (id, user, identifier) in page {
+                try line(TeamTransfer.Line(user: user, transferIdentifier: identifier))
+                last = id
+            }
+            if page.count < pageRows { return }
         }
     }
 }

@@ -290,22 +290,22 @@ import Testing
 
     @Test func aFileGoesFromOneTeamToTheOther() async throws {
         try await CredentialStage.with { stage in
-            let anna = try await stage.signUp()
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
             let books = TransferBooks(pool: stage.pool, transfer: stage.transfer)
             let lines = [
                 TeamTransfer.Line(user: anna.id, transferIdentifier: "t-1"),
-                TeamTransfer.Line(user: UUID(), transferIdentifier: "t-2"),
+                TeamTransfer.Line(user: ben.id, transferIdentifier: "t-2"),
+                TeamTransfer.Line(user: UUID(), transferIdentifier: "t-3"),
             ]
-            for new in [1, 0] {
+            for new in [2, 0] {
                 let taken = try await stage.pool.withTransaction { try stage.transfer.importLines(lines, on: $0) }
                 #expect(taken == (new, 1))
             }
-            let (stream, collected) = AsyncStream.makeStream(of: TeamTransfer.Line.self)
-            try await books.export { collected.yield($0) }
-            collected.finish()
-            var exported: [TeamTransfer.Line] = []
-            for await line in stream { exported.append(line) }
-            #expect(exported == [lines[0]])
+            for pageRows in [1, 2, 1000] {
+                var exported: [TeamTransfer.Line] = []
+                try await books.export(pageRows: pageRows) { exported.append($0) }
+                #expect(exported == Array(lines.prefix(2)))
+            }
             let text = String(decoding: try JSONEncoder().encode(lines[0]), as: UTF8.self)
             #expect(text.contains("transfer_sub"))
             #expect(!text.contains(anna.sub))
