@@ -232,16 +232,10 @@ import Testing
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
             if isOfFormerTeam { try await stage.move(anna, minutesAgo: 1) }
-            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
-            let gate = FaultGate()
-            stage.sandbox.faults.set(Fault.hold(at: gate).times(1), for: .appleToken)
-            let services = stage.services()
-            async let swept = CredentialChecks(services).sweep()
-            await gate.reached()
-            // The code of a new sign-in was exchanged in the meantime.
-            try await stage.sql("update accountctl.apple_credentials set sealed_token = 'of the new sign-in'")
-            gate.open()
-            let tally = try await swept
+            let tally = try await sweep(stage, afterLeaving: anna) {
+                // The code of a new sign-in was exchanged in the meantime.
+                try await stage.sql("update accountctl.apple_credentials set sealed_token = 'of the new sign-in'")
+            }
             #expect(tally.gone == 1)
             #expect(try await stage.outcomes() == [])
             #expect(try await stage.traces(of: anna) == .init())
@@ -253,17 +247,26 @@ import Testing
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
             try await stage.move(anna, minutesAgo: 1)
-            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
-            let gate = FaultGate()
-            stage.sandbox.faults.set(Fault.hold(at: gate).times(1), for: .appleToken)
-            let services = stage.services()
-            async let swept = CredentialChecks(services).sweep()
-            await gate.reached()
-            try await stage.lockOut(anna.id)
-            gate.open()
-            let tally = try await swept
+            let tally = try await sweep(stage, afterLeaving: anna) { try await stage.lockOut(anna.id) }
             #expect(tally.gone == 1)
             #expect(try await stage.traces(of: anna).credentials == 1)
         }
+    }
+
+    /// Sweeps once a person stopped using the app, and runs `act` before Apple answers.
+    private func sweep(
+        _ stage: CredentialStage,
+        afterLeaving person: CredentialStage.Person,
+        whileAppleIsAsked act: () async throws -> Void
+    ) async throws -> CredentialChecks.Tally {
+        stage.sandbox.apple.stopUsing(sub: person.sub, clientID: CredentialStage.clientID)
+        let gate = FaultGate()
+        stage.sandbox.faults.set(Fault.hold(at: gate).times(1), for: .appleToken)
+        let services = stage.services()
+        async let swept = CredentialChecks(services).sweep()
+        await gate.reached()
+        try await act()
+        gate.open()
+        return try await swept
     }
 }
