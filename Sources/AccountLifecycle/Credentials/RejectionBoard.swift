@@ -55,26 +55,35 @@ package final class RejectionBoard: Sendable {
             )
             return try connection.query(
                 "select client_id, team_id, key_id, refusal, retry_after from accountctl.apple_rejections",
-                as: (String, String, String, String, Date).self
+                into: Row.init
             )
         }
-        let ours = rows.filter { clientID, teamID, keyID, _, _ in
-            apple[clientID].map { $0.identity.teamID == teamID && $0.identity.keyID == keyID } ?? false
-        }
-        let told = Dictionary(ours.map { ($0.0, (refusal: $0.3, until: $0.4)) }) { first, _ in first }
-        var now: Set<String> = []
+        var pausedNow: Set<String> = []
         for id in ids {
-            if let rejection = told[id] {
-                now.insert(id)
+            let identity = apple[id]?.identity
+            let ours = rows.first {
+                $0.clientID == id && $0.teamID == identity?.teamID && $0.keyID == identity?.keyID
+            }
+            if let ours {
+                pausedNow.insert(id)
                 guard rejections[id] == nil, !before.contains(id) else { continue }
-                apple.pause(id, until: rejection.until, refusal: rejection.refusal)
+                apple.pause(id, until: ours.until, refusal: ours.refusal)
                 logger.warning("another worker was rejected by Apple", metadata: ["client_id": "\(id)"])
             } else if rejections[id] != nil {
                 apple.resume(id)
                 logger.notice("another worker is accepted by Apple again", metadata: ["client_id": "\(id)"])
             }
         }
-        paused.withLock { [now] in $0 = now }
+        paused.withLock { [pausedNow] in $0 = pausedNow }
+    }
+
+    /// A published rejection.
+    private struct Row {
+        let clientID: String
+        let teamID: String
+        let keyID: String
+        let refusal: String
+        let until: Date
     }
 
     /// Publishes a rejection; only a new one inserts a row, since a missing row was deleted by a worker that succeeded.
