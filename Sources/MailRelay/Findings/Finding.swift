@@ -73,6 +73,11 @@ package struct Finding: Sendable, Hashable {
         self.init(code, severity, at: subject.description, summary, seen: seen, publish: publish)
     }
 
+    /// The finding, with more words about it.
+    func adding(_ words: String) -> Finding {
+        Finding(code, severity, at: subject, "\(summary); \(words)", seen: seen, publish: publish)
+    }
+
     /// The finding, with its severity lowered to weak at most because it breaks only part of the mail.
     var weakened: Finding {
         Finding(code, min(severity, .weak), at: subject, summary, seen: seen, publish: publish)

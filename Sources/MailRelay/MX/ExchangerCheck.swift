@@ -37,6 +37,17 @@ struct ExchangerCheck<Source: Resolver> {
         _ outcome: LookupOutcome,
         by deadline: ContinuousClock.Instant
     ) async -> [Finding] {
+        let findings = await judge(outcome, of: domain, by: deadline)
+        // No record can exist beside an alias, so only the owner of its target can change anything.
+        guard let alias = outcome.chain.last else { return findings }
+        return findings.map { $0.adding("the domain is an alias of \(alias)") }
+    }
+
+    private func judge(
+        _ outcome: LookupOutcome,
+        of domain: DomainName,
+        by deadline: ContinuousClock.Instant
+    ) async -> [Finding] {
         switch outcome {
         case .records(let answer):
             return await judge(answer.records, of: domain, by: deadline)

@@ -24,4 +24,23 @@ struct StreamExchangerTests {
         #expect(Set(report.findings.map(\.code)) == codes, "\(report.findings)")
         #expect(report.verdict.reachable == .yes)
     }
+
+    /// An envelope domain may be an alias of the provider's: then the provider's records are at fault, and no record of
+    /// the operator's can mend them.
+    @Test(
+        "a fault behind an alias names it",
+        arguments: [("", FindingCode.mxNone), ("bounce.esp.test MX 0 .", .mxNull)]
+    )
+    func faultBehindAnAlias(_ record: String, _ code: FindingCode) async throws {
+        let zone = """
+            app.test MX 10 mx.app.test
+            mx.app.test A 192.0.2.9
+            send.app.test CNAME bounce.esp.test
+            bounce.esp.test TXT "v=spf1 ip4:192.0.2.25 -all"
+            \(record)
+            """
+        let findings = try await StreamTests.report(zone).findings.filter { $0.code == code }
+        #expect(findings.map(\.subject) == ["send.app.test"])
+        #expect(findings.allSatisfy { $0.summary.hasSuffix("; the domain is an alias of bounce.esp.test") })
+    }
 }
