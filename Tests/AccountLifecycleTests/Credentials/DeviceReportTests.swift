@@ -75,6 +75,10 @@ import Testing
             let anna = try await stage.signUp()
             try await stage.move(anna, minutesAgo: 1)
             #expect(try await stage.markReported(as: "transferred", by: anna) == nil)
+            // A Services ID moves with its app, which alone the transfer names.
+            let web = "com.example.web"
+            try await stage.holdBesides(web, of: anna)
+            #expect(try await stage.markReported(as: "transferred", by: anna, of: web) == nil)
             // The app moves on to a third team.
             try await stage.sql(
                 """
@@ -191,11 +195,15 @@ extension CredentialStage {
     }
 
     /// The mark of a person's identity after a device's report has been handled.
-    fileprivate func markReported(as state: String, by person: Person) async throws -> String? {
+    fileprivate func markReported(
+        as state: String,
+        by person: Person,
+        of clientID: String? = nil
+    ) async throws -> String? {
         try await sql(
             """
-            insert into accountctl.credential_events (source, kind, user_id)
-            values ('device', 'state_' || \(state)::text, \(person.id))
+            insert into accountctl.credential_events (source, kind, client_id, user_id)
+            values ('device', 'state_' || \(state)::text, \(clientID), \(person.id))
             """
         )
         _ = try await CredentialEvents(services()).handleWaiting()

@@ -43,6 +43,27 @@ import Testing
         }
     }
 
+    /// Where the new team's sub of a person belongs to another account, a token of the app's Services ID is that
+    /// account's too: it moves with the app, and the run named the app alone.
+    @Test func aTokenOfAServicesIDIsOfWhoeverHasTheNewSub() async throws {
+        try await Stage.with { stage in
+            let (person, other) = (try await stage.signUp(), try await stage.signUp("berta"))
+            try await stage.sql(
+                """
+                insert into accountctl.apple_credentials (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
+                values (\(person.id), 'com.example.web', \(person.sub), 'x', 'test1')
+                """
+            )
+            for isMoved in [false, true] {
+                if isMoved { try await stage.move(person, to: try #require(other.sub)) }
+                let held = try await stage.pool.withConnection { try AppleCredential.all(of: person.id, on: $0) }
+                let credential = try #require(held.first)
+                let isAnothers = try await stage.pool.withConnection { try credential.isAnothers(on: $0) }
+                #expect([credential.belongsToAnother, isAnothers] == [isMoved, isMoved])
+            }
+        }
+    }
+
     /// An account that was restored on purpose under its old id keeps its grant.
     ///
     /// The request for the former account was cancelled.

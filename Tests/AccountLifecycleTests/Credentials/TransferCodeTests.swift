@@ -7,21 +7,6 @@ import Testing
 
 /// Codes of people whose app has moved to another team, before the transfer is applied.
 @Suite(.timeLimit(.minutes(5))) struct TransferCodeTests {
-    private func transfer(
-        _ person: Person,
-        _ newSub: String,
-        of clientID: String = Stage.clientID,
-        _ stage: Stage
-    ) async throws {
-        try await stage.sql(
-            """
-            insert into accountctl.apple_transfers
-                (user_id, client_id, target_team, old_sub, transfer_identifier, new_sub, state)
-            values (\(person.id), \(clientID), 'RECIPIENT1', \(person.sub), 'x', \(newSub), 'exchanged')
-            """
-        )
-    }
-
     @Test func aCodeOfWhomTheTransferWillCallSoIsTheAccounts() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -29,7 +14,7 @@ import Testing
             let early = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: newSub)
             #expect(try await stage.exchange(early, of: person) == .settled(.wrongAccount))
 
-            try await transfer(person, newSub, stage)
+            try await stage.move(person, to: newSub)
             let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: newSub)
             #expect(try await stage.exchange(code, of: person) == .settled(.exchanged))
             let held = try await stage.value("select apple_sub from accountctl.apple_credentials", as: String.self)
@@ -47,7 +32,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let sub = try stage.sandbox.apple.signIn(clientID: Stage.clientID, hidesEmail: true).sub
-            try await transfer(person, sub, of: "com.example.other", stage)
+            try await stage.move(person, to: sub, of: "com.example.other")
             let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: sub)
             #expect(try await stage.exchange(code, of: person) == .settled(.wrongAccount))
         }
@@ -58,7 +43,7 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.signUp()
             let newSub = try stage.sandbox.apple.signIn(clientID: Stage.clientID, hidesEmail: true).sub
-            try await transfer(person, newSub, of: clientID, stage)
+            try await stage.move(person, to: newSub, of: clientID)
             let code = try await stage.submitCode(of: Person(id: person.id, email: person.email, sub: newSub))
             let outcome = try await stage.exchange(code) {
                 try await stage.sql("delete from auth.users where id = \(person.id)")
