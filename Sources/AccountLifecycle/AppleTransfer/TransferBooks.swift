@@ -111,11 +111,10 @@ package struct TransferBooks: Sendable {
                   and n.new_sub = i.provider_id
             )
             or i.created_at > (
-                select min(e.updated_at)
-                from accountctl.apple_transfers as e
-                where e.client_id = \(transfer.clientID)
-                  and e.target_team = \(transfer.targetTeam)
-                  and e.new_sub is not null
+                select first.told_at
+                from (\(beginnings)) as first
+                where first.client_id = \(transfer.clientID)
+                  and first.target_team = \(transfer.targetTeam)
             ),
             false
         )
