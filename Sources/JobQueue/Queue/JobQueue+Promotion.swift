@@ -40,6 +40,34 @@ extension JobQueue {
         return promotion
     }
 
+    /// Lets waits begin now that began at an instant in the future: the clock was set back since.
+    ///
+    /// Otherwise a failed job would not be retried until the clock has caught up. A job enqueued for an instant keeps
+    /// it.
+    ///
+    /// Returns how many. If that is ``promotedAtOnce``, there may be more.
+    func renewWaitsAhead(on connection: isolated Connection) throws -> Int {
+        try connection.execute(
+            """
+            update \(tables.jobs)
+            set run_at = clock.now + (run_at - waiting_since),
+                waiting_since = clock.now
+            from (select clock_timestamp() as now offset 0) as clock
+            where id = any(array(
+                select id
+                from \(tables.jobs)
+                where state = 'scheduled'
+                and waiting_since > statement_timestamp()
+                -- A manual change may have written infinite times.
+                and isfinite(waiting_since)
+                and isfinite(run_at)
+                limit \(Self.promotedAtOnce)
+                for update skip locked
+            ))
+            """
+        )
+    }
+
     /// A statement that returns one row per promoted job, with its queue and kind, and one with the time until the next
     /// is due.
     ///

@@ -28,6 +28,7 @@ extension JobQueue {
             set state = 'scheduled',
                 \(tables.unleased),
                 run_at = clock_timestamp() + case when \(isExhausted) then \(alarm) else 60 end * interval '1 second',
+                waiting_since = clock_timestamp(),
                 exhausted_at = case when \(isExhausted) then coalesce(exhausted_at, clock_timestamp()) else exhausted_at end,
                 errors = \(Self.appended(
                     "jsonb_build_object('attempt', attempt, 'error', 'its handler did not stop at its deadline')"

@@ -38,6 +38,7 @@ extension Worker {
                 nextRescue = now.advanced(by: rescueInterval)
                 // Each on its own, so that the failure of one does not stop the next.
                 await attempt("rescue") { try await self.rescueLost() }
+                await renewWaits()
                 await attempt("overdue") { try await self.takeOverdue() }
                 await attempt("limits of the code") { try await self.syncKindLimits() }
             }
@@ -98,6 +99,23 @@ extension Worker {
             if result.promoted > free || !result.lanes.isSubset(of: all.map(\.name)) { await tellOthers() }
         }
         return result
+    }
+
+    /// Shortens the waits that began before the server's clock was set back.
+    private func renewWaits() async {
+        let isDue = core.withLock { core in
+            defer { core.server.mayHaveGoneBack = false }
+            return core.server.mayHaveGoneBack
+        }
+        guard isDue else { return }
+        let queue = self.queue
+        let renewed = await attempt("waits") {
+            try await self.control.withConnection { connection in try queue.renewWaitsAhead(on: connection) }
+        }
+        // It failed, or there may be more.
+        if renewed ?? JobQueue.promotedAtOnce >= JobQueue.promotedAtOnce {
+            core.withLock { $0.server.mayHaveGoneBack = true }
+        }
     }
 
     func rescueLost() async throws {

@@ -4,7 +4,7 @@ extension WorkerCore {
     /// `serverTime`.
     mutating func registered(_ id: Int64, serverTime: Int64, sentAt: Instant, now: Instant) {
         worker = id
-        server.clock = (serverTime, now)
+        server.told(serverTime, now: now)
         book.registered(sentAt: sentAt)
         // The database may have been unreachable for all workers, and back only since this moment.
         server.answeredSince = now
@@ -38,7 +38,7 @@ extension WorkerCore {
             heard.stops = book.disowned(sent)
             return heard
         }
-        server.clock = (answer.serverTime, now)
+        server.told(answer.serverTime, now: now)
         let hasChanged = learn(answer.restrictions)
         heard.stops = book.answered(
             sent,

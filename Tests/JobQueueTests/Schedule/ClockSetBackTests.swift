@@ -1,9 +1,12 @@
+import Foundation
 import Postgres
+import Synchronization
 import Testing
 
 @testable import JobQueue
 
-/// The server's clock was set back by an hour: no job that a worker held waits until it has caught up.
+/// The server's clock was set back by an hour: no job that a worker held, or that was told to wait, waits until it has
+/// caught up.
 @Suite(.timeLimit(.minutes(5))) struct ClockSetBackTests {
     /// Makes the workers look as if they had sent their last heartbeat before the clock was set back.
     private func setBack(_ harness: JobHarness) async throws {
@@ -25,6 +28,91 @@ import Testing
             var registry = JobRegistry()
             try registry.register(JobHarness.plain) { _, _ in .completed() }
             try await harness.withWorker(registry, { $0.leaseLifetime = .seconds(4) }) {
+                try await harness.until { try await harness.finished("completed") == 1 }
+            }
+        }
+    }
+
+    /// A worker that was running when the clock was set back takes them as well.
+    @Test func aRunningWorkerTakesThem() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([JobHarness.plain.job(Note())])
+            let dead = try await harness.host(lifetime: .seconds(600))
+            #expect(try await harness.claim(dead).count == 1)
+            var registry = JobRegistry()
+            try registry.register(JobHarness.plain) { _, _ in .completed() }
+            let worker = try harness.worker(registry) { $0.leaseLifetime = .seconds(4) }
+            try await harness.withWorker(worker) {
+                // The check at its start is over.
+                try await harness.until { worker.core.withLock { !$0.server.mayHaveGoneBack } }
+                try await harness.execute(
+                    """
+                    update accountctl.workers
+                    set beat_at = clock_timestamp() + interval '1 hour',
+                        expires_at = clock_timestamp() + interval '1 hour 1 second'
+                    where id = \(dead)
+                    """
+                )
+                try await harness.until { try await harness.finished("completed") == 1 }
+            }
+        }
+    }
+
+    /// A failed job, and one whose handler did not stop, wait no longer than they were told to; a job enqueued for an
+    /// instant keeps it.
+    @Test func waitsBeginAnew() async throws {
+        try await JobHarness.with { harness in
+            let later = Date(timeIntervalSinceNow: 7200)
+            try await harness.enqueue([
+                JobHarness.plain.job(Note()), JobHarness.plain.job(Note()), JobHarness.plain.job(Note(), runAt: later),
+            ])
+            let worker = try await harness.host()
+            let jobs = try await harness.claim(worker, 2).map(\.leased)
+            let waits = try await harness.pool.withConnection { connection in
+                let back = try harness.queue.giveBack([.init(jobs[0], NextTurn(wait: .seconds(60)))], on: connection)
+                #expect(back.count == 1)
+                let taken = try harness.queue.takeOverdue([jobs[1]], alarmed: [:], on: connection)
+                #expect(taken == 1)
+                try connection.execute(
+                    """
+                    update accountctl.jobs
+                    set run_at = run_at + interval '1 hour', waiting_since = waiting_since + interval '1 hour'
+                    """
+                )
+                let renewed = try harness.queue.renewWaitsAhead(on: connection)
+                #expect(renewed == 2)
+                return try connection.query(
+                    "select round(extract(epoch from run_at - clock_timestamp()) / 600)::bigint from accountctl.jobs order by 1",
+                    as: Int64.self
+                )
+            }
+            // In units of ten minutes.
+            #expect(waits == [0, 0, 18])
+        }
+    }
+
+    /// A running worker notices it by its heartbeats.
+    @Test func aRunningWorkerLetsWaitsBeginAnew() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(JobHarness.plain) { _, _ in .completed() }
+            let worker = try harness.worker(registry) { $0.leaseLifetime = .seconds(4) }
+            try await harness.withWorker(worker) {
+                // The check at its start is over.
+                try await harness.until { worker.core.withLock { !$0.server.mayHaveGoneBack } }
+                try await harness.execute(
+                    """
+                    insert into accountctl.jobs (queue, kind, state, run_at, waiting_since)
+                    values (
+                        'default', 'test.plain', 'scheduled',
+                        now() + interval '1 hour 1 second', now() + interval '1 hour'
+                    )
+                    """
+                )
+                // As if the server's clock had been an hour ahead when it last answered.
+                worker.core.withLock { core in
+                    core.server.clock = core.server.clock.map { (time: $0.time + 3_600_000_000, at: $0.at) }
+                }
                 try await harness.until { try await harness.finished("completed") == 1 }
             }
         }
