@@ -22,12 +22,7 @@ import Testing
                     $0.leaseLifetime = .seconds(3600)
                     $0.shutdownGrace = .seconds(3600)
                 }
-                let services = ServiceGroup(
-                    configuration: ServiceGroupConfiguration(
-                        services: [ServiceGroupConfiguration.ServiceConfiguration(service: worker)],
-                        logger: harness.logger
-                    )
-                )
+                let services = services(worker, harness)
                 let hasEnded = Mutex(false)
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     group.addTask { @Sendable in
@@ -48,6 +43,43 @@ import Testing
                     try await group.waitForAll()
                 }
             }
+        }
+    }
+
+    private func services(_ worker: Worker, _ harness: JobHarness) -> ServiceGroup {
+        ServiceGroup(
+            configuration: ServiceGroupConfiguration(
+                services: [ServiceGroupConfiguration.ServiceConfiguration(service: worker)],
+                logger: harness.logger
+            )
+        )
+    }
+
+    /// A worker that waits for its last job says at once that it stops, and not with the heartbeat that is due long
+    /// after.
+    @Test func aWorkerThatWaitsForItsLastJobIsShownAsStopping() async throws {
+        try await JobHarness.with { harness in
+            let stopping: Statement = "select count(*) from accountctl.worker_status where status = 'stopping'"
+            var registry = JobRegistry()
+            try registry.register(JobHarness.plain) { _, context in
+                try await harness.effect(context)
+                try await harness.until { try await harness.count(stopping) == 1 }
+                return .completed()
+            }
+            try await harness.enqueue([JobHarness.plain.job(Note())])
+            let worker = try harness.worker(registry) {
+                $0.leaseLifetime = .seconds(3600)
+                $0.shutdownGrace = .seconds(3600)
+            }
+            let services = services(worker, harness)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await services.run() }
+                try await harness.until { try await harness.effects() == 1 }
+                #expect(try await harness.count(stopping) == 0)
+                await services.triggerGracefulShutdown()
+                try await group.waitForAll()
+            }
+            #expect(try await harness.finished("completed") == 1)
         }
     }
 
