@@ -174,9 +174,10 @@ package final class Worker: Sendable, Service {
         return parts
     }
 
-    /// The lanes that a plain claim serves, and those that need the locks of their limits.
+    /// The lanes of a claim: those that need no lock, and those under a limit or a rate, whose rows a claim locks.
     ///
-    /// The latter are left out while another session holds these locks.
+    /// While another session holds such a row, there are none of the second sort: the worker would wait for it with
+    /// everything else that it has to write and claim.
     func splitLanes(of scope: ClaimScope) -> (plain: [Lane], limited: [Lane]) {
         let (restrictions, areHeld) = core.withLock { ($0.restrictions, $0.plan.limitsHeldUntil != nil) }
         var plain: [Lane] = []
