@@ -91,6 +91,18 @@ import Testing
         }
     }
 
+    /// An answer that took long, and a clock that runs on or was set forward, are no reason to look at the waits.
+    @Test(arguments: [(10, 10, false), (70, 10, false), (10, 3600, false), (70, 9, true), (10, -3600, true)])
+    func onlyAClockThatWentBackIsNoticed(_ passed: Int, _ told: Int64, _ isNoticed: Bool) {
+        let start = ContinuousClock.now
+        var server = ServerContact()
+        #expect(server.mayHaveGoneBack)
+        server.told(4_000_000_000, now: start)
+        server.mayHaveGoneBack = false
+        server.told(4_000_000_000 + told * 1_000_000, now: start.advanced(by: .seconds(passed)))
+        #expect(server.mayHaveGoneBack == isNoticed)
+    }
+
     /// A running worker notices it by its heartbeats.
     @Test func aRunningWorkerLetsWaitsBeginAnew() async throws {
         try await JobHarness.with { harness in
