@@ -129,6 +129,17 @@ import Testing
         }
     }
 
+    /// It does so again and again while it runs, not only when it begins.
+    @Test func aRunningWorkerMakesGoodWhatAnotherSaid() async throws {
+        try await JobHarness.with { harness in
+            try await harness.withWorker(try worker("2", 2, harness)) {
+                try await harness.until { try await limits(harness) == ["test.both": 2] }
+                try await harness.execute("update accountctl.job_limits set max_running = 1")
+                try await harness.until { try await limits(harness) == ["test.both": 2] }
+            }
+        }
+    }
+
     /// The server ends the transaction of a claim whose process stops between two statements, so that the row of the
     /// limit does not stay locked.
     @Test func aClaimThatStandsStillKeepsNobodyFromBeginning() async throws {

@@ -32,6 +32,27 @@ import Testing
         }
     }
 
+    /// A worker makes the coming days of the history and drops those whose retention is over while it runs, not only
+    /// before it ends when idle.
+    @Test func aWorkerKeepsTheHistory() async throws {
+        try await JobHarness.with { harness in
+            // The migration has made some days ahead.
+            try await harness.execute("select accountctl.prune_job_history(now() + interval '30 days', 30)")
+            try await harness.execute("select accountctl.prepare_job_history('2020-01-01', 1)")
+            let days: Statement = "select count(*) from pg_class where relname ~ '^job_history_[0-9]{8}$'"
+            #expect(try await harness.count(days) == 1)
+            let past: Statement = "\(days) and relname = 'job_history_20200101'"
+            var registry = JobRegistry()
+            try registry.register(Self.kind) { _, _ in .completed() }
+            try await harness.withWorker(registry) {
+                try await harness.until {
+                    let made = try await harness.count(days)
+                    return try await harness.count(past) == 0 && made >= 7
+                }
+            }
+        }
+    }
+
     /// The queue is paused, so that nothing else moves its jobs.
     @Test func aWorkerMovesOldJobsUp() async throws {
         try await JobHarness.with { harness in
