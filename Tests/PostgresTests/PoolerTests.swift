@@ -171,6 +171,61 @@ import Testing
         }
     }
 
+    /// Holding one server process while asking for another, workers that start at once would wait for each other; without
+    /// a deadline, as when they look for pending migrations, until the pooler's own.
+    @Test func detectionNeedsOneServerProcessAtATime() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let settings = ["query_wait_timeout = 10"]
+            try await PgBouncer.with(.transaction, poolSize: 2, settings: settings, to: database.cluster) { bouncer in
+                var configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
+                configuration.statementDeadline = nil
+                let route = try await occupying(bouncer, database) { [configuration] _ in
+                    try await Connection.with(configuration, logger: .silent) { $0.route }
+                }
+                #expect(route == .transactionPooler)
+            }
+        }
+    }
+
+    /// With two server processes in turn, a client that alternates with one other would always get the same.
+    @Test func aPoolerThatTakesTurnsIsFoundOutToo() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let settings = ["server_round_robin = 1"]
+            try await PgBouncer.with(.transaction, poolSize: 2, settings: settings, to: database.cluster) { bouncer in
+                let configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
+                var unasked = configuration
+                unasked.pooler = .transaction
+                // The second process is started while the first one is held.
+                try await occupying(bouncer, database) { [unasked] _ in
+                    try await Connection.with(unasked, logger: .silent) { _ = try $0.execute("select 1") }
+                }
+                let route = try await Connection.with(configuration, logger: .silent) { $0.route }
+                #expect(route == .transactionPooler)
+            }
+        }
+    }
+
+    /// The transaction that a call with a longer limit gets must begin within the call's deadline.
+    @Test func aCallWaitsForThePoolerUntilItsDeadline() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let settings = ["query_wait_timeout = 10"]
+            try await PgBouncer.with(.transaction, poolSize: 1, settings: settings, to: database.cluster) { bouncer in
+                var configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
+                configuration.pooler = .transaction
+                configuration.statementDeadline = nil
+                configuration.cancelGrace = .milliseconds(100)
+                let error = try await occupying(bouncer, database) { [configuration] _ in
+                    try await PostgresError.expected {
+                        try await Connection.with(configuration, logger: .silent) { connection in
+                            try connection.one("select 1", as: Int.self, deadline: .milliseconds(300))
+                        }
+                    }
+                }
+                #expect(error.code == .abandoned, "\(error)")
+            }
+        }
+    }
+
     /// Clients that connect at once take each other's server processes, from which none may conclude that the pooler
     /// keeps sessions; a client that waits too long for a process may conclude nothing.
     @Test func aBusyTransactionPoolerIsNotTakenForOneOfSessions() async throws {
@@ -225,22 +280,24 @@ import Testing
         }
     }
 
-    /// Holds one of the pooler's connections until `body` calls the closure that it is given, or ends.
+    /// Holds one of the pooler's server processes in a transaction until `body` calls the closure that it is given, or
+    /// ends.
     private func occupying<Result: Sendable>(
         _ bouncer: PgBouncer,
         _ database: TestDatabase,
         _ body: (_ leave: @Sendable () -> Void) async throws -> Result
     ) async throws -> Result {
         var configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
-        configuration.pooler = .none
+        configuration.pooler = .transaction
         let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { [configuration] in
                 try await Connection.with(configuration, logger: .silent) { connection in
-                    try connection.execute("select 1")
-                    arrival.finish()
-                    for await _ in ends {}
+                    try await connection.transaction { _ in
+                        arrival.finish()
+                        for await _ in ends {}
+                    }
                 }
             }
             for await _ in arrivals {}

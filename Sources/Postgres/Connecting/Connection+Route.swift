@@ -31,9 +31,12 @@ extension Connection {
 
     /// Distinguishes a transaction pooler from a session pooler with a second connection.
     ///
-    /// With a session pooler, no other connection ever gets this connection's server process. Behind a transaction
-    /// pooler, an open transaction of the other connection takes that process, or this connection gets another one
-    /// meanwhile. The probe is repeated, because a third client may interfere.
+    /// With a session pooler, this connection keeps its server process, and the other one never gets it. A transaction
+    /// pooler has given the process back by the time the other connection asks, and soon gives this one another. The
+    /// probe is repeated, because a third client may interfere.
+    ///
+    /// Neither connection opens a transaction: holding one process while waiting for another, clients that start at
+    /// once would wait for each other when the pooler has no more.
     ///
     /// - Returns: `unknownPooler` if the second connection fails, which says nothing about the first.
     /// - Throws: `CancellationError`.
@@ -45,16 +48,14 @@ extension Connection {
         do {
             return try await Connection.with(configuration, logger: logger, openUntil: ends) { [self] other in
                 other.openingEnds = ends
+                guard let mine = try await self.answeringProcess() else { return .transactionPooler }
                 for _ in 0..<Self.probes {
-                    let mine = try await self.answeringProcess()
-                    // The transaction stays open, so that this connection cannot use the same server process meanwhile.
-                    try other.script(unsafeSQL: "begin", deadline: Self.patience)
-                    let theirs = try other.serverProcess()
-                    // A session that was answered before is answered again.
-                    guard let mine, try await self.answeringProcess() == mine, theirs != mine else {
-                        return .transactionPooler
+                    guard try other.serverProcess() != mine else { return .transactionPooler }
+                    // Asked twice, since a pooler that takes turns could return to the same process every second time.
+                    for _ in 0..<2 {
+                        // A session that was answered before is answered again.
+                        guard try await self.answeringProcess() == mine else { return .transactionPooler }
                     }
-                    try other.script(unsafeSQL: "rollback")
                 }
                 return .sessionPooler
             }
@@ -68,7 +69,10 @@ extension Connection {
     static let patience = Duration.seconds(3)
 
     private func serverProcess() throws -> Int {
-        try one("select pg_backend_pid()", as: Int.self, deadline: Self.patience)
+        // Otherwise a call might first raise the server's limit, in a transaction.
+        serverLimit = Self.patience
+        defer { serverLimit = nil }
+        return try one("select pg_backend_pid()", as: Int.self, deadline: Self.patience)
     }
 
     /// The server process that answers; nil if none does in time.

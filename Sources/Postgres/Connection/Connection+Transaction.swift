@@ -56,7 +56,8 @@ extension Connection {
         }
         let limit = serverLimit
         defer { serverLimit = limit }
-        try begin(.readCommitted, readOnly: false)
+        // The pooler may let the beginning wait just as long as the statement itself.
+        try begin(.readCommitted, readOnly: false, deadline: deadline)
         do {
             let result = try body()
             try commit()
@@ -93,14 +94,14 @@ extension Connection {
     }
 
     /// Begins a transaction, including the settings it needs if the session keeps none.
-    private func begin(_ level: IsolationLevel, readOnly: Bool) throws {
+    private func begin(_ level: IsolationLevel, readOnly: Bool, deadline: Duration? = nil) throws {
         let sql = "begin isolation level \(level.rawValue)" + (readOnly ? " read only" : "")
         let settings = route.keepsSession ? [] : transactionStart(readOnly: readOnly)
         if settings.isEmpty {
-            try run(Statement(unsafeSQL: sql), binaryResult: true, deadline: nil)
+            try run(Statement(unsafeSQL: sql), binaryResult: true, deadline: deadline)
         } else {
             do {
-                try script(unsafeSQL: ([sql] + settings).joined(separator: "; "))
+                try script(unsafeSQL: ([sql] + settings).joined(separator: "; "), deadline: deadline)
             } catch {
                 // A cancellation may have come between the two statements.
                 rollback()
