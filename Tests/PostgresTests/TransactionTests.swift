@@ -46,6 +46,33 @@ import Testing
         }
     }
 
+    /// Behind a transaction pooler each transaction makes the settings of a session for itself.
+    ///
+    /// None is made by a query, which would take the snapshot: the body may first wait for something that it has to see.
+    @Test func aTransactionHasTheSessionsSettingsAndTakesItsSnapshotLate() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await database.psql("create table t (id int)", user: "postgres")
+            let question: Statement = "select current_setting('work_mem'), (select count(*) from t)"
+            for pooler in [ConnectionConfiguration.Pooler.none, .transaction] {
+                var configuration = database.configuration
+                configuration.pooler = pooler
+                configuration.sessionSettings = ["work_mem": "7MB"]
+                let (within, rows, after) = try await Connection.with(configuration, logger: .silent) { connection in
+                    let (within, rows) = try await connection.transaction(isolation: .repeatableRead, readOnly: true) {
+                        connection -> (String, Int) in
+                        // An earlier snapshot would see an empty table.
+                        try await database.psql("truncate t; insert into t values (1)", user: "postgres")
+                        return try connection.one(question, as: (String, Int).self)
+                    }
+                    return (within, rows, try connection.one("show work_mem", as: String.self))
+                }
+                #expect(within == "7MB")
+                #expect(rows == 1)
+                #expect((after == "7MB") == (pooler == .none))
+            }
+        }
+    }
+
     /// Servers before 17 have no `transaction_timeout`.
     @Test func aTransactionMayTakeAsLongAsWhatHappensInIt() async throws {
         try await TestDatabase.with(.empty) { database in

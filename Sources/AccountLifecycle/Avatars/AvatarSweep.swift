@@ -204,11 +204,15 @@ package struct AvatarSweep: Sendable {
     ///
     /// - Throws: ``Failure`` if the database has no such texts, or hides some of them.
     private func sources(on connection: isolated Connection) throws -> AvatarTexts {
-        let catalog = try DeletionCatalog.read(on: connection)
-        guard let profiles = catalog.profiles, profiles.hasAvatarURL else { throw Failure.noProfiles }
-        for table in [profiles.table, .users, .files]
-        where catalog.rights[table]?.hidesRows != false {
-            throw Failure.hiddenRows(table.description)
+        guard let profiles = try DeletionCatalog.readProfiles(on: connection), profiles.hasAvatarURL else {
+            throw Failure.noProfiles
+        }
+        for table in [profiles.table, .users, .files] {
+            let hidesRows = try connection.one(
+                "select coalesce(row_security_active(to_regclass(\(table.quoted.text))), true)",
+                as: Bool.self
+            )
+            if hidesRows { throw Failure.hiddenRows(table.description) }
         }
         return AvatarTexts(profiles: profiles)
     }

@@ -10,7 +10,7 @@ extension JobQueue {
     static let longestSilence = Duration.seconds(5)
 
     /// A condition that limits a statement's wait for row locks, until its transaction ends, to that of sessions with
-    /// ``controlSettings``: behind a transaction pooler, session settings are lost.
+    /// ``controlSettings``: behind a transaction pooler, a statement outside a transaction has no settings.
     static let waitsBriefly = waits(atMost: patience)
 
     /// A condition that limits a statement's wait for row locks until its transaction ends.

@@ -68,9 +68,8 @@ extension Connection {
     /// A transaction that only reads has nothing to flush, and a query would take its snapshot too early.
     func transactionStart(readOnly: Bool) -> [String] {
         var statements: [String] = []
-        if !transactionSettings.isEmpty {
-            statements.append(SessionSetting.statements(transactionSettings, inTransaction: true))
-        }
+        let settings = transactionSettings + givenSettings
+        if !settings.isEmpty { statements.append(SessionSetting.statements(settings, inTransaction: true)) }
         if !readOnly { statements.append("select \(Self.flushing(inTransaction: true))") }
         return statements
     }
@@ -111,9 +110,12 @@ extension Connection {
         settings.append(SessionSetting("default_transaction_isolation", "read committed"))
         // Definitions printed by the catalogs are compared with texts in which no name has unnecessary quotes.
         settings.append(SessionSetting("quote_all_identifiers", "off"))
-        settings += formSettings
-        return settings
-            + configuration.sessionSettings.sorted { $0.key < $1.key }.map { SessionSetting($0.key, $0.value) }
+        return settings + formSettings + givenSettings
+    }
+
+    /// The settings that the configuration asks for.
+    private var givenSettings: [SessionSetting] {
+        configuration.sessionSettings.sorted { $0.key < $1.key }.map { SessionSetting($0.key, $0.value) }
     }
 
     /// Lifts the limit on a whole transaction, which a database may have from version 17 on: a transaction may take as

@@ -43,7 +43,7 @@ package struct ConnectionConfiguration: Sendable {
     /// How long a transaction may be idle before the server ends it, and with it the connection.
     package var idleInTransactionLimit: Duration? = .seconds(60)
 
-    /// Server settings for each session, by name; not applied behind a transaction pooler.
+    /// Server settings for each session, by name; behind a transaction pooler, for each of our transactions.
     package var sessionSettings: [String: String] = [:]
 
     /// How long a cancelled statement may take to end before its connection is dropped.

@@ -3,8 +3,9 @@ import Postgres
 
 extension DatabaseDoctor {
     /// What would block or slow the deletion of any account, according to the catalog.
-    func deletionPlan(on connection: isolated Connection) throws -> [DoctorFinding] {
-        let plan = DeletionPlan(try DeletionCatalog.read(on: connection))
+    func deletionPlan(on connection: isolated Connection) async throws -> [DoctorFinding] {
+        let catalog = try await connection.transaction(readOnly: true) { try DeletionCatalog.read(on: $0) }
+        let plan = DeletionPlan(catalog)
         let ontoFiles = plan.files.refusing.filter { !plan.refusing.contains($0) }
         var findings = plan.refusing.map { key in
             Self.blocking(

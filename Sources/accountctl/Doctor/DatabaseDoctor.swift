@@ -34,7 +34,7 @@ struct DatabaseDoctor {
             isInstalled = isThere
             return found
         }
-        findings += try await look("the catalog") { try deletionPlan(on: connection) }
+        findings += try await look("the catalog") { try await deletionPlan(on: connection) }
         guard isInstalled else { return findings }
         findings += try await look("the job tables") { try jobs(on: connection) }
         findings += try await look("what the database was last used with") { try copies(on: connection) }

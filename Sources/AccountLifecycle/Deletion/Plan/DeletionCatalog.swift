@@ -83,13 +83,12 @@ package struct DeletionCatalog: Sendable, Hashable {
         self.profiles = profiles
     }
 
-    /// Reads the catalog as it is now, in the caller's transaction.
+    /// Reads the catalog as it is now.
     ///
-    /// Behind a transaction pooler, no session has our settings: the server would compile these queries, which takes it
-    /// seconds, while they run for some milliseconds.
+    /// In a transaction: behind a transaction pooler, only that has the setting which keeps the server from compiling
+    /// these queries, which would take it seconds, while they run for some milliseconds.
     package static func read(on connection: isolated Connection) throws -> DeletionCatalog {
-        try connection.execute("select set_config('jit', 'off', true)")
-        return DeletionCatalog(
+        DeletionCatalog(
             foreignKeys: try readForeignKeys(on: connection),
             triggers: try readTriggers(on: connection),
             rights: try readRights(on: connection),
