@@ -52,15 +52,8 @@ extension Connection {
     }
 
     /// Calls that apply the session's settings, one column each.
-    private var settingCalls: String { "\(SessionSetting.calls(settings)), \(Self.flushing(inTransaction: false))" }
-
-    /// A call that makes commits wait for the disk, unless their transaction says otherwise: a record written before an
-    /// irreversible act must survive a crash of the server.
-    ///
-    /// How many servers a commit waits for is left to the database.
-    private static func flushing(inTransaction: Bool) -> String {
-        "case current_setting('synchronous_commit') when 'off' "
-            + "then set_config('synchronous_commit', 'on', \(inTransaction)) end"
+    private var settingCalls: String {
+        "\(SessionSetting.calls(settings)), \(Statement.flushing(inTransaction: false).text)"
     }
 
     /// The statements that make the settings of a transaction whose session keeps none.
@@ -70,7 +63,7 @@ extension Connection {
         var statements: [String] = []
         let settings = transactionSettings + givenSettings
         if !settings.isEmpty { statements.append(SessionSetting.statements(settings, inTransaction: true)) }
-        if !readOnly { statements.append("select \(Self.flushing(inTransaction: true))") }
+        if !readOnly { statements.append("select \(Statement.flushing().text)") }
         return statements
     }
 

@@ -96,10 +96,7 @@ package struct DeletionServices: Sendable {
                     values (clock_timestamp())
                     on conflict (only_row) do update
                     set flushed_at = excluded.flushed_at
-                    returning
-                        case current_setting('synchronous_commit') when 'off'
-                            then set_config('synchronous_commit', 'on', true)
-                        end
+                    returning \(Statement.flushing())
                     """
                 )
             }
