@@ -105,10 +105,9 @@ package struct SettingsInputs: Sendable {
         }
         // If the file names no environment, any name is allowed.
         guard own != nil || !sections.isEmpty else { return nil }
-        let near =
-            NearestName.of(chosen, among: known).map { "; did you mean \($0)?" }
-            ?? own.map { "; what is outside of sections is for \($0)" } ?? ""
-        return "there is no section [environments.\(chosen)]" + near
+        let near = NearestName.question(of: chosen, among: known)
+        let outside = own.map { "; what is outside of sections is for \($0)" } ?? ""
+        return "there is no section [environments.\(chosen)]" + (near.isEmpty ? outside : near)
     }
 
     /// Whether a name other than "production" may have been meant for it.

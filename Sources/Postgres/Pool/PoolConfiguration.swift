@@ -37,7 +37,7 @@ package struct PoolConfiguration: Sendable {
 
     /// The log level of the first of several consecutive failures to connect; the others are logged at debug level.
     ///
-    /// That they are over is logged at this level, too, but not as more than a notice.
+    /// That the database can be reached again is logged at the same level, or as a notice if that is lower.
     package var firstFailureLevel: Logger.Level = .debug
 
     package init(connection: ConnectionConfiguration) {

@@ -74,7 +74,8 @@ struct SettingsDoctor {
 
     /// The finding that others can read a secret's file.
     private func open(_ key: String, _ path: String, risk: String) -> DoctorFinding {
-        // A file of another user is read by its group, as that of a worker under its own user: that has to stay so.
+        // Another user's file may be meant for its group, as when a worker runs as a user of its own: the group keeps
+        // its right.
         let mode = FileModes(path: path)?.isOwn == false ? "o=" : "600"
         return DoctorFinding(
             .warning,

@@ -83,17 +83,17 @@ struct CredentialChecks: Sendable {
                 guard silence > .zero else { break }
                 // So do those that would fall due before Apple wants to be asked.
                 try await putOff(
-                    """
-                    id in (
-                        select id
-                        from accountctl.apple_credentials
-                        where client_id = \(clientID)
-                          and check_after < now() + \(Self.seconds(silence)) * interval '1 second'
-                        order by check_after
-                        limit \(Self.putOffAtOnce)
-                        for update skip locked
-                    )
-                    """,
+                    where: """
+                        id in (
+                            select id
+                            from accountctl.apple_credentials
+                            where client_id = \(clientID)
+                              and check_after < now() + \(Self.seconds(silence)) * interval '1 second'
+                            order by check_after
+                            limit \(Self.putOffAtOnce)
+                            for update skip locked
+                        )
+                        """,
                     atLeast: silence
                 )
                 break
@@ -222,16 +222,16 @@ struct CredentialChecks: Sendable {
     /// counts up to an hour.
     private func putOff(_ credentials: ArraySlice<HeldCredential>, atLeast pause: Duration) async throws {
         guard !credentials.isEmpty else { return }
-        try await putOff("id = any (\(credentials.map(\.id)))", atLeast: pause)
+        try await putOff(where: "id = any (\(credentials.map(\.id)))", atLeast: pause)
     }
 
-    private func putOff(_ chosen: Statement, atLeast pause: Duration) async throws {
+    private func putOff(where condition: Statement, atLeast pause: Duration) async throws {
         _ = try await services.pool.withConnection { connection in
             try connection.execute(
                 """
                 update accountctl.apple_credentials
                 set check_after = now() + greatest(\(Self.seconds(pause)), 1800) * (1 + random()) * interval '1 second'
-                where \(chosen)
+                where \(condition)
                 """
             )
         }

@@ -21,15 +21,17 @@ struct AccountReference {
     /// Whether an account's rows are counted at all.
     var isCountable: Bool { isCheap && isReadable }
 
+    private var name: TableName { TableName(schema, table) }
+
     /// A query that counts an account's rows.
     func counting(_ id: UUID) -> Statement {
-        "select count(*) from \(TableName(schema, table).quoted) where \(identifier: column) = \(id)"
+        "select count(*) from \(name.quoted) where \(identifier: column) = \(id)"
     }
 
     /// The report's entry for this column, with the rows counted; nil if they were not counted.
     func dependent(counted rows: Int?) -> AccountReport.Dependent {
         AccountReport.Dependent(
-            table: TableName(schema, table).description,
+            table: name.description,
             column: column,
             onDelete: onDelete,
             rows: rows,
