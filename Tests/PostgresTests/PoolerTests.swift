@@ -158,53 +158,6 @@ import Testing
         }
     }
 
-    @Test func aPoolerWithOneServerProcessIsFoundOutToo() async throws {
-        try await TestDatabase.with(.empty) { database in
-            try await PgBouncer.with(.transaction, poolSize: 1, to: database.cluster) { bouncer in
-                let configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
-                let (route, value) = try await Connection.with(configuration, logger: .silent) { connection in
-                    (connection.route, try connection.one("select 42", as: Int.self))
-                }
-                #expect(route == .transactionPooler)
-                #expect(value == 42)
-            }
-        }
-    }
-
-    /// Holding one server process while asking for another, workers that start at once would wait for each other; without
-    /// a deadline, as when they look for pending migrations, until the pooler's own.
-    @Test func detectionNeedsOneServerProcessAtATime() async throws {
-        try await TestDatabase.with(.empty) { database in
-            let settings = ["query_wait_timeout = 10"]
-            try await PgBouncer.with(.transaction, poolSize: 2, settings: settings, to: database.cluster) { bouncer in
-                var configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
-                configuration.statementDeadline = nil
-                let route = try await occupying(bouncer, database) { [configuration] _ in
-                    try await Connection.with(configuration, logger: .silent) { $0.route }
-                }
-                #expect(route == .transactionPooler)
-            }
-        }
-    }
-
-    /// With two server processes in turn, a client that alternates with one other would always get the same.
-    @Test func aPoolerThatTakesTurnsIsFoundOutToo() async throws {
-        try await TestDatabase.with(.empty) { database in
-            let settings = ["server_round_robin = 1"]
-            try await PgBouncer.with(.transaction, poolSize: 2, settings: settings, to: database.cluster) { bouncer in
-                let configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
-                var unasked = configuration
-                unasked.pooler = .transaction
-                // The second process is started while the first one is held.
-                try await occupying(bouncer, database) { [unasked] _ in
-                    try await Connection.with(unasked, logger: .silent) { _ = try $0.execute("select 1") }
-                }
-                let route = try await Connection.with(configuration, logger: .silent) { $0.route }
-                #expect(route == .transactionPooler)
-            }
-        }
-    }
-
     /// The transaction that a call with a longer limit gets must begin within the call's deadline.
     @Test func aCallWaitsForThePoolerUntilItsDeadline() async throws {
         try await TestDatabase.with(.empty) { database in
@@ -214,7 +167,7 @@ import Testing
                 configuration.pooler = .transaction
                 configuration.statementDeadline = nil
                 configuration.cancelGrace = .milliseconds(100)
-                let error = try await occupying(bouncer, database) { [configuration] _ in
+                let error = try await bouncer.whileOccupied(in: database) { [configuration] _ in
                     try await PostgresError.expected {
                         try await Connection.with(configuration, logger: .silent) { connection in
                             try connection.one("select 1", as: Int.self, deadline: .milliseconds(300))
@@ -223,151 +176,6 @@ import Testing
                 }
                 #expect(error.code == .abandoned, "\(error)")
             }
-        }
-    }
-
-    /// Clients that connect at once take each other's server processes, from which none may conclude that the pooler
-    /// keeps sessions; a client that waits too long for a process may conclude nothing.
-    @Test func aBusyTransactionPoolerIsNotTakenForOneOfSessions() async throws {
-        try await TestDatabase.with(.empty) { database in
-            try await PgBouncer.with(.transaction, poolSize: 20, to: database.cluster) { bouncer in
-                var configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
-                // The pooler starts one process at a time, and a late answer must count as well.
-                configuration.cancelGrace = .seconds(60)
-                try await withThrowingTaskGroup(of: Route.self) { [configuration] group in
-                    for _ in 0..<8 {
-                        group.addTask { try await Connection.with(configuration, logger: .silent) { $0.route } }
-                    }
-                    for try await route in group { #expect(!route.keepsSession) }
-                }
-            }
-        }
-    }
-
-    /// Supavisor may be configured to refuse session state, which detecting the kind of pooler would leave behind.
-    @Test func theSharedPoolerIsNotAskedWhetherItIsAServer() async throws {
-        try await TestDatabase.with(.empty) { database in
-            let place = database.conninfo(port: database.cluster.port)
-            let conninfo = place + " host=aws-0-eu-west-1.pooler.supabase.com hostaddr=127.0.0.1"
-            let configuration = ConnectionConfiguration(conninfo: conninfo)
-            let route = try await Connection.with(configuration, logger: .silent) { $0.route }
-            // Detection would have found that this is a server.
-            #expect(route == .sessionPooler)
-        }
-    }
-
-    @Test func aSessionPoolerIsAsGoodAsNone() async throws {
-        try await TestDatabase.with(.empty) { database in
-            try await PgBouncer.with(.session, to: database.cluster) { bouncer in
-                let configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
-                try await Connection.with(configuration, logger: .silent) { connection in
-                    #expect(connection.route == .sessionPooler)
-                    for number in 0..<5 {
-                        let value = try connection.one("select \(number)", as: Int.self)
-                        #expect(value == number)
-                    }
-                }
-                try await Listener.with(configuration, channels: ["jobs"], logger: .silent) { events in
-                    for await event in events {
-                        switch event {
-                        case .listening: try await database.psql("notify jobs")
-                        case .notification: return
-                        case .lost, .unavailable: Issue.record("\(event)")
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Holds one of the pooler's server processes in a transaction until `body` calls the closure that it is given, or
-    /// ends.
-    private func occupying<Result: Sendable>(
-        _ bouncer: PgBouncer,
-        _ database: TestDatabase,
-        _ body: (_ leave: @Sendable () -> Void) async throws -> Result
-    ) async throws -> Result {
-        var configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
-        configuration.pooler = .transaction
-        let (arrivals, arrival) = AsyncStream.makeStream(of: Void.self)
-        let (ends, end) = AsyncStream.makeStream(of: Void.self)
-        return try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { [configuration] in
-                try await Connection.with(configuration, logger: .silent) { connection in
-                    try await connection.transaction { _ in
-                        arrival.finish()
-                        for await _ in ends {}
-                    }
-                }
-            }
-            for await _ in arrivals {}
-            let result = try await body { end.finish() }
-            group.cancelAll()
-            return result
-        }
-    }
-
-    /// Detection takes a second connection; when none is to be had the kind of pooler stays unknown, and detection runs
-    /// again.
-    @Test func aFullSessionPoolerIsNotTakenForOneOfTransactionsByAListener() async throws {
-        try await TestDatabase.with(.empty) { database in
-            try await PgBouncer.with(.session, poolSize: 2, to: database.cluster) { bouncer in
-                let configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
-                try await occupying(bouncer, database) { leave in
-                    try await Listener.with(configuration, channels: ["jobs"], logger: .silent) { events in
-                        var isFirst = true
-                        for await event in events {
-                            switch event {
-                            case .lost(let error):
-                                #expect(error.isTransient, "\(error)")
-                                if isFirst { leave() }
-                                isFirst = false
-                            case .listening:
-                                #expect(!isFirst)
-                                return
-                            case .notification, .unavailable:
-                                Issue.record("\(event)")
-                                return
-                            }
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    @Test func aFullSessionPoolerIsAskedAgainByTheNextConnectionOfAPool() async throws {
-        try await TestDatabase.with(.empty) { database in
-            try await PgBouncer.with(.session, poolSize: 2, to: database.cluster) { bouncer in
-                let connection = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
-                try await occupying(bouncer, database) { leave in
-                    try await Pool.withPool(PoolConfiguration(connection: connection), logger: .silent) { pool in
-                        var route = try await self.route(pool)
-                        #expect(route == .unknownPooler)
-                        leave()
-                        // The connection comes free once the pooler has noticed that its client is gone.
-                        while route == .unknownPooler { route = try await self.route(pool) }
-                        #expect(route == .sessionPooler)
-                    }
-                }
-            }
-        }
-    }
-
-    /// The route of a new connection, which is not reused since a transaction is left open in it.
-    private func route(_ pool: Pool) async throws -> Route {
-        try await pool.withConnection { connection in
-            try connection.script(unsafeSQL: "begin")
-            return connection.route
-        }
-    }
-
-    @Test func aDirectConnectionIsKnownAsOne() async throws {
-        try await TestDatabase.with(.empty) { database in
-            var configuration = database.configuration
-            configuration.pooler = .detect
-            let route = try await Connection.with(configuration, logger: .silent) { $0.route }
-            #expect(route == .direct)
         }
     }
 }
