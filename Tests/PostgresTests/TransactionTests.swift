@@ -52,22 +52,24 @@ import Testing
     @Test func aTransactionHasTheSessionsSettingsAndTakesItsSnapshotLate() async throws {
         try await TestDatabase.with(.empty) { database in
             try await database.psql("create table t (id int)", user: "postgres")
-            let question: Statement = "select current_setting('work_mem'), (select count(*) from t)"
+            let question: Statement = """
+                select current_setting('idle_in_transaction_session_timeout'), current_setting('work_mem'),
+                       (select count(*) from t)
+                """
             for pooler in [ConnectionConfiguration.Pooler.none, .transaction] {
                 var configuration = database.configuration
                 configuration.pooler = pooler
                 configuration.sessionSettings = ["work_mem": "7MB"]
-                let (within, rows, after) = try await Connection.with(configuration, logger: .silent) { connection in
-                    let (within, rows) = try await connection.transaction(isolation: .repeatableRead, readOnly: true) {
-                        connection -> (String, Int) in
+                let (found, after) = try await Connection.with(configuration, logger: .silent) { connection in
+                    let found = try await connection.transaction(isolation: .repeatableRead, readOnly: true) {
+                        connection -> (String, String, Int) in
                         // An earlier snapshot would see an empty table.
                         try await database.psql("truncate t; insert into t values (1)", user: "postgres")
-                        return try connection.one(question, as: (String, Int).self)
+                        return try connection.one(question, as: (String, String, Int).self)
                     }
-                    return (within, rows, try connection.one("show work_mem", as: String.self))
+                    return (found, try connection.one("show work_mem", as: String.self))
                 }
-                #expect(within == "7MB")
-                #expect(rows == 1)
+                #expect(found == ("1min", "7MB", 1))
                 #expect((after == "7MB") == (pooler == .none))
             }
         }

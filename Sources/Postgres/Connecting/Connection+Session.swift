@@ -60,9 +60,7 @@ extension Connection {
     ///
     /// A transaction that only reads has nothing to flush, and a query would take its snapshot too early.
     func transactionStart(readOnly: Bool) -> [String] {
-        var statements: [String] = []
-        let settings = transactionSettings + givenSettings
-        if !settings.isEmpty { statements.append(SessionSetting.statements(settings, inTransaction: true)) }
+        var statements = [SessionSetting.statements(transactionSettings, inTransaction: true)]
         if !readOnly { statements.append("select \(Statement.flushing().text)") }
         return statements
     }
@@ -96,25 +94,22 @@ extension Connection {
 
     private var settings: [SessionSetting] {
         var settings = ServerLimits.statements(deadline: configuration.statementDeadline)
-        settings.append(ServerLimits.idle(limit: configuration.idleInTransactionLimit))
-        settings += transactionSettings
         // A statement outside a transaction must see what one of our transactions sees; a database may have another
         // default.
         settings.append(SessionSetting("default_transaction_isolation", "read committed"))
         // Definitions printed by the catalogs are compared with texts in which no name has unnecessary quotes.
         settings.append(SessionSetting("quote_all_identifiers", "off"))
-        return settings + formSettings + givenSettings
+        return settings + formSettings + transactionSettings
     }
 
-    /// The settings that the configuration asks for.
-    private var givenSettings: [SessionSetting] {
-        configuration.sessionSettings.sorted { $0.key < $1.key }.map { SessionSetting($0.key, $0.value) }
-    }
-
-    /// Lifts the limit on a whole transaction, which a database may have from version 17 on: a transaction may take as
-    /// long as its statements do.
+    /// The settings of a session that each transaction makes for itself where no session keeps them.
     private var transactionSettings: [SessionSetting] {
-        serverVersion >= 170_000 ? [SessionSetting("transaction_timeout", "0")] : []
+        // A client that is suspended or cut off in the middle of a transaction must not keep its locks.
+        var settings = [ServerLimits.idle(limit: configuration.idleInTransactionLimit)]
+        // A transaction may take as long as its statements do, whatever a database says, as it can from version 17 on.
+        if serverVersion >= 170_000 { settings.append(SessionSetting("transaction_timeout", "0")) }
+        return settings
+            + configuration.sessionSettings.sorted { $0.key < $1.key }.map { SessionSetting($0.key, $0.value) }
     }
 
     /// The settings on which the form of our statements and their results depends, where the session began with other
