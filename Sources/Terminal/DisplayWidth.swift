@@ -33,6 +33,32 @@ package enum DisplayWidth {
         return result + "…"
     }
 
+    /// The text in lines that fit, broken at blanks where a line has one; at least one line.
+    static func wrap(_ text: String, columns: Int) -> [String] {
+        var lines: [String] = []
+        var rest = text[...]
+        while of(rest) > columns {
+            var end = rest.startIndex
+            var used = 0
+            while end < rest.endIndex, used + of(rest[end]) <= columns {
+                used += of(rest[end])
+                end = rest.index(after: end)
+            }
+            // A character that is wider than the whole column has a line of its own.
+            if end == rest.startIndex { end = rest.index(after: end) }
+            guard end < rest.endIndex else { break }
+            let blank = rest[end] == " " ? end : rest[..<end].lastIndex(of: " ")
+            if let blank, blank > rest.startIndex {
+                lines.append(String(rest[..<blank]))
+                rest = rest[rest.index(after: blank)...]
+            } else {
+                lines.append(String(rest[..<end]))
+                rest = rest[end...]
+            }
+        }
+        return lines + [String(rest)]
+    }
+
     /// The ranges that Unicode's East Asian Width property classifies as wide or full width.
     private static func isWide(_ value: UInt32) -> Bool {
         switch value {

@@ -150,7 +150,8 @@ package struct Sheet: Sendable {
             var inner = style
             inner.width = style.width.map { $0 - 2 }
             let layout = TableLayout(columns, sample: cells, isWhole: true, style: inner)
-            return [layout.heading()] + cells.map { layout.line($0) } + [layout.leftOut].compactMap(\.self)
+            // One item may be evidence, such as a receipt: a cut cell would leave some of it out.
+            return [layout.heading()] + cells.flatMap { layout.wrapped($0) } + [layout.leftOut].compactMap(\.self)
         case .notes(let notes, let emphasis):
             return notes.map { emphasis.apply(to: SafeText.line($0), style: style) }
         }

@@ -36,7 +36,7 @@ struct TableCell: Sendable, Equatable {
 /// the first column, which identifies the row and is what people copy, up to two thirds of a line. Columns that still
 /// do not fit are omitted. Before any of that, if all rows are known, columns that are empty in all rows are omitted,
 /// from the right. Once columns have shrunk, a wider cell in a later row is cut, unless it is a number, or the first of
-/// its row and its column has its full width.
+/// its row and its column has its full width. ``wrapped(_:)`` continues such a cell on further lines instead.
 struct TableLayout: Sendable {
     /// The minimum width of a column.
     private static let narrowest = 8
@@ -124,6 +124,22 @@ struct TableLayout: Sendable {
             if columns[index].alignment == .left { blanks += padding }
         }
         return result
+    }
+
+    /// The lines for a row of which nothing is cut: what a column has no room for continues on further lines.
+    func wrapped(_ cells: [TableCell]) -> [String] {
+        let pieces = cells.enumerated().map { index, cell in
+            cut.contains(index) && !cell.isWhole
+                ? DisplayWidth.wrap(cell.text, columns: widths[index]) : [cell.text]
+        }
+        return (0..<(shown.map { pieces[$0].count }.max() ?? 0)).map { place in
+            line(
+                cells.enumerated().map { index, cell in
+                    let text = place < pieces[index].count ? pieces[index][place] : ""
+                    return TableCell(text, cell.emphasis, isWhole: cell.isWhole)
+                }
+            )
+        }
     }
 
     /// The columns that fit at their minimum widths, from the left; always including the first.

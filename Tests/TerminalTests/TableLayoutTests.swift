@@ -78,6 +78,33 @@ struct TableLayoutTests {
         #expect(told.text.hasPrefix("No room for "), "\(told.text)")
     }
 
+    @Test("On the screen of one item no cell is cut: a long one continues below, broken at blanks where it has any")
+    func wrappedCells() throws {
+        let columns = ["Step", "Runs", "Facts"].map { TableColumn($0) }
+        let rows: [[OutputValue]] = [
+            ["verify", 1, "columns=359 identifiers=3 unreadable=private.a_table_with_a_long_name"],
+            ["receipt", 12, "李小龙李小龙李小龙李小龙"], ["settle", 1, nil],
+        ]
+        let sink = MemorySink()
+        let style = StreamStyle(isTerminal: true, width: 32, colour: false)
+        try Output(format: .table, style: style, sink: sink, messages: Messages(style: .plain, sink: MemorySink()))
+            .show(Sheet([.init("steps", .table(columns, rows: rows, names: ["step", "runs", "facts"]))]))
+        #expect(
+            sink.text == """
+                STEP     RUNS  FACTS
+                verify   1     columns=359
+                               identifiers=3
+                               unreadable=priv
+                               ate.a_table_wit
+                               h_a_long_name
+                receipt  12    李小龙李小龙李
+                               小龙李小龙
+                settle   1
+
+                """
+        )
+    }
+
     @Test("In later rows, numbers and first cells are not cut like others: their row is pushed to the right")
     func laterCells() throws {
         let style = StreamStyle(isTerminal: true, width: 30, colour: false)
