@@ -35,22 +35,27 @@ struct DeletionListCommand: AccountctlCommand {
             """
     )
 
-    /// The columns; tables, which have little room, leave out those without information: brakes that no request has, a
-    /// proof that is the usual one, outcomes at Apple that were not asked for.
+    /// The columns for some requests.
+    ///
+    /// Tables, which have little room, leave out those without information: a grace period in which no request is,
+    /// brakes that none has, a proof that is the usual one, outcomes at Apple that were not asked for.
     private static func fields(
-        withBrakes: Bool,
-        withProof: Bool,
+        for requests: [DeletionSummary],
         withApple: Bool,
         naming: CommandNaming
     ) -> [Field<DeletionSummary>] {
-        [
+        let withGrace = requests.contains { $0.state == .requested || $0.state == .grace }
+        let withBrakes = requests.contains { $0.isHeld || $0.isPaused }
+        let withProof = requests.contains { $0.proof != nil && $0.proof != .searched }
+        let withEnd = requests.contains { $0.finishedAt != nil }
+        return [
             Field("id", "Id") { .uuid($0.id) },
             Field("user_id", "User") { .uuid($0.user) },
             Field("state", "State", emphasis: { $0.state.emphasis }) { .text($0.state.rawValue) },
             Field("proof", withProof ? "Proof" : nil, emphasis: { $0.proof?.emphasis ?? .none }) {
                 .text($0.proof?.rawValue)
             },
-            Field("run_after", "End of grace period") { .date($0.runAfter) },
+            Field("run_after", withGrace ? "End of grace period" : nil) { .date($0.runAfter) },
             Field("legal_deadline", "Deadline") { .date($0.legalDeadline) },
             Field("situation", "Why") { .text($0.situation?.code.rawValue) },
             Field("held", withBrakes ? "Held" : nil, emphasis: { $0.isHeld ? .caution : .none }) { .bool($0.isHeld) },
@@ -60,7 +65,7 @@ struct DeletionListCommand: AccountctlCommand {
             Field("step", "Step") { .text($0.step?.rawValue) },
             Field("ended_by", "Ends by") { .text($0.endedBy(naming)) },
             Field("requested_at", nil) { .date($0.requestedAt) },
-            Field("finished_at", nil) { .date($0.finishedAt) },
+            Field("finished_at", withEnd ? "Ended" : nil) { .date($0.finishedAt) },
             Field("origin", nil) { .text($0.origin) },
             Field("apple", withApple ? "Apple" : nil) { .text($0.apple?.rawValue) },
             Field("failures", nil) { .integer($0.failures) },
@@ -69,7 +74,7 @@ struct DeletionListCommand: AccountctlCommand {
 
     private static let limits = 1...100_000
 
-    static let outputFields = fields(withBrakes: true, withProof: true, withApple: true, naming: .short).map(\.name)
+    static let outputFields = fields(for: [], withApple: false, naming: .short).map(\.name)
     static let isSequential = true
 
     @Option(name: .long, help: "Only requests in this state; may be repeated. Default: all open requests.")
@@ -115,8 +120,7 @@ struct DeletionListCommand: AccountctlCommand {
             for words in brakes.words(of: nil) { context.messages.warning(words) }
         }
         var fields = Self.fields(
-            withBrakes: requests.contains { $0.isHeld || $0.isPaused },
-            withProof: requests.contains { $0.proof != nil && $0.proof != .searched },
+            for: requests,
             withApple: !outcomes.isEmpty,
             naming: context.output.format.isForPrograms ? .typed(in: context) : .short
         )

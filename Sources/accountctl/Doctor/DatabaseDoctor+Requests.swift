@@ -43,6 +43,9 @@ extension DatabaseDoctor {
         )
     }
 
+    /// How many causes are named; a list of all requests has the others.
+    private static let namedCauses = 5
+
     /// Requests that need an operator.
     private static func waiting(_ requests: OpenRequests) -> DoctorFinding? {
         let state = requests.state
@@ -50,7 +53,8 @@ extension DatabaseDoctor {
         return DoctorFinding(
             .error,
             "deletion.\(state)",
-            Wording.count(requests.count, "request") + " in the state \(state)",
+            Wording.count(requests.count, "request") + " in the state \(state)"
+                + (requests.causes.isEmpty ? "" : ": " + Wording.list(requests.causes, atMost: namedCauses)),
             why: "They wait for somebody to act. Once the cause is gone, they continue by themselves and erase the "
                 + "accounts: within "
                 + (state == "residue" ? "the hour." : "five minutes."),

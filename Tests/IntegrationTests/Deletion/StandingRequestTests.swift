@@ -160,6 +160,38 @@ struct StandingRequestTests {
         }
     }
 
+    @Test("A list on a terminal of 100 columns shows why a request is blocked, and when one ended")
+    func whyAndEnd() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let id = OperatorStage.id(1)
+            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            let request = try await stage.database.psql(
+                """
+                update accountctl.deletion_requests set state = 'blocked', situation = '{"code": "blocking_rows"}'
+                returning id
+                """
+            )
+            func listed() async throws -> String {
+                let list = try await TerminalSession.run(
+                    ["deletion", "list", "--all"],
+                    environment: stage.variables.merging(["NO_COLOR": "1"]) { $1 },
+                    columns: 100
+                )
+                #expect(!list.screen.contains("END OF GRACE"), "\(list.screen)")
+                return list.screen
+            }
+            let blocked = try await listed()
+            #expect(blocked.contains(/blocked +[0-9-]+ [0-9:]+Z  blocking_rows/), "\(blocked)")
+            #expect(try await stage.run(["deletion", "cancel", request]).status == 0)
+            let ended = try await listed()
+            #expect(
+                ended.contains(/cancelled +[0-9-]+ [0-9:]+Z  [0-9-]+ [0-9:]+Z/) && ended.contains("ENDED"),
+                "\(ended)"
+            )
+        }
+    }
+
     @Test("Cancelling or discarding the job of a deletion names the command that cancels the deletion")
     func jobs() async throws {
         try await OperatorStage.with { stage in

@@ -99,6 +99,24 @@ struct DoctorDeletionTests {
                 let why = found.first?.why ?? ""
                 #expect(why.contains("they continue by themselves") && why.contains(time), "\(why)")
             }
+            for (state, situation, cause) in [
+                (
+                    "blocked",
+                    """
+                    {"code": "blocking_rows", "blockers": [
+                        {"code": "blocking_rows", "table": "public.b"}, {"code": "blocking_rows", "table": "public.a"}
+                    ]}
+                    """, "blocking_rows (public.a, public.b)"
+                ),
+                ("blocked", #"{"code": "undecided_bucket", "subject": "scans"}"#, "undecided_bucket (scans)"),
+                (
+                    "residue", #"{"code": "residue", "findings": [{"column": "public.a.note", "count": 1}]}"#,
+                    "public.a.note"
+                ),
+            ] {
+                let found = try await findings("state = '\(state)', situation = '\(situation)'")
+                #expect(found.map(\.what) == ["1 request in the state \(state): \(cause)"], "\(found)")
+            }
             for (failures, time, severity) in [
                 (2, "3 hours", nil), (3, "10 minutes", nil), (3, "20 minutes", "warning"), (3, "3 hours", "error"),
             ] {

@@ -23,6 +23,9 @@ package struct OpenRequests: Sendable, Hashable {
     package let waitedForApple: Duration?
     /// The requests whose step fails again and again; nil if there are none.
     package let failing: Failing?
+    /// What stops those that need an operator, each cause once: the situation with the tables, bucket or key
+    /// concerned, or the columns that hold identifiers; empty in other states.
+    package let causes: [String]
 
     /// Requests whose step was tried several times over a while, and still fails.
     package struct Failing: Sendable, Hashable {
@@ -40,6 +43,17 @@ package struct OpenRequests: Sendable, Hashable {
     /// The open requests of each state that has any, by state.
     package static func byState(on connection: isolated Connection) throws -> [OpenRequests] {
         let failing: Statement = "(r.failures >= 3 and r.situation_since < now() - interval '15 minutes')"
+        let names: Statement = """
+            coalesce(
+                (
+                    select string_agg(distinct coalesce(part ->> 'table', part ->> 'column'), ', ')
+                    from jsonb_array_elements(
+                        coalesce(r.situation -> 'blockers', r.situation -> 'findings')
+                    ) as part
+                ),
+                r.situation ->> 'subject'
+            )
+            """
         return try connection.query(
             """
             select
@@ -52,16 +66,26 @@ package struct OpenRequests: Sendable, Hashable {
                 )::bigint,
                 count(*) filter (where \(failing)),
                 extract(epoch from now() - min(r.situation_since) filter (where \(failing)))::bigint,
-                array_agg(distinct r.situation ->> 'code') filter (where \(failing))
+                array_agg(distinct r.situation ->> 'code') filter (where \(failing)),
+                array_agg(
+                    distinct coalesce(
+                        nullif(r.situation ->> 'code', r.state) || coalesce(' (' || \(names) || ')', ''),
+                        \(names),
+                        r.situation ->> 'code'
+                    )
+                ) filter (
+                    where r.state in (\(DeletionState.blocked.rawValue), \(DeletionState.residue.rawValue))
+                    and r.situation ->> 'code' is not null
+                )
             from accountctl.deletion_requests as r
             left join (select distinct user_id from accountctl.holds) as hold using (user_id)
             where r.finished_at is null
             group by r.state
             order by r.state
             """,
-            as: (String, Int, Int64, Int64?, Int, Int64?, Int, Int64?, [String]?).self
+            as: (String, Int, Int64, Int64?, Int, Int64?, Int, Int64?, [String]?, [String]?).self
         )
-        .map { state, count, oldest, left, underHold, waited, failing, longest, situations in
+        .map { state, count, oldest, left, underHold, waited, failing, longest, situations, causes in
             OpenRequests(
                 state: state,
                 count: count,
@@ -69,7 +93,8 @@ package struct OpenRequests: Sendable, Hashable {
                 left: left.map { .seconds($0) },
                 underHold: underHold,
                 waitedForApple: waited.map { .seconds($0) },
-                failing: longest.map { Failing(count: failing, longest: .seconds($0), situations: situations ?? []) }
+                failing: longest.map { Failing(count: failing, longest: .seconds($0), situations: situations ?? []) },
+                causes: causes ?? []
             )
         }
     }
