@@ -6,6 +6,11 @@ package enum DisplayWidth {
         return text.reduce(0) { $0 + of($1) }
     }
 
+    /// The columns of the widest of some names.
+    package static func ofWidest<Name: RawRepresentable<String>>(_ names: [Name]) -> Int {
+        names.map { of($0.rawValue) }.max() ?? 0
+    }
+
     /// The columns of one character: two for wide East Asian ones and emoji, none for a lone combining mark.
     static func of(_ character: Character) -> Int {
         guard let first = character.unicodeScalars.first else { return 0 }

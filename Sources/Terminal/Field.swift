@@ -8,6 +8,8 @@ package struct Field<Row>: Sendable {
     let detail: String?
     /// The alignment; numbers are usually aligned right.
     let alignment: TableColumn.Alignment
+    /// The columns to keep for later rows of a list that grows, if its first rows need fewer.
+    let width: Int
     /// The value of this field in a row.
     package let value: @Sendable (Row) -> OutputValue
     /// The emphasis of the value in a table.
@@ -18,6 +20,7 @@ package struct Field<Row>: Sendable {
         _ heading: String?,
         detail: String? = nil,
         alignment: TableColumn.Alignment = .left,
+        width: Int = 0,
         emphasis: @escaping @Sendable (Row) -> Emphasis = { _ in .none },
         value: @escaping @Sendable (Row) -> OutputValue
     ) {
@@ -25,6 +28,7 @@ package struct Field<Row>: Sendable {
         self.heading = heading
         self.detail = detail
         self.alignment = alignment
+        self.width = width
         self.value = value
         self.emphasis = emphasis
     }

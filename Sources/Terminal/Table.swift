@@ -5,10 +5,13 @@ package struct TableColumn: Sendable, Equatable {
 
     var heading: String
     var alignment: Alignment
+    /// The least width of the column, where there is room.
+    var width: Int
 
-    package init(_ heading: String, alignment: Alignment = .left) {
+    package init(_ heading: String, alignment: Alignment = .left, width: Int = 0) {
         self.heading = heading
         self.alignment = alignment
+        self.width = width
     }
 }
 
@@ -55,7 +58,7 @@ struct TableLayout: Sendable {
 
     /// Creates a layout from sample rows; `isWhole` says that there are no other rows.
     init(_ columns: [TableColumn], sample: [[TableCell]], isWhole: Bool, style: StreamStyle) {
-        var widths = columns.map { DisplayWidth.of($0.heading) }
+        var widths = columns.map { max($0.width, DisplayWidth.of($0.heading)) }
         for row in sample {
             for (index, cell) in row.enumerated() {
                 widths[index] = max(widths[index], DisplayWidth.of(cell.text))

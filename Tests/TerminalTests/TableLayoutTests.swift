@@ -105,6 +105,19 @@ struct TableLayoutTests {
         )
     }
 
+    @Test("A list that grows keeps the width that a column's later rows need")
+    func keptWidth() throws {
+        let fields: [Field<String>] = [Field("state", "State", width: 8) { .text($0) }, Field("n", "N") { _ in 1 }]
+        let sink = MemorySink()
+        let messages = Messages(style: .plain, sink: MemorySink())
+        var list = Output(format: .table, style: .plain, sink: sink, messages: messages).startGrowingList(fields)
+        try list.append("grace")
+        try list.flush()
+        try list.append("verified")
+        try list.finish()
+        #expect(sink.text == "STATE     N\ngrace     1\nverified  1\n")
+    }
+
     @Test("In later rows, numbers and first cells are not cut like others: their row is pushed to the right")
     func laterCells() throws {
         let style = StreamStyle(isTerminal: true, width: 30, colour: false)

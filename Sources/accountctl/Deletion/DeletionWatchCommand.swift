@@ -41,7 +41,9 @@ struct DeletionWatchCommand: AccountctlCommand {
         let hashKey = try context.hashKey()
         let name = request
         let id = try await context.withConnection { try context.request(name, hashKey: hashKey, on: $0) }
-        return try await context.follow { DeletionWatch(id, context.output.startGrowingList(DeletionWatch.fields)) }
+        return try await context.follow {
+            DeletionWatch(id, context.output.startGrowingList(DeletionWatch.fields), context.messages)
+        }
     }
 }
 
@@ -62,8 +64,15 @@ struct DeletionWatch: Watch, Sendable {
 
     static let fields: [Field<Change>] = [
         Field("at", "At") { .date($0.at) },
-        Field("state", "State", emphasis: { $0.state?.emphasis ?? Emphasis.none }) { .text($0.state?.rawValue) },
-        Field("step", "Step") { .text($0.step?.rawValue) },
+        Field(
+            "state",
+            "State",
+            width: DisplayWidth.ofWidest(DeletionState.allCases),
+            emphasis: { $0.state?.emphasis ?? Emphasis.none }
+        ) {
+            .text($0.state?.rawValue)
+        },
+        Field("step", "Step", width: DisplayWidth.ofWidest(DeletionStep.allCases)) { .text($0.step?.rawValue) },
         Field("outcome", "Outcome") { .text($0.outcome) },
         Field("progress", "Done", alignment: .right) { change in
             .text(change.done.map { "\($0)/\(DeletionStep.allCases.count)" })
@@ -73,11 +82,13 @@ struct DeletionWatch: Watch, Sendable {
 
     private let request: UUID
     private var lines: ListWriter<Change>
+    private let messages: Messages
     private var known: DeletionDetails?
 
-    init(_ request: UUID, _ lines: ListWriter<Change>) {
+    init(_ request: UUID, _ lines: ListWriter<Change>, _ messages: Messages) {
         self.request = request
         self.lines = lines
+        self.messages = messages
     }
 
     mutating func look(on connection: isolated Connection) throws -> ExitStatus? {
@@ -89,6 +100,7 @@ struct DeletionWatch: Watch, Sendable {
         known = now
         guard let end = Self.end(now.summary.state), !Self.isLookedAt(now, at: moment) else { return nil }
         try lines.finish()
+        if let next = Self.next(after: now) { messages.note(next) }
         return end
     }
 
@@ -121,6 +133,15 @@ struct DeletionWatch: Watch, Sendable {
             )
         }
         return changes
+    }
+
+    /// The command to suggest when the watch ends; nil for none.
+    private static func next(after request: DeletionDetails) -> String? {
+        switch request.summary.state {
+        case .verified: request.receipt.map { LookupAnswer.seeReceipt($0) }
+        case .residue, .blocked: "What ends this: accountctl deletion show \(request.summary.id.text)"
+        case .requested, .grace, .held, .waitingForApple, .running, .settling, .cancelled: nil
+        }
     }
 
     /// Whether a worker is processing the request or is due to, as after a retry, so that a stop may be over soon.

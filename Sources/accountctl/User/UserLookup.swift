@@ -138,6 +138,9 @@ extension LookupAnswer {
         address.hasPrefix("@") ? "Look for it anywhere in an address: accountctl user find --contains TERM" : partsHint
     }
 
+    /// The hint where an account was erased.
+    static func seeReceipt(_ number: Int64) -> String { "What was done: accountctl deletion receipt \(number)" }
+
     /// The hint if no account matches the whole term.
     var hintOfAbsence: String? {
         if let leaving = leaving.first {
@@ -145,7 +148,7 @@ extension LookupAnswer {
         }
         if case .otherHashKeys(let names) = doubt, let others = OtherHashKeys(names) { return others.hint }
         if let receipt = erased.compactMap(\.receipt).first {
-            return "What was done: accountctl deletion receipt \(receipt)"
+            return Self.seeReceipt(receipt)
         }
         return erased.isEmpty ? Self.partsHint : nil
     }

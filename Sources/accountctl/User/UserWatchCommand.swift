@@ -46,7 +46,7 @@ struct UserWatchCommand: AccountctlCommand {
             try context.oneAccount(term, in: AccountDirectory(hashKey: hashKey), on: connection).id
         }
         return try await context.follow {
-            UserWatch(id, hashKey: hashKey, context.output.startGrowingList(UserWatch.fields))
+            UserWatch(id, hashKey: hashKey, context.output.startGrowingList(UserWatch.fields), context.messages)
         }
     }
 }
@@ -90,12 +90,14 @@ struct UserWatch: Watch, Sendable {
     private let user: UUID
     private let hashKey: HashKey?
     private var lines: ListWriter<Change>
+    private let messages: Messages
     private var known: Look?
 
-    init(_ user: UUID, hashKey: HashKey?, _ lines: ListWriter<Change>) {
+    init(_ user: UUID, hashKey: HashKey?, _ lines: ListWriter<Change>, _ messages: Messages) {
         self.user = user
         self.hashKey = hashKey
         self.lines = lines
+        self.messages = messages
     }
 
     mutating func look(on connection: isolated Connection) throws -> ExitStatus? {
@@ -121,7 +123,9 @@ struct UserWatch: Watch, Sendable {
                 )
             )
             try lines.finish()
-            return gone?.receipt == nil ? .notFound : .ok
+            guard let receipt = gone?.receipt else { return .notFound }
+            messages.note(LookupAnswer.seeReceipt(receipt))
+            return .ok
         }
         let look = Look(
             state: match.standing.state.word,

@@ -25,6 +25,8 @@ struct RehearsalTests {
             let resume = ["jobs", "resume", "deletions"]
             #expect(try await AccountctlProcess(resume, environment: site.variables).result().status == 0)
             #expect(try await site.database.psql("select count(*) from accountctl.deletion_requests") == "0")
+            let follower = try AccountctlProcess(["user", "watch", account], environment: site.variables)
+            #expect(try await follower.waitForOutput(containing: "active"), "\(follower.errorsSoFar)")
             let rehearsal = try await site.deletion(words)
             #expect(rehearsal.status == 0, "\(rehearsal.errors)")
             #expect(rehearsal.output.contains("verified"))
@@ -33,13 +35,16 @@ struct RehearsalTests {
             }
             #expect(try await site.database.psql("select count(*) from auth.users") == "4")
             let number = try await site.database.psql("select number from accountctl.deletion_receipts")
+            let followed = try await follower.result()
+            let next = "What was done: accountctl deletion receipt \(number)\n"
+            #expect(followed.status == 0 && followed.errors.hasSuffix(next), "\(followed)")
             // The job may exist until a worker removes it, but no state is shown, because it drives nothing any more.
             let shown = try await site.deletion(["show", number, "--json"])
             #expect(shown.output.contains("verified") && !shown.output.contains(#""job_state": ""#), "\(shown)")
             // Only the last line contains "verified", so a script can wait for that word.
             let watch = try await site.deletion(["watch", number, "--format", "ndjson"])
             let lines = watch.output.split(separator: "\n")
-            #expect(watch.status == 0 && lines.count == 10, "\(watch)")
+            #expect(watch.status == 0 && lines.count == 10 && watch.errors.hasSuffix(next), "\(watch)")
             #expect(lines.filter { $0.contains("verified") } == Array(lines.suffix(1)), "\(watch)")
             let first = try #require(lines.first)
             #expect(first.contains(#""state":null"#) && first.contains(#""step":"preflight""#), "\(first)")
