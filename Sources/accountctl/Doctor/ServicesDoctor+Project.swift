@@ -30,8 +30,8 @@ extension ServicesDoctor {
                     .warning,
                     "supabase.reachable",
                     "no verdict on project \(project.project): \(reason)",
-                    why: "The management API could not be reached from here.",
-                    todo: "Try again; see whether this machine may call \(settings.supabase.host)."
+                    why: "The project's client ids and secret were not checked.",
+                    todo: Self.advice(for: settings.supabase.host, outages: Self.outagesOfSupabase)
                 )
             ]
         }

@@ -31,9 +31,10 @@ extension ServicesDoctor {
                     .warning,
                     "storage.reachable",
                     "\(delay)",
-                    why: "Storage could not be reached from here.",
-                    todo: "Check whether this machine may call \(parts.settings.storage.url ?? "it"), and whether that "
-                        + "is Storage's address, which ends in /storage/v1 on Supabase; then try again."
+                    why: "Whether Storage accepts the key was not checked. While it gives no answer, deletions of "
+                        + "accounts that own files wait.",
+                    todo: Self.advice(for: parts.settings.storage.url ?? "it", outages: Self.outagesOfSupabase)
+                        + " Storage's address ends in /storage/v1 on Supabase."
                 )
             ]
         }

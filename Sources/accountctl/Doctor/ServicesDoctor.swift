@@ -25,6 +25,13 @@ struct ServicesDoctor {
         return try await apple + webSecret() + project + storage
     }
 
+    /// What to do if a service gives no verdict, which may be this machine's fault or the service's.
+    static func advice(for address: String, outages: String) -> String {
+        "Try again. See whether this machine may call \(address), and whether \(outages) reports an outage."
+    }
+
+    static let outagesOfSupabase = "https://status.supabase.com"
+
     private func apple() async throws -> [DoctorFinding] {
         let clients: AppleClients
         do {
@@ -57,8 +64,12 @@ struct ServicesDoctor {
                         .warning,
                         "apple.reachable",
                         "no verdict on \(id): \(delay)",
-                        why: "Apple could not be reached from here.",
-                        todo: "Try again; see whether this machine may call \(parts.settings.apple.host)."
+                        why: "Whether Apple accepts the key was not checked. While it gives no answer, nothing is "
+                            + "revoked, and authorization codes expire.",
+                        todo: Self.advice(
+                            for: parts.settings.apple.host,
+                            outages: "https://developer.apple.com/system-status"
+                        )
                     )
                 )
             }

@@ -220,6 +220,20 @@ struct DoctorServiceTests {
                 _ = try await deployment.find("storage.key", "error", refused, everything: true)
                 let away = with("ACCOUNTCTL_STORAGE_URL", "http://127.0.0.1:1/storage/v1")
                 _ = try await deployment.find("storage.reachable", "warning", away, everything: true)
+                // A service that answers with an error was reached.
+                for endpoint in [Endpoint.appleToken, .storageBuckets] {
+                    sandbox.faults.set(.html(status: 503), for: endpoint)
+                }
+                let failing = try await deployment.examine(sound, everything: true).findings
+                sandbox.faults.clearAll()
+                for (code, outages) in [
+                    ("apple.reachable", "developer.apple.com/system-status"),
+                    ("storage.reachable", "status.supabase.com"),
+                ] {
+                    let found = try #require(failing.first { $0.code == code }, "\(failing)")
+                    #expect(found.what.contains("HTTP 503") && found.todo?.contains(outages) == true, "\(found)")
+                    #expect(found.why?.contains("reached") == false, "\(found)")
+                }
 
                 let photos = with("ACCOUNTCTL_DELETION_BUCKETS", "photos")
                 let gone = try await deployment.find("storage.bucket", "warning", photos, everything: true)
