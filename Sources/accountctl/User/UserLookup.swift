@@ -1,5 +1,6 @@
 import AccountLifecycle
 import ArgumentParser
+import MailRelay
 import Postgres
 import Sealing
 import Settings
@@ -150,8 +151,20 @@ extension LookupAnswer {
         if let receipt = erased.compactMap(\.receipt).first {
             return Self.seeReceipt(receipt)
         }
-        return erased.isEmpty ? Self.partsHint : nil
+        guard erased.isEmpty else { return nil }
+        return mayBeHidden ? Self.partsHint + "\n" + Self.hiddenHint : Self.partsHint
     }
+
+    /// Whether the term is an address that a person may have hidden behind a relay address.
+    private var mayBeHidden: Bool {
+        guard let email = term.email else { return false }
+        return !RelayDomains.standard.contains { email.hasSuffix("@" + $0) }
+    }
+
+    private static let hiddenHint = """
+        A person who hides this address with Sign in with Apple is found by the relay address, which Apple shows to \
+        that person.
+        """
 
     /// Why no account was found, in a sentence on one line.
     var absence: String {

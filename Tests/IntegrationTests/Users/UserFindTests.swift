@@ -186,6 +186,10 @@ struct UserFindTests {
                 "\(none.errors)"
             )
             #expect(none.errors.split(separator: "\n").count == 2)
+            for (address, isHidden) in [("anna@icloud.com", true), ("a1b2@privaterelay.appleid.com", false)] {
+                let unknown = try await stage.run(["user", "find", address]).errors
+                #expect(unknown.contains("is found by the relay address") == isHidden, "\(unknown)")
+            }
             let long = try await stage.run(["user", "find", String(repeating: "a", count: 100_000)])
             #expect(long.status == 3 && long.errors.count < 500, "\(long.errors.prefix(1000))")
             let start = try await stage.run(["user", "find", "u1", "--prefix", "--tsv", "id"])
