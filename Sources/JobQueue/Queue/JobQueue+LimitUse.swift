@@ -4,6 +4,8 @@ package import Postgres
 package struct LimitUse: Sendable, Hashable {
     /// How many jobs of each kind with a limit run.
     package let running: [String: Int]
+    /// How many jobs of each kind with a limit run of the limit key that has most.
+    package let ofOneKey: [String: Int]
     /// How many more jobs of each queue with a rate may begin now.
     package let left: [String: Int]
 }
@@ -15,15 +17,20 @@ extension JobQueue {
     package func limitUse(on connection: isolated Connection) throws -> LimitUse {
         let running = try connection.query(
             """
-            select l.kind, (
-                select count(*)
+            select
+                l.kind, coalesce(sum(part.count), 0)::bigint,
+                coalesce(max(part.count) filter (where part.limit_key is not null), 0)
+            from \(tables.limits) l
+            left join lateral (
+                select j.limit_key, count(*) as count
                 from \(tables.jobs) j
                 where \(JobTables.isRunning("l.kind", from: "0"))
-            )
-            from \(tables.limits) l
+                group by j.limit_key
+            ) as part on true
             where \(Self.isLimited)
+            group by l.kind
             """,
-            as: (String, Int).self
+            as: (String, Int, Int).self
         )
         let left = try connection.query(
             """
@@ -35,7 +42,8 @@ extension JobQueue {
         )
         // Names written by hand may be encoded in two ways that compare equal in Swift.
         return LimitUse(
-            running: Dictionary(running, uniquingKeysWith: +),
+            running: Dictionary(running.map { ($0.0, $0.1) }, uniquingKeysWith: +),
+            ofOneKey: Dictionary(running.map { ($0.0, $0.2) }, uniquingKeysWith: max),
             left: Dictionary(left, uniquingKeysWith: min)
         )
     }

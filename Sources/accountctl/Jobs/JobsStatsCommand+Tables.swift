@@ -44,12 +44,14 @@ extension JobsStatsCommand {
             [
                 .text(limit.kind), limit.running.map { .integer(Int64($0)) } ?? .null,
                 .integer(use.running[limit.kind] ?? 0),
-                limit.runningPerKey.map { .integer(Int64($0)) } ?? .null, .bool(limit.isSetByHand),
+                limit.runningPerKey.map { .integer(Int64($0)) } ?? .null,
+                .integer(limit.runningPerKey.map { _ in use.ofOneKey[limit.kind] ?? 0 }),
+                .bool(limit.isSetByHand),
             ]
         }
-        let columns = ["Kind", "Run at once", "Run now", "Per key", "Set by hand"].map { TableColumn($0) }
-        let names = ["kind", "running", "running_now", "running_per_key", "is_set_by_hand"]
-        let table = Sheet.Content.table(columns, rows: rows, names: names)
+        let columns = ["Kind", "Run at once", "Run now", "Per key", "Most of a key now", "Set by hand"]
+        let names = ["kind", "running", "running_now", "running_per_key", "running_of_one_key", "is_set_by_hand"]
+        let table = Sheet.Content.table(columns.map { TableColumn($0) }, rows: rows, names: names)
         return .init("limits", table)
     }
 

@@ -30,21 +30,41 @@ struct JobsStatsCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let (figures, unreadable, sections) = try await context.withConnection { connection in
+        let found = try await context.withConnection { try Reading.read(on: $0) }
+        let figures = found.figures
+        try context.output.show(
+            Sheet([
+                Self.depths(figures), Self.section(found.settings, found.use), Self.section(found.limits, found.use),
+                Self.section(found.failing),
+                Self.totals(figures, unreadable: found.unreadable, alive: found.alive),
+            ])
+        )
+        return figures.exhausted > 0 || found.unreadable > 0 || figures.defaultRows > 0 ? .advice : .ok
+    }
+
+    /// What is read before anything is shown.
+    private struct Reading: Sendable {
+        let figures: JobFigures
+        let unreadable: Int
+        let use: LimitUse
+        let settings: [QueueSetting]
+        let limits: [KindLimitRecord]
+        let failing: [FailingKind]
+        /// How many workers are alive.
+        let alive: Int
+
+        static func read(on connection: isolated Connection) throws -> Reading {
             let queue = JobQueue()
-            let figures = try queue.figures(on: connection)
-            let unreadable = try queue.unreadable(on: connection).reduce(0) { $0 + $1.count }
-            let use = try queue.limitUse(on: connection)
-            let sections = try [
-                Self.depths(figures), Self.section(queue.queueSettings(on: connection), use),
-                Self.section(queue.kindLimits(on: connection), use),
-                Self.section(queue.failingKinds(on: connection)),
-                Self.totals(figures, unreadable: unreadable, alive: queue.presence(on: connection).alive),
-            ]
-            return (figures, unreadable, sections)
+            return Reading(
+                figures: try queue.figures(on: connection),
+                unreadable: try queue.unreadable(on: connection).reduce(0) { $0 + $1.count },
+                use: try queue.limitUse(on: connection),
+                settings: try queue.queueSettings(on: connection),
+                limits: try queue.kindLimits(on: connection),
+                failing: try queue.failingKinds(on: connection),
+                alive: try queue.presence(on: connection).alive
+            )
         }
-        try context.output.show(Sheet(sections))
-        return figures.exhausted > 0 || unreadable > 0 || figures.defaultRows > 0 ? .advice : .ok
     }
 
     /// The figures over all queues.
@@ -74,7 +94,7 @@ struct JobsStatsCommand: AccountctlCommand {
                 ),
                 .init(
                     "oldest_xmin_age",
-                    "In transactions, with standbys",
+                    "Oldest snapshot, in transactions",
                     .integer(figures.oldestXminAge),
                     figures.oldestXminAge > JobFigures.Limits.oldestXminAge ? .caution : .none
                 ),

@@ -86,8 +86,12 @@ extension JobsCommandTests {
                     jsonb_build_array(jsonb_build_object('at', now() - interval '1 hour', 'error', 'no answer'))
                 -- The second went on since, and waits for something else.
                 from (values ('fails', interval '1 hour'), ('waits', interval '0')) as job (kind, since);
-                insert into accountctl.jobs (queue, kind, state, worker) values ('mail', 'full', 'running', 1);
-                insert into accountctl.job_limits (kind, set_running) values ('full', 1), ('idle', 2);
+                insert into accountctl.jobs (queue, kind, state, worker, limit_key)
+                values ('mail', 'full', 'running', 1, null), ('mail', 'keyed', 'running', 1, null),
+                    ('mail', 'keyed', 'running', 1, 'a'), ('mail', 'keyed', 'running', 1, 'b'),
+                    ('mail', 'keyed', 'running', 1, 'b');
+                insert into accountctl.job_limits (kind, set_running, set_running_per_key)
+                values ('full', 1, null), ('idle', 2, null), ('keyed', null, 3);
                 -- No tokens are added before this time.
                 insert into accountctl.queues (name, rate_limit, rate_period, rate_tokens, rate_counted_at)
                 values ('mail', 5, '30 s', 3.5, now() + interval '1 hour')
@@ -98,6 +102,7 @@ extension JobsCommandTests {
             for part in [
                 #"[{"jobs":1,"kind":"fails","last_error":"no answer"}]"#,
                 #""kind":"full","running":1,"running_now":1,"#, #""kind":"idle","running":2,"running_now":0,"#,
+                #""kind":"keyed","running":null,"running_now":4,"running_of_one_key":2,"running_per_key":3"#,
                 #""left":3,"#, "\t0\n",
             ] {
                 #expect(stats.output.contains(part), "\(part): \(stats)")
