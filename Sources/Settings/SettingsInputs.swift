@@ -133,6 +133,9 @@ package struct SettingsInputs: Sendable {
         return places.map { ($0, $1, SettingsInputs(file, [:], [:], $0, nil)) }
     }
 
+    /// The names of the environments with sections in the file, except the chosen one.
+    package var otherEnvironments: [String] { elsewhere.map(\.name).sorted() }
+
     /// The source of the environment's name.
     private static func source(_ flag: String?, _ variables: [String: String], _ file: SettingsFile?) -> SettingsSource
     {

@@ -45,18 +45,19 @@ struct AppleVaultRotateCommand: AccountctlCommand {
             }
             let due = uses.filter { !$0.isNewest }.reduce(0) { $0 + $1.credentials + $1.pendingRevocations }
             if write.dryRun {
-                context.messages.note("Would move \(due) to key \"\(keys.newestID)\".")
+                context.messages.note("Would move \(Wording.count(due, "credential")) to key \"\(keys.newestID)\".")
                 return .ok
             }
             try await vault.recordKeys()
             let facts = ["key": keys.newestID.text, "credentials": "\(due)"]
             try await pool.withConnection { try signature.log("apple.rotate_vault", facts: facts, on: $0) }
             let rotation = try await vault.rotate()
-            context.messages.note("Moved \(rotation.moved) to key \"\(keys.newestID)\".")
-            guard rotation.failed > 0 else { return .ok }
-            context.messages.warning(
-                "\(rotation.failed) could not be opened; accountctl apple vault status shows the keys."
+            context.messages.note(
+                "Moved \(Wording.count(rotation.moved, "credential")) to key \"\(keys.newestID)\". "
+                    + "accountctl apple vault status shows which keys are still needed."
             )
+            guard rotation.failed > 0 else { return .ok }
+            context.messages.warning("\(Wording.count(rotation.failed, "credential")) could not be opened")
             return .residue
         }
     }

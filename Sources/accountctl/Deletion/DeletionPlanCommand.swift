@@ -24,16 +24,16 @@ struct DeletionPlanCommand: AccountctlCommand {
             block the deletion: such triggers are listed as not checked.
 
             BLOCKERS
-              blocking_rows     rows whose foreign key neither deletes them with the account nor lets the account go
-              refusing_trigger  a trigger that raises an error, or keeps rows
-              unpublishable     a table whose deletes are published, without a replica identity
+              blocking_rows     rows whose foreign key does not let the account go: delete them, or let it cascade
+              refusing_trigger  a trigger that raises an error, or keeps rows: change it, or what it objects to
+              unpublishable     a table whose deletes are published: give it a primary key or a replica identity
               idle_key          a foreign key that does not act, so that rows would stay: doctor has the statement
               missing_right     a table that this role may not read or delete from: doctor has the statement
               hidden_rows       row-level security that hides rows from this role: doctor has the statement
-              too_large         more rows than deletion.max_rows
-              undecided_bucket  files of the account in a bucket that no setting names, as above
-              undecided_file    an ownerless file in a folder that no setting names, as above
-              legal_hold        user release ends it
+              too_large         more rows than deletion.max_rows: raise it, or delete rows beforehand
+              undecided_bucket  files of the account in a bucket that no setting names: name it, see above
+              undecided_file    an ownerless file in a folder that no setting names: name it, see above
+              legal_hold        a hold on the account: user release ends it
 
             EXIT CODES
               0 nothing blocks the deletion; 3 no such account; 6 something blocks it
@@ -80,6 +80,8 @@ struct DeletionPlanCommand: AccountctlCommand {
         }
         guard let preview else { throw CommandError.accountGone }
         try context.output.show(DeletionPlanSheet(preview: preview).sheet)
-        return preview.obstacles.isEmpty ? .ok : .blocked
+        if preview.obstacles.isEmpty { return .ok }
+        context.messages.note("What ends each blocker: accountctl deletion plan --help")
+        return .blocked
     }
 }

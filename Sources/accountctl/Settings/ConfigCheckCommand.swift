@@ -48,6 +48,13 @@ struct ConfigCheckCommand: AccountctlCommand {
                 try context.output.document(Self.severity(problem) + ": " + SafeText.line(problem.description))
             }
             if problems.isEmpty { context.messages.note("The settings are valid.") }
+            let others = inputs.otherEnvironments
+            if !others.isEmpty {
+                // Not as a command: this run's own --environment would be added to it.
+                context.messages.note(
+                    "Of \(Wording.list(others)), only keys and forms were checked; --environment NAME checks all of one."
+                )
+            }
         } else {
             try context.output.list(problems, Self.fields)
         }

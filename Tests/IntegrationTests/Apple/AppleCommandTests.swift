@@ -105,7 +105,7 @@ struct AppleCommandTests {
             defer { worker.signal(SIGKILL) }
             #expect(try await worker.waitForErrors(containing: "worker registered"))
             let planned = try await program.run("apple", "vault", "rotate", "--dry-run", environment: both)
-            #expect(planned.errors.contains("Would move 5 to key \"second\""), "\(planned.errors)")
+            #expect(planned.errors.contains("Would move 5 credentials to key \"second\""), "\(planned.errors)")
             async let moved = program.run("apple", "vault", "rotate", environment: both)
             for _ in 0..<3 { _ = try await program.signUp() }
             #expect(try await moved.status == 0)
@@ -126,7 +126,10 @@ struct AppleCommandTests {
             let next = ["ACCOUNTCTL_KEYS_SEALING_FILE": try program.secretFile("next.keys", second + third)]
             let again = try await program.run("apple", "vault", "rotate", environment: next)
             #expect(again.status == 0)
-            #expect(again.errors.contains("Moved 8"), "\(again.errors)")
+            #expect(
+                again.errors.contains("Moved 8 credentials to key \"third\". accountctl apple vault status shows"),
+                "\(again.errors)"
+            )
 
             // The key that is needed now is missing from the file, and then the file has another key under its name.
             let missing = try await program.run("apple", "vault", "status", "--json", "key,state", environment: both)

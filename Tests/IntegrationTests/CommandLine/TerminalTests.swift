@@ -89,6 +89,9 @@ struct TerminalTests {
             """.write(toFile: file, atomically: true, encoding: .utf8)
             let variables = keys.variables.merging(["ACCOUNTCTL_CONFIG": file, "NO_COLOR": "1"]) { $1 }
 
+            let checked = try await AccountctlProcess(["config", "check"], environment: variables).result()
+            #expect(checked.errors.contains("Of live, only keys and forms were checked;"), "\(checked)")
+
             let no = try await TerminalSession.run(
                 ["jobs", "pause", "mail"],
                 environment: variables,

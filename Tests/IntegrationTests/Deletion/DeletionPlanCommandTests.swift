@@ -27,6 +27,7 @@ struct DeletionPlanCommandTests {
                 #expect(plan.status == status, "\(fate)")
                 #expect(plan.output.contains(fate), "\(plan.output)")
                 #expect(plan.output.contains("undecided_bucket") == (status == 6), "\(plan.output)")
+                #expect(plan.errors.contains("accountctl deletion plan --help") == (status == 6), "\(plan.errors)")
             }
             #expect(try await site.everything() == before)
             try await site.database.psql(
