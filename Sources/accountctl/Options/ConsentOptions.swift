@@ -4,7 +4,7 @@ import ArgumentParser
 protocol ConsentOptions: ParsableArguments, Sendable {
     var dryRun: Bool { get }
 
-    /// Asks for confirmation, unless the command line gave the answer.
+    /// Asks for confirmation, unless the command line gave the answer; an irreversible act is confirmed by its `id`.
     ///
     /// - Throws: `PromptRefusal`.
     func ask(_ question: String, id: String, in context: CommandContext) throws
@@ -30,11 +30,11 @@ struct ConfirmOptions: ConsentOptions {
 
     @Option(
         name: .long,
-        help: ArgumentHelp("What the question asks for: an id, a name or a count.", valueName: "id")
+        help: ArgumentHelp("Answer the question with the id, the name or the count that it asks for.", valueName: "id")
     )
     var confirm: String?
 
-    @Flag(name: .long, help: "Also required in production.")
+    @Flag(name: .long, help: "Allow it in production, where it is refused otherwise.")
     var production = false
 
     func ask(_ question: String, id: String, in context: CommandContext) throws {

@@ -20,20 +20,20 @@ struct UserFindCommand: AccountctlCommand {
             deletion request and the number of a receipt. A term that can be several things is looked up as all of them;
             the column MATCHED says which. With - for the term, terms are read from standard input, one a line.
 
-            Output for programs has at least one row for each term. The field number says for which: 1 is the first
-            term, or the first line, blank lines included. The field term is masked, as what it may name; --reveal shows
-            it.
+            Output for programs has at least one row for each term. The field number says for which term: 1 is the first
+            one, or the first line, and blank lines count. The field term is masked like an address or a name, since it
+            may be one; --reveal shows it.
 
-            --prefix compares the start of any of these, as far as an index leads to it: usernames as they are written,
-            ids and phone numbers from a few digits on (fewer with --by), receipts by the whole number. It says what it
-            did not compare.
+            --prefix finds accounts of which any of these begins with the term. Usernames are compared as they are
+            written, ids and phone numbers from a few digits on (fewer with --by), and the numbers of receipts only as a
+            whole. What has no index is left out; a message says what was not compared.
 
-            The state is active, banned, soft_deleted, deletion_ and the state of the request, erased, not_found, or
-            unknown. It is unknown if an erased account cannot be told from one that never existed: without the setting
-            keys.hash_file, with --prefix, and without accountctl's schema. An erased account is found by its whole user
-            id, by the id of its request or by the number of its receipt, never by e-mail. An account that is gone while
-            its erasure is not finished is found by its user id and its request; its state is that of the request, and
-            it has no creation date.
+            The state is active, banned, soft_deleted, erased, not_found, unknown, or, while a deletion is open,
+            deletion_ and the state of the request, such as deletion_grace. It is unknown if an erased account cannot be
+            told from one that never existed: without the setting keys.hash_file, with --prefix, and without
+            accountctl's schema. An erased account is found by its whole user id, by the id of its request or by the
+            number of its receipt, never by e-mail. An account that is gone while its erasure is not finished is found
+            by its user id and its request; its state is that of the request, and it has no creation date.
 
             EXIT CODES
               0 found; 3 some term was not found, or names an account that is gone
@@ -179,36 +179,6 @@ struct UserFindCommand: AccountctlCommand {
     private static func hint(of answers: [LookupAnswer]) -> String? {
         if answers.count == 1 { return answers[0].matches.isEmpty ? answers[0].hintOfAbsence : nil }
         return answers.contains(where: \.isAbsent) ? LookupAnswer.partsHint : nil
-    }
-
-    private var comparison: LookupComparison { contains ? .contains : prefix ? .prefix : .exact }
-
-    /// The terms, one per line on standard input, and the position of each among all words and lines.
-    ///
-    /// - Throws: ``CommandError`` that names the first line that is not a term.
-    private func numbered() throws -> (terms: [LookupTerm], numbers: [Int]) {
-        var (found, numbers): ([LookupTerm], [Int]) = ([], [])
-        var last = 0
-        for word in terms {
-            guard word == "-" else {
-                last += 1
-                found.append(try LookupTerm.typed(word, as: by, compared: comparison))
-                numbers.append(last)
-                continue
-            }
-            let before = last
-            try InputLines.forEach(in: "-") { number, line in
-                last = before + number
-                if line.allSatisfy({ $0.isWhitespace || $0 == "\u{FEFF}" }) { return }
-                do {
-                    found.append(try LookupTerm.typed(line, as: by, compared: comparison))
-                    numbers.append(last)
-                } catch let error as CommandError {
-                    throw CommandError(error.status, "line \(number): \(error.message)", hint: "Nothing was looked up.")
-                }
-            }
-        }
-        return (found, numbers)
     }
 }
 
