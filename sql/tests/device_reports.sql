@@ -58,7 +58,8 @@ select results_eq(
 
 select pg_temp.report('Bert', 'revoked');
 select is(
-    (select count(*) from accountctl.credential_events where user_id = id('Bert')), 1::bigint, 'whatever somebody else has reported'
+    (select count(*) from accountctl.credential_events where user_id = id('Bert')), 1::bigint,
+    'reports of other accounts do not count'
 );
 select pg_temp.pass(1), pg_temp.report('Anna', 'revoked');
 select is(
@@ -67,7 +68,7 @@ select is(
         from accountctl.credential_events
         where user_id = id('Anna') and client_id = 'com.example.app' and received_at = now()
     ),
-    1::bigint, 'and again the next day'
+    1::bigint, 'the next day a report of it is stored again'
 );
 
 delete from accountctl.credential_events;
@@ -85,7 +86,8 @@ delete from accountctl.credential_events;
 select pg_temp.report('Anna', 'authorized', 'com.example.app' || n) from generate_series(1, 49) as n;
 select pg_temp.report('Bert', 'authorized');
 select is(
-    (select count(*) from accountctl.credential_events where user_id = id('Bert')), 1::bigint, 'fifty a day are for each account'
+    (select count(*) from accountctl.credential_events where user_id = id('Bert')), 1::bigint,
+    'the reports of a day are counted for each account'
 );
 select pg_temp.report('Anna', 'authorized', 'com.example.app' || n) from generate_series(50, 52) as n;
 select is(
@@ -94,11 +96,12 @@ select is(
 );
 select is(
     (select count(*) from accountctl.credential_events where client_id in ('com.example.app51', 'com.example.app52')), 0::bigint,
-    'and no more'
+    'the reports after the fiftieth of a day are not stored'
 );
 select pg_temp.pass(1), pg_temp.report('Anna', 'authorized', 'com.example.app51');
 select is(
-    (select count(*) from accountctl.credential_events where client_id = 'com.example.app51'), 1::bigint, 'the next day there is room'
+    (select count(*) from accountctl.credential_events where client_id = 'com.example.app51'), 1::bigint,
+    'the day after fifty reports another one is stored'
 );
 
 delete from accountctl.credential_events;
@@ -116,14 +119,18 @@ select pg_temp.report('Anna', state), pg_temp.pass(1) from unnest(array['authori
 select is(
     pg_temp.reports(),
     'com.example.web state_authorized noted, com.example.app state_authorized noted, com.example.app state_authorized noted',
-    'a report takes the place of the ones before it of the same account and client id'
+    'a report replaces the ones before it of the same account and client id'
 );
-select is((select count(*) from accountctl.credential_events where user_id = id('Bert')), 1::bigint, 'nobody else''s goes');
+select is(
+    (select count(*) from accountctl.credential_events where user_id = id('Bert')), 1::bigint,
+    'a report replaces none of another account'
+);
 
 delete from accountctl.credential_events;
 select pg_temp.report('Anna', 'notFound'), pg_temp.pass(1) from generate_series(1, 3);
 select is(
-    pg_temp.reports(), 'com.example.app state_not_found device_only', 'so does one of a device with another Apple Account'
+    pg_temp.reports(), 'com.example.app state_not_found device_only',
+    'a report of another Apple Account on the device replaces the ones before it, too'
 );
 
 delete from accountctl.credential_events;
@@ -134,23 +141,26 @@ select pg_temp.report('Anna', 'authorized');
 select is(
     pg_temp.reports(),
     'com.example.app state_revoked done, com.example.app state_transferred waits, com.example.app state_authorized noted',
-    'what led to something is kept'
+    'a handled report that led to something is kept beside newer ones'
 );
 select pg_temp.pass(59);
 select pg_temp.report('Anna', 'authorized');
 select is(
     pg_temp.reports(),
     'com.example.app state_revoked done, com.example.app state_transferred waits, com.example.app state_authorized noted',
-    'for weeks'
+    'after 89 days it is still there'
 );
 insert into accountctl.credential_events (source, kind, user_id, notification_id, received_at, handled_at, outcome)
 values ('apple', 'consent-revoked', id('Anna'), 'n', now() - interval '100 days', now(), 'done');
 select pg_temp.pass(1);
 select pg_temp.report('Anna', 'authorized');
-select is((select count(*) from accountctl.credential_events where source = 'apple'), 1::bigint, 'what Apple told is not a report');
+select is(
+    (select count(*) from accountctl.credential_events where source = 'apple'), 1::bigint,
+    'what Apple told is kept, however old: it is no report'
+);
 select is(
     pg_temp.reports(), 'com.example.app state_transferred waits, com.example.app state_authorized noted',
-    'for ninety days, and what waits until it is handled'
+    'after 90 days a handled report goes, and one that waits stays'
 );
 
 select * from finish();

@@ -34,7 +34,7 @@ from (
 ) as act (statement, expected);
 
 select act('postgres', null, 'select accountctl.log_operation(''kim'', ''user.show'')');
-select is(probe('postgres', null, statement), '42501', 'its owner neither: ' || statement)
+select is(probe('postgres', null, statement), '42501', 'the owner of the log may not: ' || statement)
 from (
     values
         ('update accountctl.operator_log set reason = ''x'''),
@@ -43,7 +43,7 @@ from (
 ) as act (statement);
 -- Whoever may set this switches ordinary triggers off, and an operator of a hosted project may.
 set local session_replication_role = replica;
-select is(probe('postgres', null, statement), '42501', 'nor as a replica: ' || statement)
+select is(probe('postgres', null, statement), '42501', 'the owner of the log may not as a replica either: ' || statement)
 from (
     values
         ('update accountctl.operator_log set reason = ''x'''),
@@ -53,7 +53,7 @@ from (
 set local session_replication_role = origin;
 select is(
     (select row(operator, action, subject_hash, facts)::text from accountctl.operator_log), '(kim,user.show,,{})',
-    'and the row is as it was written'
+    'the row of the log is as it was written'
 );
 
 savepoint whole;
@@ -70,7 +70,10 @@ select is(
     'each thing that is said of an act has its own column'
 );
 select accountctl.log_operation('kim', 'no.facts', facts => null);
-select is((select facts from accountctl.operator_log where action = 'no.facts'), '{}', 'no facts are none');
+select is(
+    (select facts from accountctl.operator_log where action = 'no.facts'), '{}',
+    'null facts are stored as an empty object'
+);
 rollback to savepoint whole;
 
 select is(probe('postgres', null, statement), expected, statement)

@@ -42,8 +42,8 @@ select results_eq(
     $$ values ('{"payload": "a \"b\""}', sha256('{"payload": "a \\"b\\""}'), 0) $$,
     'the body is the one that Apple would send to a listener'
 );
-select is(pg_temp.hand_in('service_role', 'a "b"'), 'false', 'what is there already is not stored again');
-select is((select count(*) from accountctl.apple_inbox), 1::bigint, 'and is there once');
+select is(pg_temp.hand_in('service_role', 'a "b"'), 'false', 'false tells that a body is there already');
+select is((select count(*) from accountctl.apple_inbox), 1::bigint, 'a body that came three times is stored once');
 
 -- How much -------------------------------------------------------------------------------------------------------------
 
@@ -63,7 +63,7 @@ select sha256(convert_to(n::text, 'UTF8')), n
 from generate_series(2, 999) as n;
 select is(pg_temp.hand_in('service_role', 'the last'), 'true', 'the thousandth finds room');
 select act('service_role', null, 'select public.receive_apple_notification(''the last'')');
-select is(pg_temp.hand_in('service_role', 'one more'), '53400', 'no other does');
+select is(pg_temp.hand_in('service_role', 'one more'), '53400', 'the one after the thousandth is refused');
 
 select * from finish();
 rollback;

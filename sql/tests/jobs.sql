@@ -20,7 +20,7 @@ select is(
           )
     ),
     null,
-    'every day of the history has room for how far a job was'
+    'every partition of the history has the column progress'
 );
 
 -- As the statement of a release that knows no such column.
@@ -31,7 +31,7 @@ select lives_ok(
         )
         values (1, 1, now(), now(), 'discarded', 5, 1, 0, 1, 'q', 'k', '{}', '2020-01-01 12:00 Z')
     $$,
-    'a job ends without it'
+    'a release that does not know progress writes the history'
 );
 insert into accountctl.job_history (
     id, lease, run_at, created_at, outcome, priority, attempt, crashes, args_version, queue, kind, args, output, errors,
@@ -49,7 +49,7 @@ select 2 + n, 2 + n, now(), now(), 'discarded', 5, 1, 0, 1, 'q', 'k', '{}', fini
 from unnest(
     array['2020-01-01 00:00 Z', '2020-01-01 23:59:59.999999 Z', '2020-01-02 00:00 Z']::timestamptz[]
 ) with ordinality as ended (finished_at, n);
-select is(accountctl.prepare_job_history('2020-01-01', 1), 1, 'a day is made after its jobs have ended');
+select is(accountctl.prepare_job_history('2020-01-01', 1), 1, 'a partition is made for a day whose jobs have ended');
 select results_eq(
     'select id, tableoid::regclass::text from accountctl.job_history where finished_at < ''2020-02-01'' order by id',
     $$
@@ -58,7 +58,7 @@ select results_eq(
             (3, 'accountctl.job_history_20200101'), (4, 'accountctl.job_history_20200101'),
             (5, 'accountctl.job_history_default')
     $$,
-    'and takes those that ended in it'
+    'the new partition takes the jobs that ended in its day'
 );
 select results_eq(
     'select id, args, output, errors, progress from accountctl.job_history_20200101 where id <= 2 order by id',
@@ -67,10 +67,10 @@ select results_eq(
             (1::bigint, '{}'::jsonb, null::jsonb, null::jsonb, null::jsonb),
             (2, '{"a": 1}', '{"o": 1}', '[{"error": "e"}]', '{"done": 3}')
     $$,
-    'each column of a job that moves there keeps its own'
+    'a job that moves to the new partition keeps all its values'
 );
 select is(
-    accountctl.prepare_job_history('2020-01-01', 4), 3, 'those days are made that are missing, and the last of them is the fourth'
+    accountctl.prepare_job_history('2020-01-01', 4), 3, 'of four days the three that are missing are made'
 );
 select is(
     (
@@ -82,19 +82,21 @@ select is(
           and (select count(*) from pg_index as i where i.indrelid = c.oid)
               = (select count(*) from pg_index as i where i.indrelid = 'accountctl.job_history'::regclass)
     ),
-    '20200101 20200102 20200103 20200104', 'they can be published, have every index, and no condition beside that of their place'
+    '20200101 20200102 20200103 20200104',
+    'each partition has replica identity full, every index and no check constraint'
 );
 
 select is(accountctl.prune_job_history('2020-01-03 00:00 Z', 1), array['job_history_20200101'], 'the oldest day goes first');
 select is(
-    accountctl.prune_job_history('2020-01-03 00:00 Z', 7), array['job_history_20200102'], 'a day goes once it is over, and no other'
+    accountctl.prune_job_history('2020-01-03 00:00 Z', 7), array['job_history_20200102'],
+    'of the others only the day that is over goes'
 );
-select is(accountctl.prune_job_history('2020-01-03 23:59:59 Z', 7), '{}', 'and not before');
-select is(to_regclass('accountctl.job_history_20200102'), null, 'with its rows');
+select is(accountctl.prune_job_history('2020-01-03 23:59:59 Z', 7), '{}', 'a day that is not over stays');
+select is(to_regclass('accountctl.job_history_20200102'), null, 'the table of a day that went is gone');
 select accountctl.prune_job_history('infinity', 1000);
 select is(
     array(select inhrelid::regclass::text from pg_inherits where inhparent = 'accountctl.job_history'::regclass),
-    array['accountctl.job_history_default'], 'what no day takes is kept'
+    array['accountctl.job_history_default'], 'the default partition is never pruned'
 );
 
 -- What enqueue_job takes -----------------------------------------------------------------------------------------------
@@ -188,10 +190,12 @@ from (
 ) as worker (name, expires, stopping, stopped, reason);
 select is(
     (select string_agg(format('%s: %s', name, status), ', ' order by name) from accountctl.worker_status),
-    'beats: alive, ended: shutdown, ends: stopping, was found lost: lost, was silent: silent', 'a worker that has died says nothing'
+    'beats: alive, ended: shutdown, ends: stopping, was found lost: lost, was silent: silent',
+    'worker_status tells each state of a worker'
 );
 select ok(
-    bool_and(seconds_since_beat between 10 and 10 + extract(epoch from clock_timestamp() - now())), 'and how long ago it beat'
+    bool_and(seconds_since_beat between 10 and 10 + extract(epoch from clock_timestamp() - now())),
+    'worker_status tells how long ago each worker beat'
 )
 from accountctl.worker_status;
 

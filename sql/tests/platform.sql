@@ -31,7 +31,7 @@ select is(
         from pg_auth_members as m
         where m.member = 'postgres'::regrole and m.roleid in ('supabase_auth_admin'::regrole, 'supabase_storage_admin'::regrole)
     ),
-    0::bigint, 'and is lent no owner''s membership while it works'
+    0::bigint, 'postgres is no member of the owners of auth and storage'
 );
 
 select is(probe('postgres', null, statement), expected, statement)
@@ -69,7 +69,7 @@ select is(answer('authenticated', token('Anna'), 'select auth.uid()'), id('Anna'
 select is(answer('authenticated', token('Anna'), 'select auth.role()'), 'authenticated', 'auth.role()');
 select is(answer('authenticated', token('Anna'), 'select auth.email()'), 'anna@example.com', 'auth.email()');
 select is(answer('authenticated', token('Anna'), 'select auth.jwt() ->> ''aud'''), 'authenticated', 'auth.jwt()');
-select is(answer('authenticated', null, 'select auth.uid()'), null, 'null outside a request');
+select is(answer('authenticated', null, 'select auth.uid()'), null, 'auth.uid() is null outside a request');
 select is(answer('authenticated', token('Anna'), 'select count(*) from auth.users'), '42501', 'auth.users is closed');
 
 -- storage's helpers
@@ -79,8 +79,11 @@ select is(storage.extension('a/b.x/c.tar.gz'), 'gz', 'extension');
 select is(storage.extension('plain'), 'plain', 'extension of a name without one, as the platform has it');
 select set_config('storage.operation', 'storage.object.list', true);
 select ok(storage.allow_only_operation('object.list'), 'an operation by its short name');
-select ok(storage.allow_any_operation(array['storage.object.get', 'storage.object.list']), 'or by its long one');
-select ok(not storage.allow_any_operation(array['object.get', '', null]), 'and no other');
+select ok(
+    storage.allow_any_operation(array['storage.object.get', 'storage.object.list']),
+    'an operation by its long name'
+);
+select ok(not storage.allow_any_operation(array['object.get', '', null]), 'an operation that is not in the list');
 
 select * from finish();
 rollback;

@@ -140,7 +140,7 @@ select is_empty(
           and c.relkind = 'S'
           and has_sequence_privilege(role_name, c.oid, 'usage, select, update')
     $$,
-    'nor a sequence of it'
+    'no sequence of accountctl is open to a role of the API or to operators'
 );
 
 -- Functions ----------------------------------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ select is_empty(
               or has_any_column_privilege('accountctl_operator', c.oid, 'select, insert, update, references')
           )
     $$,
-    'and they read and write no table'
+    'programs beside accountctl read and write no table'
 );
 select is(
     array(
@@ -224,7 +224,7 @@ select is(
           and has_schema_privilege('accountctl_operator', n.oid, 'usage, create')
     ),
     array['accountctl'],
-    'nor look into other schemas'
+    'programs beside accountctl may look into accountctl alone'
 );
 select is(
     (

@@ -24,31 +24,32 @@ select act('authenticated', token('Anna'), 'select public.cancel_account_deletio
 insert into request values (2, pg_temp.ask('Anna'));
 select is(
     answer('authenticated', token('Anna'), 'select public.account_deletion_status() ->> ''request_id'''),
-    (select id::text from request where place = 2), 'the open one is shown'
+    (select id::text from request where place = 2), 'the status is that of the open request'
 );
 select is(
     answer('authenticated', token('Anna'), 'select public.request_account_deletion() ->> ''request_id'''),
-    (select id::text from request where place = 2), 'and told to who asks again'
+    (select id::text from request where place = 2), 'asking again returns the open request'
 );
 select is(
     answer('authenticated', token('Anna'), 'select public.account_deletion_status() ->> ''state'''), 'grace',
-    'which waits for the end of grace'
+    'the open request waits for the end of grace'
 );
 select is(
     answer('authenticated', token('Anna'), 'select public.cancel_account_deletion() ->> ''request_id'''),
-    (select id::text from request where place = 2), 'and cancelled'
+    (select id::text from request where place = 2), 'cancelling cancels the open request'
 );
 select act('authenticated', token('Anna'), 'select public.cancel_account_deletion()');
 select is(
-    (select array_agg(state) from accountctl.deletion_requests), array['cancelled', 'cancelled'], 'so that none is open'
+    (select array_agg(state) from accountctl.deletion_requests), array['cancelled', 'cancelled'],
+    'after the cancel no request is open'
 );
 select is(
     answer('authenticated', token('Anna'), 'select public.account_deletion_status() ->> ''request_id'''),
-    (select id::text from request where place = 2), 'of those that ended the last is shown'
+    (select id::text from request where place = 2), 'with no open request the status is that of the last one'
 );
 select is(
     answer('authenticated', token('Anna'), 'select public.cancel_account_deletion() ->> ''request_id'''),
-    (select id::text from request where place = 2), 'and told to who cancels once more'
+    (select id::text from request where place = 2), 'cancelling once more returns the last request'
 );
 select is(
     (accountctl.deletion_status_document(requests.id) ->> member)::timestamptz, at, format('request %s: %s', place, member)
@@ -86,7 +87,7 @@ select is(
         from accountctl.jobs
         where kind = 'account.delete' and state = 'available'
     ),
-    array[true, true, true], 'what was cancelled runs at once'
+    array[true, true, true], 'the job of a cancelled request runs at once'
 );
 
 select sign_up('Eve');
@@ -109,7 +110,7 @@ select is(
 select act('authenticated', token('Eve'), 'select public.cancel_account_deletion()');
 select is(
     (select cancelled_by from accountctl.deletion_requests where user_id = id('Eve')), null,
-    'whoever comes later has not cancelled it'
+    'the app''s cancel of a request that an operator had cancelled leaves no session on it'
 );
 select is(
     (
@@ -118,9 +119,9 @@ select is(
         join accountctl.jobs as j on j.unique_key = 'account.delete:' || r.id
         where r.user_id = id('Finn')
     ),
-    '(grace,scheduled,t)', 'that of another, and its job, stay'
+    '(grace,scheduled,t)', 'the request and the job of another account stay as they were'
 );
-select is(accountctl.cancel_deletion_request(gen_random_uuid()), 'unknown', 'a request that there is not');
+select is(accountctl.cancel_deletion_request(gen_random_uuid()), 'unknown', 'a request that does not exist');
 
 -- Who is locked out, and who is not any more -----------------------------------------------------------------------------
 
@@ -129,11 +130,12 @@ create function pg_temp.writes(who text) returns text language sql as $$
 $$;
 select pg_temp.ask('Dora');
 update accountctl.deletion_requests set locked_out_at = now(), state = 'running' where user_id = id('Dora') and finished_at is null;
-select is(pg_temp.writes('Dora'), '42501', 'who is locked out writes nothing');
+select is(pg_temp.writes('Dora'), '42501', 'an account that is locked out writes nothing');
 update accountctl.deletion_requests set state = 'cancelled', finished_at = now() where user_id = id('Dora');
-select is(pg_temp.writes('Dora'), '1 rows', 'whose lock-out was taken back does');
+select is(pg_temp.writes('Dora'), '1 rows', 'an account whose lock-out was taken back writes again');
 select is(
-    probe('authenticated', token('Dora'), 'select public.cancel_account_deletion()'), '1 rows', 'and is told that it is cancelled'
+    probe('authenticated', token('Dora'), 'select public.cancel_account_deletion()'), '1 rows',
+    'cancelling a request that was cancelled after its lock-out is no error'
 );
 
 -- One session among several ----------------------------------------------------------------------------------------------

@@ -114,10 +114,12 @@ select is(
 select act('authenticated', token('Anna'), 'select public.request_account_deletion()');
 select is((select count(*) from accountctl.deletion_requests), 1::bigint, 'asked twice, it is one request');
 select is(
-    probe('authenticated', token('Bert'), 'select public.cancel_account_deletion()'), 'PT404', 'Bert cannot cancel it'
+    probe('authenticated', token('Bert'), 'select public.cancel_account_deletion()'), 'PT404',
+    'Bert cannot cancel Anna''s request'
 );
 select is(
-    probe('authenticated', token('Bert'), 'select public.account_deletion_status()'), 'PT404', 'nor see it'
+    probe('authenticated', token('Bert'), 'select public.account_deletion_status()'), 'PT404',
+    'Bert cannot see Anna''s request'
 );
 select is(
     probe('anon', null, 'select public.account_deletion_status(status_token => ''guessed'')'), 'PT404',
@@ -125,7 +127,7 @@ select is(
 );
 select is(
     answer('authenticated', token('Anna'), 'select public.account_deletion_status() ->> ''request_id'''),
-    (select id::text from accountctl.deletion_requests), 'Anna sees it'
+    (select id::text from accountctl.deletion_requests), 'Anna sees her request'
 );
 select is(
     act('authenticated', token('Bert'), 'select public.submit_apple_authorization_code(''bert'', ''com.example.app'')'),
@@ -177,7 +179,8 @@ select is(
         from kept
         limit 1
     ),
-    (select id::text from accountctl.deletion_requests), 'whoever is signed in meanwhile'
+    (select id::text from accountctl.deletion_requests),
+    'a token answers for its request, whoever is signed in meanwhile'
 );
 select act('authenticated', token('Bert'), 'select public.request_account_deletion()') from generate_series(1, 30);
 select is(
@@ -231,13 +234,13 @@ insert into accountctl.authorization_codes (user_id, code, state, settled_at)
 values (id('Anna'), 'c0de', 'received', null), (id('Anna'), null, 'exchanged', now());
 select is(pg_temp.apple(), 'pending', 'a code may bring a credential');
 update accountctl.authorization_codes set state = 'exchanging', tried_at = now() where code is not null and user_id = id('Anna');
-select is(pg_temp.apple(), 'pending', 'while Apple is asked, too');
+select is(pg_temp.apple(), 'pending', 'a code may bring a credential while Apple is asked, too');
 update accountctl.authorization_codes
 set code = null, state = 'grant_unknown', settled_at = now()
 where code is not null and user_id = id('Anna');
-select is(pg_temp.apple(), 'pending', 'so may one of which the answer was lost');
+select is(pg_temp.apple(), 'pending', 'a code of which Apple''s answer was lost may have brought a credential');
 delete from accountctl.authorization_codes where user_id = id('Anna') and state = 'grant_unknown';
-select is(pg_temp.apple(), 'not_held', 'one that was exchanged has brought what there is');
+select is(pg_temp.apple(), 'not_held', 'a code that was exchanged brings no further credential');
 insert into accountctl.lost_grants (user_id, client_id) values (id('Anna'), 'com.example.app');
 select is(pg_temp.apple(), 'pending', 'a grant that was lost lives on');
 delete from accountctl.lost_grants;
@@ -267,14 +270,15 @@ select is(
             'insert into storage.objects (bucket_id, name, owner, owner_id) values (''avatars'', ''x'', %1$L, %1$L)', id('Anna')
         )
     ),
-    '42501', 'nor an avatar'
+    '42501', 'locked out: an old token uploads no avatar'
 );
 select is(
-    probe('authenticated', token('Bert'), 'update public.profiles set website = ''x'''), '1 rows', 'others write on'
+    probe('authenticated', token('Bert'), 'update public.profiles set website = ''x'''), '1 rows',
+    'locked out: other accounts write on'
 );
 select is(
     probe('authenticated', token('Anna'), 'select public.cancel_account_deletion()'), 'PT409',
-    'and it is too late to cancel'
+    'locked out: it is too late to cancel'
 );
 
 select * from finish();

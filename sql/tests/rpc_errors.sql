@@ -53,8 +53,8 @@ select is(
     pg_temp.refusal('anon', null, 'select public.account_deletion_status()'), '22023 status_token is missing',
     'without an account the status needs its token'
 );
-select is((select count(*) from accountctl.deletion_requests), 0::bigint, 'what is out of form asks for nothing');
-select is((select count(*) from accountctl.authorization_codes), 0::bigint, 'and stores nothing');
+select is((select count(*) from accountctl.deletion_requests), 0::bigint, 'a refused call opens no request');
+select is((select count(*) from accountctl.authorization_codes), 0::bigint, 'a refused call stores no code');
 savepoint longest;
 select is(
     pg_temp.refusal(
@@ -72,12 +72,12 @@ select is(
     row(
         id('Anna'), repeat('é', 1024), repeat('a', 255), repeat('ü', 1024), sha256(convert_to(md5('Anna session')::uuid::text, 'UTF8'))
     )::text,
-    'which are stored, once'
+    'a code as long as allowed is stored, once for both calls'
 );
 select is(
     (select row(queue, priority, args, unique_key)::text from accountctl.jobs where kind = 'apple.exchange_code'),
     (select row('apple', 0, jsonb_build_object('code', id), 'apple.exchange_code:' || id)::text from accountctl.authorization_codes),
-    'with a job that goes before all others'
+    'its exchange is enqueued before all other jobs'
 );
 rollback to savepoint longest;
 select is(
@@ -86,7 +86,7 @@ select is(
 );
 select is(
     (select row(code, client_id, redirect_uri)::text from accountctl.authorization_codes), '(c,com.example.app,a:b)',
-    'is stored with what came with it'
+    'a code that came with the request is stored with its client id and redirect URI'
 );
 rollback to savepoint longest;
 
@@ -375,7 +375,7 @@ select is(
 );
 select is(
     (select row(user_id, origin, reason, state)::text from accountctl.deletion_requests),
-    row(id('Anna'), 'app', repeat('é', 1000), 'grace')::text, 'which is stored'
+    row(id('Anna'), 'app', repeat('é', 1000), 'grace')::text, 'a reason as long as allowed is stored'
 );
 update accountctl.deletion_requests set locked_out_at = now(), state = 'running';
 select is(
@@ -410,27 +410,31 @@ select is(
     'the request is made without the code'
 );
 select is(
-    (select count(*) from accountctl.deletion_requests where user_id = id('Bert')), 1::bigint, 'and there is one'
+    (select count(*) from accountctl.deletion_requests where user_id = id('Bert')), 1::bigint,
+    'requests with and without a code are one request'
 );
 select is(
     pg_temp.refusal('authenticated', token('Bert'), 'select public.submit_apple_authorization_code(''code 3'')'), 'accepted',
     'a call repeated because its answer was lost does not count'
 );
-select is((select count(*) from accountctl.authorization_codes), 10::bigint, 'nor store it again');
+select is(
+    (select count(*) from accountctl.authorization_codes), 10::bigint,
+    'a call repeated because its answer was lost stores no code again'
+);
 select is(
     pg_temp.refusal('authenticated', token('Anna'), 'select public.submit_apple_authorization_code(''code 1'')'), 'accepted',
-    'others are not concerned'
+    'another account may still send codes'
 );
 select is(
     (select count(*) from accountctl.authorization_codes where user_id = id('Anna') and code = 'code 1'), 1::bigint,
-    'whose code is their own, though somebody sent the same'
+    'two accounts may send the same code'
 );
 select is(
     pg_temp.refusal(
         'authenticated', token('Bert', jsonb_build_object('session_id', upper(md5('Bert session')::uuid::text))),
         'select public.submit_apple_authorization_code(''code 11'')'
     ),
-    'PT429 too many authorization codes; Try again in an hour.', 'nor the session, however it is written'
+    'PT429 too many authorization codes; Try again in an hour.', 'a session written in capitals is the same session'
 );
 select is(
     pg_temp.refusal('authenticated', token('Bert') - 'session_id', 'select public.submit_apple_authorization_code(''code 11'')'),
@@ -458,14 +462,14 @@ select is(
             format('select public.submit_apple_authorization_code(%L)', 'code ' || n)
         ) = 'accepted'
     ),
-    89::bigint, 'a hundred within an hour, of several sessions'
+    89::bigint, 'an account sends a hundred codes an hour, from several sessions'
 );
 select is(
     pg_temp.refusal(
         'authenticated', token('Bert', '{"session_id": "11111111-1111-4111-8111-111111111111"}'),
         'select public.submit_apple_authorization_code(''code 101'')'
     ),
-    'PT429 too many authorization codes; Try again in an hour.', 'and no more of the account, whoever sends them'
+    'PT429 too many authorization codes; Try again in an hour.', 'an account sends no more than a hundred codes an hour'
 );
 select is(
     (
@@ -502,14 +506,14 @@ select is(
         'select public.request_account_deletion()'
     ),
     'PT429 too many deletion requests were made and cancelled; Sign in again, or try again tomorrow.',
-    'however the session is written'
+    'an eleventh request from the session written in capitals'
 );
 select is(
     (select opened from accountctl.open_deletion_request(id('Bert'), 'operator')), true, 'an operator may all the same'
 );
 select is(
     pg_temp.refusal('authenticated', token('Bert'), 'select public.request_account_deletion()'), 'accepted',
-    'one that is open is found, however many there were'
+    'asking for the open request is not refused, however many there were'
 );
 
 -- PT429 is of the session that cancelled: another one does not use up the requests of the person ------------------------
@@ -551,12 +555,12 @@ from generate_series(1, 10) as n;
 select is(
     pg_temp.refusal('authenticated', token('Flo'), 'select public.request_account_deletion()'),
     'PT429 too many deletion requests were made and cancelled; Sign in again, or try again tomorrow.',
-    'which may ask no more'
+    'the session that cancelled ten may ask no more'
 );
 insert into auth.sessions (id, user_id, created_at) values (md5('new')::uuid, id('Flo'), now());
 select is(
     pg_temp.asked_and_cancelled(pg_temp.session('Flo', 'new'), pg_temp.session('Flo', 'new')), 'accepted accepted',
-    'a new sign-in may'
+    'a new sign-in may ask and cancel'
 );
 select is(
     (
@@ -564,11 +568,11 @@ select is(
         from accountctl.deletion_requests
         where user_id = id('Flo')
     ),
-    array[33, 23, 3]::bigint[], 'each says by which session it was cancelled'
+    array[33, 23, 3]::bigint[], 'each request has the hash of the session that cancelled it'
 );
 select is(
     (select count(*) from accountctl.deletion_requests where cancelled_by::text like '%' || left(md5('new'), 8) || '%'), 0::bigint,
-    'and names none'
+    'no request has the id of a session in the clear'
 );
 create temporary table cancelled_before as
 select id, cancelled_by
@@ -576,7 +580,7 @@ from accountctl.deletion_requests
 where user_id = id('Flo');
 select is(
     pg_temp.refusal('authenticated', token('Flo'), 'select public.cancel_account_deletion()'), 'accepted',
-    'what is cancelled already'
+    'cancelling again is no error'
 );
 select is(
     (
@@ -585,7 +589,7 @@ select is(
         join cancelled_before using (id)
         where deletion_requests.cancelled_by is distinct from cancelled_before.cancelled_by
     ),
-    0::bigint, 'stays that of the first'
+    0::bigint, 'cancelling again does not change who cancelled'
 );
 
 select sign_up('Gil');
@@ -594,10 +598,11 @@ from generate_series(1, 100) as n
 cross join lateral accountctl.open_deletion_request(id('Gil'), 'operator', n::text);
 select is(
     (select count(*) from accountctl.deletion_requests where user_id = id('Gil') and state = 'cancelled'), 100::bigint,
-    'a hundred of an operator'
+    'an operator opened and cancelled a hundred'
 );
 select is(
-    pg_temp.asked_and_cancelled(token('Gil'), token('Gil')), 'accepted accepted', 'do not count'
+    pg_temp.asked_and_cancelled(token('Gil'), token('Gil')), 'accepted accepted',
+    'requests of an operator do not count for the account'
 );
 
 -- PT429: a hundred requests a day, whoever cancelled them ---------------------------------------------------------------
@@ -608,17 +613,19 @@ select is(
         from generate_series(34, 100) as n
         where pg_temp.asked_and_cancelled(pg_temp.session('Flo', 'new'), pg_temp.session('Flo', 'ended')) = 'accepted accepted'
     ),
-    67::bigint, 'a hundred within a day'
+    67::bigint, 'an account asks and cancels a hundred times a day'
 );
 select is(
     pg_temp.refusal('authenticated', pg_temp.session('Flo', 'new'), 'select public.request_account_deletion()'),
-    'PT429 too many deletion requests were made and cancelled; Try again tomorrow.', 'and no more'
+    'PT429 too many deletion requests were made and cancelled; Try again tomorrow.',
+    'an account asks no more than a hundred times a day'
 );
 update accountctl.deletion_requests
 set requested_at = requested_at - interval '1 day', legal_deadline = legal_deadline - interval '1 day'
 where user_id = id('Flo');
 select is(
-    pg_temp.refusal('authenticated', token('Flo'), 'select public.request_account_deletion()'), 'accepted', 'the next day there is room'
+    pg_temp.refusal('authenticated', token('Flo'), 'select public.request_account_deletion()'), 'accepted',
+    'the day after it may ask again'
 );
 
 -- Grace ends before the legal deadline, however long a month is ----------------------------------------------------
@@ -636,7 +643,7 @@ select is(
         join accountctl.jobs on jobs.unique_key = 'account.delete:' || request.id
         where request.user_id = id('Dora')
     ),
-    '(t,deletions,account.delete,t)', 'and its job runs then'
+    '(t,deletions,account.delete,t)', 'the job of a request runs at the end of grace'
 );
 
 -- Grace is what the call says, else what the setting says --------------------------------------------------------------

@@ -12,7 +12,10 @@ select results_eq(
 
 -- Apple, native: no name in the token.
 select sign_up('Bert', '{"sub": "001999.bert", "full_name": ""}');
-select is((select full_name from public.profiles where id = id('Bert')), null, 'no name yet');
+select is(
+    (select full_name from public.profiles where id = id('Bert')), null,
+    'an account without a name has a profile without one'
+);
 select act(
     'supabase_auth_admin', null,
     format(
@@ -52,8 +55,14 @@ select results_eq(
 );
 update public.profiles set full_name = '  ' where id = id('Hugo');
 update auth.users set raw_user_meta_data = '{"full_name": " Hugo Hahn "}' where id = id('Hugo');
-select is((select full_name from public.profiles where id = id('Hugo')), 'Hugo Hahn', 'where there are only blanks a name arrives');
-select is((select full_name from public.profiles where id = id('Ida')), null, 'at nobody else');
+select is(
+    (select full_name from public.profiles where id = id('Hugo')), 'Hugo Hahn',
+    'a name that arrives later replaces blanks'
+);
+select is(
+    (select full_name from public.profiles where id = id('Ida')), null,
+    'a name that arrives later goes to no other profile'
+);
 
 -- A name that the person chose is not overwritten.
 select sign_up('Cleo');
@@ -63,14 +72,23 @@ select is((select full_name from public.profiles where id = id('Cleo')), 'Chosen
 select is((select full_name from public.profiles where id = id('Anna')), 'Anna Ahlers', 'nobody else''s name is touched');
 
 -- Metadata that is empty or not of the usual form.
-select lives_ok($$ select sign_up('Dora', null) $$, 'no metadata');
-select lives_ok($$ select sign_up('Eve', '{"full_name": {"first": "Eve"}}') $$, 'a name that is an object');
-select is((select full_name from public.profiles where id = id('Dora')), null, 'no metadata, no name');
+select lives_ok($$ select sign_up('Dora', null) $$, 'an account without metadata signs up');
+select lives_ok(
+    $$ select sign_up('Eve', '{"full_name": {"first": "Eve"}}') $$,
+    'an account whose name is a JSON object signs up'
+);
+select is(
+    (select full_name from public.profiles where id = id('Dora')), null,
+    'an account without metadata has a profile without a name'
+);
 select lives_ok(
     format('update auth.users set raw_user_meta_data = ''{"full_name": "Dora"}'' where id = %L', id('Dora')),
-    'metadata where there was none'
+    'metadata may be added where there was none'
 );
-select is((select full_name from public.profiles where id = id('Dora')), 'Dora', 'and the name arrives');
+select is(
+    (select full_name from public.profiles where id = id('Dora')), 'Dora',
+    'the name in metadata that was added later arrives'
+);
 
 -- Never in the way of the Auth server.
 create function pg_temp.refuse() returns trigger language plpgsql as $$

@@ -31,7 +31,7 @@ select is(
 select results_eq(
     format('select username, full_name, website, avatar_url from public.profiles where id = %L', id('Anna')),
     $$ values ('anna', 'Anna Ahlers', 'https://anna.example', '6F1C.jpeg') $$,
-    'and stand in the table'
+    'the updated values stand in the table'
 );
 select is(
     probe(
@@ -64,7 +64,7 @@ select is(
         'authenticated', token('Anna'),
         'select version from storage.objects where bucket_id = ''avatars'' and name = ''6F1C.jpeg'''
     ),
-    '1', 'and downloaded'
+    '1', 'an avatar is downloaded'
 );
 
 select * from finish();
