@@ -20,19 +20,8 @@ extension FilePlan {
         let ways = ways(of: objects)
         var blockers = Self.namedByNoCall(objects) + idle.map(Blocker.idle)
         for key in refusing {
-            let rows = try connection.one(
-                """
-                select count(*)
-                from (
-                    select
-                    from \(key.rows)
-                    where \(ways.rows(referringBy: key))
-                    limit \(BlockerSearch.countLimit)
-                ) as found
-                """,
-                as: Int.self,
-                deadline: deadline
-            )
+            let rows = try WaysToRows(rows: key.rows, conditions: [ways.rows(referringBy: key)])
+                .count(upTo: BlockerSearch.countLimit, deadline: deadline, on: connection)
             guard rows > 0 else { continue }
             blockers.append(
                 Blocker(

@@ -45,7 +45,7 @@ extension DeletionRun {
     /// Ends the step for now, until the pending code is exchanged.
     func waitForCode() async throws -> StepResult {
         try await withdrawUnasked()
-        return codeIsUnderWay
+        return .stopped(.running, Situation(.codeUnderWay), lookAgainAfter: .seconds(5))
     }
 
     /// Withdraws the beginning of the step, so that whoever has to decide can still cancel; unless this attempt or

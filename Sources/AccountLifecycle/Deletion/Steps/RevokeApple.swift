@@ -123,9 +123,6 @@ extension DeletionRun {
             && record.failures + 1 >= services.policy.appleAttempts
     }
 
-    /// The result of the step while a code of the account may still become a credential.
-    var codeIsUnderWay: StepResult { .stopped(.running, Situation(.codeUnderWay), lookAgainAfter: .seconds(5)) }
-
     /// Whether a code of the account may still become a credential.
     func isCodeUnderWay(on connection: isolated Connection) throws -> Bool {
         // Expired codes are wiped here, too, so that a request need not wait for the upkeep.
