@@ -29,26 +29,32 @@ import Testing
     }
 
     /// For instance, a job of the app writes a file whenever one is deleted: the attempt ends, and a later one
-    /// continues.
+    /// continues; an hour later if the whole database was searched each time.
     @Test(
         arguments: [
-            (.begun(.verify), "verify keeps finding new work for delete_avatars", 6),
-            (.middle(.deleteAvatars), "objects keep appearing", 5),
-        ] as [(DeletionPoint, String, Int)]
+            (.begun(.verify), "verify keeps finding new work for delete_avatars", 6, .seconds(3600)),
+            (.middle(.deleteAvatars), "objects keep appearing", 5, .seconds(30)),
+        ] as [(DeletionPoint, String, Int, Duration)]
     )
-    func anAttemptEndsWhereFilesComeAsFastAsTheyGo(_ coming: DeletionPoint, _ told: String, _ most: Int) async throws {
+    func anAttemptEndsWhereFilesComeAsFastAsTheyGo(
+        _ coming: DeletionPoint,
+        _ told: String,
+        _ most: Int,
+        _ rest: Duration
+    ) async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
             try await stage.upload("\(person.text)/0.png", by: nil)
             let request = try await stage.request(person)
             let files = Counter()
-            let situation = try await stage.drive(request) { point in
+            let pause = try await stage.drive(request) { point in
                 guard point == coming else { return }
                 files.add()
                 try await stage.upload("\(person.text)/\(files.value).png", by: nil)
             }
-            .failure
+            let situation = try pause.failure
             #expect(situation.detail == told)
+            #expect(pause == .failed(after: rest, situation))
             #expect(files.value == most)
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.avatarCounts(request)["objects"] == most + 1)

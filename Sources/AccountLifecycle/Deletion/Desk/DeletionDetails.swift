@@ -56,7 +56,7 @@ package struct DeletionDetails: Sendable {
         ).map {
             Step(step: $0, runs: Int($1), startedAt: $2, finishedAt: $3, outcome: $4, facts: $5?.value)
         }
-        // Once a request has ended, a worker takes its job only to discard it.
+        // Once a request has ended, a worker takes its job only to end it.
         let key = DeletionJobs.key(of: request)
         let job = summary.finishedAt == nil ? try JobQueue().find(keys: [key], on: connection).first : nil
         let found =

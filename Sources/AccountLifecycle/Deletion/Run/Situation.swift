@@ -83,7 +83,8 @@ package struct Situation: Sendable, Hashable, Codable {
     package var subject: String?
     /// Further details for an operator.
     package var detail: String?
-    /// How long Apple or Storage asked us to wait; not stored, since the next attempt is already delayed by it.
+    /// How long to wait at least, often as Apple or Storage asked; not stored, since the next attempt is already
+    /// delayed by it.
     var retryAfter: Duration?
     /// Whether Apple was not asked at all; not stored, since it concerns one attempt only.
     var isUnasked = false
@@ -134,7 +135,7 @@ package struct Situation: Sendable, Hashable, Codable {
         count > 0 ? Situation(.undecidedFile, subject: AccountObjects.bucketOfProfiles) : nil
     }
 
-    /// The given delay, or a longer one if Apple or Storage asked for it.
+    /// The given delay, or a longer one if the situation asks for it.
     func delay(atLeast least: Duration) -> Duration {
         max(least, retryAfter ?? .zero)
     }
