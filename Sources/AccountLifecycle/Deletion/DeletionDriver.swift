@@ -144,7 +144,7 @@ package struct DeletionDriver: Sendable {
         } catch let error as SealingError {
             // The request's identifiers cannot be opened with our keys; those of another worker may open them.
             let situation = Situation(.sealingKeyMissing, subject: record.sealingKeyID, detail: "\(error)")
-            result = .stopped(.blocked, situation, lookAgainAfter: DeletionMachine.lookAgainAfter)
+            result = .stopped(.blocked, situation)
         }
         try await services.probe(.done(step))
         if case .back(let earlier) = result {

@@ -66,7 +66,7 @@ enum StepResult: Sendable, Hashable {
     /// Done, and recorded in the same transaction as its effect.
     case recorded
     /// The request stands still in this state until something changes; it is reconsidered after the given time.
-    case stopped(DeletionState, Situation, lookAgainAfter: Duration)
+    case stopped(DeletionState, Situation, lookAgainAfter: Duration = DeletionMachine.lookAgainAfter)
     /// The attempt failed; it is retried with increasing delays.
     case failed(Situation)
     /// The step found work for an earlier step, or has to start over itself.

@@ -4,7 +4,7 @@ extension DeletionRun {
     /// reported like any other.
     func blocked(by blocker: Blocker) -> StepResult {
         guard blocker == .hold else { return blocked(by: Situation(blocker.code, blockers: [blocker])) }
-        return .stopped(.held, Situation(.legalHold), lookAgainAfter: DeletionMachine.lookAgainAfter)
+        return .stopped(.held, Situation(.legalHold))
     }
 
     /// The result for a situation that was found by looking for it.
@@ -13,6 +13,6 @@ extension DeletionRun {
     /// files, which may stop very many requests.
     func blocked(by situation: Situation) -> StepResult {
         if situation.blockers != nil { services.catalogs.forget() }
-        return .stopped(.blocked, situation, lookAgainAfter: DeletionMachine.lookAgainAfter)
+        return .stopped(.blocked, situation)
     }
 }

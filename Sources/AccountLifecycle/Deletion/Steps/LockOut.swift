@@ -50,7 +50,7 @@ extension DeletionRun {
         }
         // A new hold refers to the account's row, which is now locked: the hold is already visible, or comes too late.
         if try DeletionBrakes.hasHold(user, on: connection) {
-            return .stopped(.held, Situation(.legalHold), lookAgainAfter: DeletionMachine.lookAgainAfter)
+            return .stopped(.held, Situation(.legalHold))
         }
         if account != nil {
             try renewIdentifiers(on: connection)
@@ -95,7 +95,7 @@ extension DeletionRun {
             return .recorded
         }
         guard isPaused else { return nil }
-        return .stopped(.held, Situation(.paused), lookAgainAfter: DeletionMachine.lookAgainAfter)
+        return .stopped(.held, Situation(.paused))
     }
 
     /// Locks the account's row, if there is one.
@@ -181,7 +181,7 @@ extension DeletionRun {
             as: Bool.self
         )
         if isPaused {
-            return .stopped(.held, Situation(.paused), lookAgainAfter: DeletionMachine.lookAgainAfter)
+            return .stopped(.held, Situation(.paused))
         }
         return record.isCounted ? nil : try services.ceiling.lastStop(on: connection)
     }

@@ -30,7 +30,7 @@ extension DeletionRun {
             return situation.code == .storageUnusable ? .failed(situation) : blocked(by: situation)
         }
         if let situation = try await lookAtApple(database.clientIDs) {
-            return .stopped(.waitingForApple, situation, lookAgainAfter: DeletionMachine.lookAgainAfter)
+            return .stopped(.waitingForApple, situation)
         }
         // Last, since it locks the account's rows for a moment.
         var untried: [String]?
