@@ -143,10 +143,7 @@ package struct DeletionPreview: Sendable {
             triggers: plan.triggers + (going.isEmpty ? [] : withFiles),
             buckets: buckets(of: found, policy),
             undecidedFiles: found.undecided,
-            clientIDs: try connection.query(
-                "select client_id from accountctl.apple_credentials where user_id = \(user) order by client_id",
-                as: String.self
-            ),
+            clientIDs: try AppleCredential.clientIDs(of: user, on: connection),
             hasAppleIdentity: try connection.one(
                 "select exists (select from auth.identities where user_id = \(user) and provider = 'apple')",
                 as: Bool.self

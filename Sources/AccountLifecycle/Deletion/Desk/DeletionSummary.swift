@@ -119,7 +119,7 @@ package struct DeletionSummary: Sendable {
                 r.id, r.user_id, r.state, r.situation, r.situation_since, \(DeletionStep.begunLast), r.origin,
                 r.requested_at, r.run_after, r.locked_out_at, r.settle_after, r.legal_deadline, r.finished_at, r.failures,
                 search.outcome, coalesce(search.is_left, false), r.apple_outcome, r.paused_at is not null,
-                exists (select from accountctl.holds as h where h.user_id = r.user_id),
+                \(DeletionBrakes.isHeld),
                 coalesce(case when r.state = 'settling' then r.settle_after else r.run_after end <= now(), false)
             from (
                 select r.id

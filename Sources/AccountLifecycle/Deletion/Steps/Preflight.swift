@@ -69,10 +69,7 @@ extension DeletionRun {
         let unindexed = Set(plan.unindexed.map { "\($0.table).\($0.columns.joined(separator: ","))" })
         view.unindexed = unindexed.isEmpty ? nil : unindexed.sorted()
         view.identifiers = try IdentifierCollection.read(of: user, on: connection)
-        view.clientIDs = try connection.query(
-            "select client_id from accountctl.apple_credentials where user_id = \(user) order by client_id",
-            as: String.self
-        )
+        view.clientIDs = try AppleCredential.clientIDs(of: user, on: connection)
         return view
     }
 
