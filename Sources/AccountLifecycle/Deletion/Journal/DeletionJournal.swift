@@ -24,17 +24,14 @@ struct DeletionJournal: Sendable {
     /// Holds the fence for the rest of a transaction that has written nothing yet, and whose commit does not wait for
     /// the disk.
     ///
-    /// Waits for locks end after `lockTimeout`, even in statements whose deadline is `deadline`.
+    /// Given a `deadline` for long statements, waits for locks end after five seconds all the same.
     ///
     /// - Throws: ``JobQueueError`` `leaseLost`; ``PostgresError`` `configuration` if no triggers run in the transaction.
-    func fence(_ connection: isolated Connection, lockTimeout: Duration? = nil, deadline: Duration? = nil) throws {
-        var set: Statement
-        if let lockTimeout {
-            set = "\(Self.unflushed) || set_config('lock_timeout', \("\(lockTimeout.wholeSeconds)s"), true)"
-        } else {
-            set = Self.unflushed
+    func fence(_ connection: isolated Connection, deadline: Duration? = nil) throws {
+        var set = Self.unflushed
+        if let deadline {
+            set = "\(set) || set_config('lock_timeout', '5s', true) || \(AccountRows.allowing(deadline))"
         }
-        if let deadline { set = "\(set) || \(AccountRows.allowing(deadline))" }
         // The first statement with that deadline raises the server's limits; the lock timeout is set after that.
         let isHeld =
             try connection.first("\(set) from (\(held)) as lease", as: String.self, deadline: deadline) != nil

@@ -25,8 +25,8 @@ enum AccountRows {
         "set_config('statement_timeout', \("\((deadline * 0.95).wholeMilliseconds)"), true)"
     }
 
-    /// Deletes the profile and the auth user, with all rows that cascade; each statement has `deadline`, or the usual
-    /// one.
+    /// Deletes the profile and the auth user, with all rows that cascade; each statement has `deadline`, or, if that is
+    /// nil, the usual one.
     ///
     /// - Returns: Whether there was a user to delete.
     /// - Throws: ``PlanOvertaken``; ``DeleteSwallowed``; ``PostgresError``.
@@ -34,7 +34,7 @@ enum AccountRows {
     static func delete(
         _ user: UUID,
         by plan: DeletionPlan,
-        deadline: Duration? = nil,
+        deadline: Duration?,
         on connection: isolated Connection
     ) throws -> Bool {
         try plan.requireKeys(to: plan.goingBeforehand.joined().map(\.table), on: connection)

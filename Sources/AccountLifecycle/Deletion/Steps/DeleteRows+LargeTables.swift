@@ -84,7 +84,7 @@ extension DeletionRun {
     ) async throws -> Int {
         try await patiently(isSlow: !plan.reachingOutside.isEmpty) { deadline in
             try await services.pool.withTransaction { connection in
-                try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
+                try journal.fence(connection, deadline: deadline)
                 try lockAndLookAgain(.deleteRows, on: connection)
                 try plan.requireKeys(to: [table], on: connection)
                 let rows = try connection.execute(deleting, deadline: deadline)

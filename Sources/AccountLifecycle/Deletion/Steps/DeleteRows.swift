@@ -51,7 +51,7 @@ extension DeletionRun {
     ) throws -> StepResult {
         // Reads all profiles, so it comes before we take locks for which others wait.
         if try isLastToNameAnObject(on: connection) { return .back(to: .deleteAvatars) }
-        try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
+        try journal.fence(connection, deadline: deadline)
         // The last check of the brakes: nothing can be undone after this.
         if try lockAndLookAgain(.deleteRows, on: connection) {
             // A team transfer or support may have given the account an address since the lock-out, which is unknown

@@ -27,7 +27,7 @@ extension DeletionRun {
             let plan = try await services.catalogs.plan(in: services.pool)
             return try await services.pool.withTransaction { connection in
                 let deadline = Self.trialDeadline
-                try journal.fence(connection, lockTimeout: .seconds(5), deadline: deadline)
+                try journal.fence(connection, deadline: deadline)
                 try lookAgain(.revokeApple, on: connection)
                 return try await BlockerSearch(plan, user: user).askTriggers(deadline: deadline, on: connection)
             }
