@@ -43,6 +43,9 @@ extension FilePlan {
         return blockers
     }
 
+    /// How many sets of keys are tried at most: as many as ten keys of one check form.
+    private static let mostSets = 1023
+
     /// Checks that rows would violate once some of their keys to files are set to NULL.
     ///
     /// The server sets one key after the other to NULL, in an order that depends on the files, so a check has to hold
@@ -55,7 +58,7 @@ extension FilePlan {
         var blockers: [Blocker] = []
         var sets = checked.map { [$0] }
         var next = 0
-        while next < sets.count {
+        while next < min(sets.count, Self.mostSets) {
             let keys = sets[next]
             next += 1
             guard let key = keys.first else { continue }
