@@ -25,16 +25,8 @@ struct CredentialChecks: Sendable {
         var postponed = 0
     }
 
-    /// The most credentials of one sweep; sweeps run every minute, and a million accounts need 700 a minute.
-    ///
-    /// At a fifth of a second per answer, four concurrent calls make 1200 in that time.
-    private static let batch = 1000
     /// How many credentials are asked about before their answers are judged together.
     private static let round = 200
-    /// The most credentials that one statement reschedules for a pause that Apple asked for.
-    ///
-    /// After an outage of workers all may be due; the next sweeps reschedule the rest.
-    private static let putOffAtOnce = 50_000
 
     let services: CredentialServices
     private let counters: [(counter: Counter, count: @Sendable (Tally) -> Int)]
@@ -82,20 +74,7 @@ struct CredentialChecks: Sendable {
                 tally.postponed += waiting.count
                 guard silence > .zero else { break }
                 // So do those that would fall due before Apple wants to be asked.
-                try await putOff(
-                    where: """
-                        id in (
-                            select id
-                            from accountctl.apple_credentials
-                            where client_id = \(clientID)
-                              and check_after < now() + \(Self.seconds(silence)) * interval '1 second'
-                            order by check_after
-                            limit \(Self.putOffAtOnce)
-                            for update skip locked
-                        )
-                        """,
-                    atLeast: silence
-                )
+                try await putOffNext(of: clientID, atLeast: silence)
                 break
             }
         }
@@ -195,69 +174,6 @@ struct CredentialChecks: Sendable {
                 if case .unavailable = answered.answer { isAnswering = false }
             } while running > 0 || (isAnswering && !waiting.isEmpty)
             return (answers, waiting)
-        }
-    }
-
-    // MARK: - Rows
-
-    private func takeDue() async throws -> [HeldCredential] {
-        let interval = services.policy.checkInterval
-        return try await services.pool.withConnection { connection in
-            try HeldCredential.take(
-                choosing: """
-                    select id
-                    from accountctl.apple_credentials
-                    where check_after <= now()
-                    order by check_after
-                    limit \(Self.batch)
-                    for update skip locked
-                    """,
-                every: interval,
-                on: connection
-            )
-        }
-    }
-
-    /// Reschedules credentials without an answer: sooner than tomorrow, and after the pause that Apple asked for, which
-    /// counts up to an hour.
-    private func putOff(_ credentials: ArraySlice<HeldCredential>, atLeast pause: Duration) async throws {
-        guard !credentials.isEmpty else { return }
-        try await putOff(where: "id = any (\(credentials.map(\.id)))", atLeast: pause)
-    }
-
-    private func putOff(where condition: Statement, atLeast pause: Duration) async throws {
-        _ = try await services.pool.withConnection { connection in
-            try connection.execute(
-                """
-                update accountctl.apple_credentials
-                set check_after = now() + greatest(\(Self.seconds(pause)), 1800) * (1 + random()) * interval '1 second'
-                where \(condition)
-                """
-            )
-        }
-    }
-
-    private static func seconds(_ pause: Duration) -> Double { min(pause, .seconds(3600)) / .seconds(1) }
-
-    /// Records the finding as an event, which is handled like one of Apple's.
-    private func tellGone(_ credential: HeldCredential) async throws {
-        _ = try await services.pool.withTransaction { connection in
-            // Not if the credential was replaced while Apple was asked: the person has come back.
-            let event = try connection.first(
-                """
-                insert into accountctl.credential_events (source, kind, client_id, user_id, identity_id)
-                select 'check', 'grant_gone', c.client_id, c.user_id, i.id
-                from accountctl.apple_credentials as c
-                left join auth.identities as i
-                    on i.provider = 'apple' and i.provider_id = c.apple_sub and i.user_id = c.user_id
-                where c.id = \(credential.id)
-                  and c.sealed_token = \(credential.sealed)
-                returning id
-                """,
-                as: Int64.self
-            )
-            guard let event else { return }
-            try CredentialJobs.enqueueHandling(of: event, on: connection)
         }
     }
 }
