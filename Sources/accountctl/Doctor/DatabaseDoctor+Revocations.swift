@@ -10,23 +10,40 @@ extension DatabaseDoctor {
         return [late.waiting.flatMap(Self.waiting), late.givenUp.map(Self.givenUp)].compactMap(\.self)
     }
 
-    /// Whether Apple's notifications arrive, judged by our own revocations; up to two without one are ignored, since
-    /// their credentials may already have been dead, of which Apple sends no notification.
+    /// Whether Apple's notifications arrive.
     func notifications(on connection: isolated Connection) throws -> [DoctorFinding] {
         let unheard = try UnheardRevocations.count(on: connection)
-        guard unheard > 2 else { return [] }
-        return [
-            DoctorFinding(
-                .notice,
-                "apple.notifications",
-                "\(unheard) erased accounts were revoked at Apple within 30 days, and Apple sent no notification of them",
-                why: "Apple sends one for each to the endpoint that is registered there. Without them, you do not "
-                    + "learn who stops using the app, deletes the Apple Account or switches mail forwarding off.",
-                todo: "Check that the endpoint is registered at the primary App ID and can be reached from outside, "
-                    + "and that client_ids has the bundle id of that App ID: the metric apple_notifications_total "
-                    + "counts what is for others as refused_audience."
-            )
-        ]
+        let waiting = try InboxFilling.count(on: connection)
+        return [Self.unheard(unheard), Self.inbox(waiting)].compactMap(\.self)
+    }
+
+    /// Our own revocations without a notification; up to two are ignored, since their credentials may already have been
+    /// dead, of which Apple sends no notification.
+    private static func unheard(_ count: Int) -> DoctorFinding? {
+        guard count > 2 else { return nil }
+        return DoctorFinding(
+            .notice,
+            "apple.notifications",
+            "\(count) erased accounts were revoked at Apple within 30 days, and Apple sent no notification of them",
+            why: "Apple sends one for each to the endpoint that is registered there. Without them, you do not "
+                + "learn who stops using the app, deletes the Apple Account or switches mail forwarding off.",
+            todo: "Check that the endpoint is registered at the primary App ID and can be reached from outside, "
+                + "and that client_ids has the bundle id of that App ID: the metric apple_notifications_total "
+                + "counts what is for others as refused_audience."
+        )
+    }
+
+    /// An inbox that is at least half full: nobody is told of what it turns away.
+    private static func inbox(_ waiting: Int) -> DoctorFinding? {
+        guard waiting * 2 >= InboxFilling.most else { return nil }
+        return DoctorFinding(
+            .warning,
+            "apple.inbox",
+            "\(waiting) notifications wait in the inbox for Apple's, which holds \(InboxFilling.most)",
+            why: "While it is full, Apple's notifications are turned away, and Apple may not send them again.",
+            todo: "A worker reads it every minute: see that one runs. If one does, somebody else sends there: have the "
+                + "edge function verify Apple's signature before it passes a notification on."
+        )
     }
 
     /// Credentials that have long waited for Apple to revoke them.

@@ -101,6 +101,25 @@ struct DoctorRevocationTests {
         }
     }
 
+    @Test("an inbox for Apple's notifications that fills up, as strangers can fill it")
+    func inbox() async throws {
+        try await DoctorStage.with { deployment in
+            func fill(_ numbers: ClosedRange<Int>) async throws {
+                try await deployment.database.psql(
+                    """
+                    insert into accountctl.apple_inbox (digest, body)
+                    select sha256(n::text::bytea), 'x'
+                    from generate_series(\(numbers.lowerBound), \(numbers.upperBound)) as n
+                    """
+                )
+            }
+            try await fill(1...499)
+            #expect(try await !deployment.examine().findings.contains { $0.code == "apple.inbox" })
+            try await fill(500...500)
+            #expect(try await deployment.find("apple.inbox", "warning").hasPrefix("500 notifications wait"))
+        }
+    }
+
     @Test("with a command that lists their requests")
     func list() async throws {
         try await DoctorStage.with { deployment in
