@@ -96,7 +96,7 @@ package struct AppleCredential: Sendable {
 
     /// Whether this token is certainly of the team that the app left: Apple does not know it under the new team's key.
     ///
-    /// Reads all transfers, so this is asked only of a token that Apple does not know.
+    /// Reads all transfers, so this is asked only once Apple has answered.
     func isOfFormerTeam(on connection: isolated Connection) throws -> Bool {
         try connection.one(
             """

@@ -20,8 +20,8 @@ package enum PendingRevocation {
         /// The person has an account again. Revoking would end the authorisation on which that account depends, and its
         /// own erasure will revoke what it holds then; the old credential is reported as not revoked.
         case personReturned
-        /// Apple does not know the grant, and it is of the team that the app left: the new team's key reaches none of
-        /// those, so trying on is in vain.
+        /// Apple has answered, and the token is of the team that the app left. It is dead under the new team's key, which
+        /// Apple answers with success, too, so it counts as not revoked whatever the answer, and trying on is in vain.
         case formerTeam
     }
 
@@ -84,8 +84,12 @@ package enum PendingRevocation {
         case .ask(let token):
             try lease?(services.apple.longestCall)
             let answer = try await services.apple.revoke(token, clientID: due.clientID)
-            if case .unknownGrant = answer, try await isOfFormerTeam(due, with: services) { return .formerTeam }
-            return .apple(answer)
+            switch answer {
+            case .revoked, .unknownGrant:
+                if try await isOfFormerTeam(due, with: services) { return .formerTeam }
+                return .apple(answer)
+            case .trouble, .unasked: return .apple(answer)
+            }
         }
     }
 

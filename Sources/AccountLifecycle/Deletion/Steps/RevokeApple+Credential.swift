@@ -29,7 +29,8 @@ extension DeletionRun {
     /// Why a credential is not revoked if its Apple Account signs in to another account by now.
     static let belongsToAnother = "it now belongs to another account"
 
-    /// Why a credential is not revoked if Apple does not know it since the app's transfer.
+    /// Why a credential counts as not revoked, whatever Apple answers: it is dead since the app's transfer, unlike the
+    /// person's authorization of the app.
     static let isOfFormerTeam = "it is of the team that the app left"
 
     /// Removes a credential and counts its outcome, in one statement.

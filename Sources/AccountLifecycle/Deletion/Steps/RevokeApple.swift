@@ -81,11 +81,13 @@ extension DeletionRun {
             try lease?(services.apple.longestCall)
             return (try await services.apple.revoke(token, clientID: credential.clientID), askedAt)
         }
-        if case .unknownGrant = asked?.answer,
-            try await services.pool.withConnection({ try credential.isOfFormerTeam(on: $0) })
-        {
+        switch asked?.answer {
+        case .revoked, .unknownGrant:
+            // For a dead token, Apple answers that it is revoked: a success proves nothing about one of the former team.
+            guard try await services.pool.withConnection({ try credential.isOfFormerTeam(on: $0) }) else { break }
             try await giveUp(credential, because: Self.isOfFormerTeam)
             return nil
+        case .trouble, .unasked, nil: break
         }
         switch asked?.answer {
         case nil:
