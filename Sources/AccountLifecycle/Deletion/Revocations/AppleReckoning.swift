@@ -40,7 +40,7 @@ struct AppleReckoning: Sendable {
         // revocation says nothing about other grants.
         let isForgotten = !recorded.isThere && isConfigured
         let unknown = isForgotten ? 1 : recorded.lasting
-        var counts = recorded.counts
+        var counts = recorded.counts.value
         counts[StepOutcome.grantUnknown.rawValue] = nil
         let outcome = Self.outcome(counts, isLost: recorded.isLost, isUnknown: unknown > 0)
         // Apple may still answer for one of the codes, whose result is then known; if a revocation has ended some of
@@ -53,7 +53,7 @@ struct AppleReckoning: Sendable {
         self.outcome = outcome
         self.counts = counts
         isOpen = recorded.isOpen
-        isRecorded = outcome == recorded.outcome && counts == recorded.counts
+        isRecorded = outcome == recorded.outcome && counts == recorded.counts.value
     }
 
     /// The outcome by the counts.
@@ -69,10 +69,10 @@ struct AppleReckoning: Sendable {
     }
 }
 
-/// The database's records of an account's grants at Apple.
+/// The database's records of an account's grants at Apple, in the order of the columns that are read.
 private struct Recorded {
     /// The number of credentials dealt with, by outcome.
-    let counts: [String: Int]
+    let counts: JSON<[String: Int]>
     /// The outcome recorded for all of them.
     let outcome: StepOutcome?
     /// Whether a credential is held, or a code may still become one.
@@ -93,7 +93,7 @@ private struct Recorded {
         onlyClientID: String?,
         on connection: isolated Connection
     ) throws -> Recorded {
-        let (counts, outcome, isOpen, isLost, lasting, isOneEnded, isThere) = try connection.one(
+        try connection.one(
             """
             select
                 r.apple_counts,
@@ -107,16 +107,7 @@ private struct Recorded {
             cross join lateral (\(unknown(of: user, onlyClientID: onlyClientID))) as unknown
             where r.id = \(request)
             """,
-            as: (JSON<[String: Int]>, StepOutcome?, Bool, Bool, Int, Bool, Bool).self
-        )
-        return Recorded(
-            counts: counts.value,
-            outcome: outcome,
-            isOpen: isOpen,
-            isLost: isLost,
-            lasting: lasting,
-            isOneEnded: isOneEnded,
-            isThere: isThere
+            into: Recorded.init
         )
     }
 
