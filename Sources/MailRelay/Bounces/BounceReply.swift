@@ -32,14 +32,20 @@ package struct BounceReply: Sendable, Hashable {
         self.text = text
         self.recipient = recipient
         self.server = server
-        let words = text.split(whereSeparator: Self.separates).map { $0.hasSuffix(":") ? $0.dropLast() : $0 }
+        let words = Self.words(of: text)
         self.status =
             words.lazy.compactMap { word -> Int? in
                 guard word.utf8.count == 3, let number = Int(word), (400...599).contains(number) else { return nil }
                 return number
             }.first
-        // The code in the server's own text takes precedence: Exim reports 5.0.0 for everything.
-        self.enhancedCode = words.first { Self.isEnhancedCode($0) }.map(String.init) ?? status
+        // The code in the server's own text takes precedence: Exim reports 5.0.0 for everything. After the code of a
+        // status, PowerMTA says in brackets what it means.
+        let codes = (words + Self.words(of: status ?? "")).filter { Self.isEnhancedCode($0) }
+        self.enhancedCode = codes.first.map(String.init)
+    }
+
+    private static func words(of text: String) -> [Substring] {
+        text.split(whereSeparator: separates).map { $0.hasSuffix(":") ? $0.dropLast() : $0 }
     }
 
     /// Whether a character stands between a code and what mailers put around it: `smtp;550 5.1.1`, `'550-5.1.1`.
