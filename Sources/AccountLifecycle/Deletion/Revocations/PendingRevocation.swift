@@ -20,8 +20,9 @@ package enum PendingRevocation {
         /// The person has an account again. Revoking would end the authorisation on which that account depends, and its
         /// own erasure will revoke what it holds then; the old credential is reported as not revoked.
         case personReturned
-        /// Apple has answered, and the token is of the team that the app left. It is dead under the new team's key, which
-        /// Apple answers with success, too, so it counts as not revoked whatever the answer, and trying on is in vain.
+        /// Apple has answered, and the token is of the team that the app left. It is dead under the new team's key, and
+        /// Apple answers for a dead token that it is revoked: it counts as not revoked whatever the answer, and trying on
+        /// is in vain.
         case formerTeam
     }
 

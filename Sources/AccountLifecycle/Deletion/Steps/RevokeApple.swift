@@ -83,7 +83,7 @@ extension DeletionRun {
         }
         switch asked?.answer {
         case .revoked, .unknownGrant:
-            // For a dead token, Apple answers that it is revoked: a success proves nothing about one of the former team.
+            // Apple answers for a dead token that it is revoked: success proves nothing about one of the former team.
             guard try await services.pool.withConnection({ try credential.isOfFormerTeam(on: $0) }) else { break }
             try await giveUp(credential, because: Self.isOfFormerTeam)
             return nil
