@@ -1,4 +1,5 @@
 import Foundation
+import LibPQ
 import TestSupport
 import Testing
 
@@ -156,6 +157,18 @@ import Testing
                 #expect(error?.code == expected)
             }
         }
+    }
+
+    /// PgBouncer passes on the server's last message, and adds one of its own that says less.
+    @Test func whyTheServerEndedASessionIsKnown() async throws {
+        let connection = try Connection(configuration: ConnectionConfiguration(), logger: .silent)
+        for (state, message) in [
+            ("57P01", "terminating connection due to administrator command"), ("08P01", "server conn crashed?"),
+        ] {
+            await connection.took(Diagnostics([.severity: "FATAL", .sqlState: state, .message: message]))
+        }
+        let word = await connection.lastWord
+        #expect(word?.sqlState == SQLState.adminShutdown.rawValue)
     }
 
     /// The transaction that a call with a longer limit gets must begin within the call's deadline.

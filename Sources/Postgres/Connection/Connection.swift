@@ -118,7 +118,8 @@ package actor Connection {
 
     /// Handles a notice, or a message that libpq treats as one.
     func took(_ notice: Diagnostics) {
-        if notice.severity == "FATAL" || notice.severity == "PANIC" { lastWord = notice }
+        // The first one says why; a pooler adds only that it lost the server.
+        if notice.severity == "FATAL" || notice.severity == "PANIC" { lastWord = lastWord ?? notice }
         // At debug level, because a notice may quote anything.
         logger.debug(
             "notice from the server",
