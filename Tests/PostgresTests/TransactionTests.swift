@@ -53,7 +53,8 @@ import Testing
         try await TestDatabase.with(.empty) { database in
             try await database.psql("create table t (id int)", user: "postgres")
             let question: Statement = """
-                select current_setting('idle_in_transaction_session_timeout'), current_setting('work_mem'),
+                select current_setting('idle_in_transaction_session_timeout'),
+                       current_setting('client_connection_check_interval'), current_setting('work_mem'),
                        (select count(*) from t)
                 """
             for pooler in [ConnectionConfiguration.Pooler.none, .transaction] {
@@ -62,14 +63,14 @@ import Testing
                 configuration.sessionSettings = ["work_mem": "7MB"]
                 let (found, after) = try await Connection.with(configuration, logger: .silent) { connection in
                     let found = try await connection.transaction(isolation: .repeatableRead, readOnly: true) {
-                        connection -> (String, String, Int) in
+                        connection -> (String, String, String, Int) in
                         // An earlier snapshot would see an empty table.
                         try await database.psql("truncate t; insert into t values (1)", user: "postgres")
-                        return try connection.one(question, as: (String, String, Int).self)
+                        return try connection.one(question, as: (String, String, String, Int).self)
                     }
                     return (found, try connection.one("show work_mem", as: String.self))
                 }
-                #expect(found == ("1min", "7MB", 1))
+                #expect(found == ("1min", "10s", "7MB", 1))
                 #expect((after == "7MB") == (pooler == .none))
             }
         }

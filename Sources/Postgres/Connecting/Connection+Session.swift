@@ -104,8 +104,7 @@ extension Connection {
 
     /// The settings of a session that each transaction makes for itself where no session keeps them.
     private var transactionSettings: [SessionSetting] {
-        // A client that is suspended or cut off in the middle of a transaction must not keep its locks.
-        var settings = [ServerLimits.idle(limit: configuration.idleInTransactionLimit)]
+        var settings = ServerLimits.silence(limit: configuration.idleInTransactionLimit)
         // A transaction may take as long as its statements do, whatever a database says, as it can from version 17 on.
         if serverVersion >= 170_000 { settings.append(SessionSetting("transaction_timeout", "0")) }
         return settings
