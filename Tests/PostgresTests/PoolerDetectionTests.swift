@@ -52,6 +52,26 @@ import Testing
         }
     }
 
+    /// Where a balancer shares clients among poolers, neither of two connections ever gets the other's server process.
+    ///
+    /// A transaction pooler taken for one of sessions would keep our settings for all of its clients.
+    @Test(arguments: [(PgBouncer.PoolMode.transaction, Route.transactionPooler), (.session, .sessionPooler)])
+    func severalPoolersBehindOneAddressAreFoundOutToo(mode: PgBouncer.PoolMode, expected: Route) async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await PgBouncer.with(mode, to: database.cluster) { first in
+                try await PgBouncer.with(mode, to: database.cluster) { second in
+                    try await TCPProxy.with(to: first.port, second.port) { proxy in
+                        let configuration = ConnectionConfiguration(
+                            conninfo: "host=127.0.0.1 port=\(proxy.port) user=postgres dbname=\(database.name)"
+                        )
+                        let route = try await Connection.with(configuration, logger: .silent) { $0.route }
+                        #expect(route == expected)
+                    }
+                }
+            }
+        }
+    }
+
     /// Clients that connect at once take each other's server processes, from which none may conclude that the pooler
     /// keeps sessions; a client that waits too long for a process may conclude nothing.
     @Test func aBusyTransactionPoolerIsNotTakenForOneOfSessions() async throws {

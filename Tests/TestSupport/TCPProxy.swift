@@ -43,23 +43,23 @@ package final class TCPProxy: Sendable {
     /// The port to which clients connect.
     package let port: Int
 
-    private let target: Int
+    private let targets: [Int]
     private let listener: Int32
     private let state = Mutex(State())
 
-    private init(target: Int, host: UInt8, port: Int) throws {
+    private init(targets: [Int], host: UInt8, port: Int) throws {
         (listener, self.port) = try Socket.listen(host: host, port: port)
-        self.target = target
+        self.targets = targets
     }
 
-    /// Runs a proxy to a port for the duration of a closure.
+    /// Runs a proxy for the duration of a closure, to a port or to each of several in turn.
     package static func with<Result: Sendable>(
-        to target: Int,
+        to targets: Int...,
         onHost host: UInt8 = 1,
         port: Int = 0,
         _ body: @Sendable (TCPProxy) async throws -> Result
     ) async throws -> Result {
-        let proxy = try TCPProxy(target: target, host: host, port: port)
+        let proxy = try TCPProxy(targets: targets, host: host, port: port)
         Thread.detachNewThread { proxy.accept() }
         defer { proxy.state.withLock { $0.isRunning = false } }
         return try await body(proxy)
@@ -81,12 +81,16 @@ package final class TCPProxy: Sendable {
             let client = systemAccept(listener)
             guard client >= 0 else { continue }
             _ = fcntl(client, F_SETFD, FD_CLOEXEC)
-            state.withLock { $0.accepted += 1 }
-            Thread.detachNewThread { self.serve(client) }
+            let number = state.withLock { state in
+                defer { state.accepted += 1 }
+                return state.accepted
+            }
+            let target = targets[number % targets.count]
+            Thread.detachNewThread { self.serve(client, target) }
         }
     }
 
-    private func serve(_ client: Int32) {
+    private func serve(_ client: Int32, _ target: Int) {
         defer { close(client) }
         guard let server = try? Socket.connect(port: target) else { return }
         defer { close(server) }

@@ -33,7 +33,8 @@ extension Connection {
     ///
     /// With a session pooler, this connection keeps its server process, and the other one never gets it. A transaction
     /// pooler has given the process back by the time the other connection asks, and soon gives this one another. The
-    /// probe is repeated, because a third client may interfere.
+    /// probe is repeated, because a third client may interfere. What then looks like a session must also hear a
+    /// notification, which a transaction pooler throws away.
     ///
     /// Neither connection opens a transaction: holding one process while waiting for another, clients that start at
     /// once would wait for each other when the pooler has no more.
@@ -57,7 +58,8 @@ extension Connection {
                         guard try await self.answeringProcess() == mine else { return .transactionPooler }
                     }
                 }
-                return .sessionPooler
+                let isSession = try await Self.reaches(self, from: other, on: "accountctl_\(mine)")
+                return isSession ? .sessionPooler : .transactionPooler
             }
         } catch let error as PostgresError {
             logger.info("could not find out what kind of pooler is in between", metadata: ["reason": "\(error)"])
@@ -65,7 +67,49 @@ extension Connection {
         }
     }
 
-    /// How long to wait for the pooler's answer to a query.
+    /// Whether a notification from the other connection reaches this one while it is idle, as only a session's does.
+    ///
+    /// The process ids alone do not show it: of several poolers behind one address, the two connections may use
+    /// different ones, of which neither has the other's server processes.
+    private static func reaches(
+        _ listener: Connection,
+        from other: isolated Connection,
+        on channel: String
+    ) async throws -> Bool {
+        let (notifications, notified) = AsyncStream.makeStream(of: Void.self)
+        try await listener.listen(on: channel) { notified.finish() }
+        try other.execute("notify \(identifier: channel)", deadline: Self.patience)
+        let isReached = await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                for await _ in notifications {}
+                return !Task.isCancelled
+            }
+            group.addTask {
+                try? await Task.sleep(for: Self.patience)
+                return false
+            }
+            let isReached = await group.next() ?? false
+            group.cancelAll()
+            return isReached
+        }
+        try Task.checkCancellation()
+        try await listener.stopListening(on: channel)
+        return isReached
+    }
+
+    private func listen(on channel: String, _ hear: @escaping @Sendable () -> Void) throws {
+        notificationHandler = { notification in
+            if notification.channel == channel { hear() }
+        }
+        try execute("listen \(identifier: channel)", deadline: Self.patience)
+    }
+
+    private func stopListening(on channel: String) throws {
+        notificationHandler = nil
+        try execute("unlisten \(identifier: channel)", deadline: Self.patience)
+    }
+
+    /// How long to wait for the pooler's answer to a query, or for a notification.
     static let patience = Duration.seconds(3)
 
     private func serverProcess() throws -> Int {
