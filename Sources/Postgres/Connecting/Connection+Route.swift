@@ -25,9 +25,8 @@ extension Connection {
     /// question, because that would make session settings.
     var isSharedPooler: Bool { handle?.host.hasSuffix(".pooler.supabase.com") == true }
 
-    /// How many probes must agree before a pooler counts as a session pooler: with a single probe, a busy transaction
-    /// pooler was mistaken for one.
-    private static let probes = 8
+    /// How many probes must agree before a notification is tried: that of a transaction pooler is waited for in vain.
+    private static let probes = 4
 
     /// Distinguishes a transaction pooler from a session pooler with a second connection.
     ///
