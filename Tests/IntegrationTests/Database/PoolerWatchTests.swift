@@ -8,15 +8,13 @@ struct PoolerWatchTests {
 
     @Test("They poll without LISTEN, and end with the outcome", arguments: ["detect", "transaction"])
     func watches(_ pooler: String) async throws {
-        // To detect the pooler, each process needs two connections at the same time.
-        let size = pooler == "detect" ? 20 : 2
         try await OperatorStage.with { stage in
             let database = stage.database
             try await stage.addAccounts(1)
             let request = try await database.psql(
                 "select request_id from accountctl.open_deletion_request('\(Self.anna)', 'app')"
             )
-            try await PgBouncer.with(.transaction, poolSize: size, to: database.cluster) { bouncer in
+            try await PgBouncer.with(.transaction, poolSize: 2, to: database.cluster) { bouncer in
                 let variables = stage.variables.merging([
                     "PGHOST": "127.0.0.1", "PGPORT": "\(bouncer.port)", "ACCOUNTCTL_DATABASE_POOLER": pooler,
                 ]) { $1 }
