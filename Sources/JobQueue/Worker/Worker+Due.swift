@@ -102,7 +102,7 @@ extension Worker {
     }
 
     /// Shortens the waits that began before the server's clock was set back.
-    private func renewWaits() async {
+    func renewWaits() async {
         let isDue = core.withLock { core in
             defer { core.server.mayHaveGoneBack = false }
             return core.server.mayHaveGoneBack

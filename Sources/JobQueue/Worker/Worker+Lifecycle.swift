@@ -41,6 +41,7 @@ extension Worker {
         } catch let error as PostgresError where Settlement.isHeldUp(error) {
             // The periodic work tries again, and logs the failure.
         }
+        await renewWaits()
         try await promoteDue()
         await keepHistory()
     }

@@ -103,6 +103,31 @@ import Testing
         #expect(server.mayHaveGoneBack == isNoticed)
     }
 
+    /// Adds a job that was told to wait for a tenth of a second before the clock was set back.
+    private func addWaitingJob(_ harness: JobHarness) async throws {
+        try await harness.execute(
+            """
+            insert into accountctl.jobs (queue, kind, args, state, run_at, waiting_since)
+            values (
+                'default', 'test.plain', '{"text": ""}', 'scheduled',
+                now() + interval '1 hour 0.1 seconds', now() + interval '1 hour'
+            )
+            """
+        )
+    }
+
+    /// A worker that ends when idle ends long before a running one would look for such jobs.
+    @Test func aWorkerThatEndsWhenIdleLetsWaitsBeginAnew() async throws {
+        try await JobHarness.with { harness in
+            try await addWaitingJob(harness)
+            var registry = JobRegistry()
+            try registry.register(JobHarness.plain) { _, _ in .completed() }
+            try await harness.worker(registry).runUntilIdle()
+            let ahead: Statement = "select count(*) from accountctl.jobs where run_at > now() + interval '1 minute'"
+            #expect(try await harness.count(ahead) == 0)
+        }
+    }
+
     /// A running worker notices it by its heartbeats.
     @Test func aRunningWorkerLetsWaitsBeginAnew() async throws {
         try await JobHarness.with { harness in
@@ -112,15 +137,7 @@ import Testing
             try await harness.withWorker(worker) {
                 // The check at its start is over.
                 try await harness.until { worker.core.withLock { !$0.server.mayHaveGoneBack } }
-                try await harness.execute(
-                    """
-                    insert into accountctl.jobs (queue, kind, state, run_at, waiting_since)
-                    values (
-                        'default', 'test.plain', 'scheduled',
-                        now() + interval '1 hour 1 second', now() + interval '1 hour'
-                    )
-                    """
-                )
+                try await addWaitingJob(harness)
                 // As if the server's clock had been an hour ahead when it last answered.
                 worker.core.withLock { core in
                     core.server.clock = core.server.clock.map { (time: $0.time + 3_600_000_000, at: $0.at) }
