@@ -218,6 +218,24 @@ import Testing
         }
     }
 
+    /// Behind a pooler nothing else shows that the database was away.
+    @Test func anExchangeThatSucceedsAgainIsFollowedByAHeartbeat() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(Self.kind) { _, _ in .completed() }
+            let worker = try harness.worker(registry) { $0.leaseLifetime = .seconds(600) }
+            try await harness.withWorker(worker) {
+                let beats: Statement = "select count(*) from accountctl.workers where beat_at > started_at"
+                try await harness.until { try await harness.count(beats) == 1 }
+                try await harness.execute("update accountctl.workers set life = 'an earlier one'")
+                try await harness.enqueue([Self.kind.job(Note())])
+                // As if the exchanges until now had failed.
+                worker.core.withLock { $0.failures = 1 }
+                try await harness.until { try await harness.finished("completed") == 1 }
+            }
+        }
+    }
+
     /// An idle worker learns of a failover by a heartbeat alone, and sends one because its listener's connection broke.
     @Test func aListenerThatComesBackIsFollowedByAHeartbeat() async throws {
         try await JobHarness.with { harness in
