@@ -5,6 +5,8 @@ package struct JobRegistry: Sendable {
     /// A handler is cancelled at its deadline, when the job is cancelled, at shutdown, and when its lease is lost.
     /// Heartbeats share its threads, of which there are as many as processors: code that blocks for long, or computes
     /// without an await, belongs on a thread of its own.
+    ///
+    /// To test a handler, enqueue a job in a database of the test and run it with ``Worker/runUntilIdle()``.
     package typealias Handler<Arguments> = @Sendable (Arguments, JobContext) async throws -> JobOutcome
 
     struct Entry: Sendable {
