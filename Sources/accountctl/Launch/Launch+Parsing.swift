@@ -53,10 +53,22 @@ extension Launch {
         if let mistake = asked.mistake {
             messages.failure(mistake.message, hint: mistake.hint)
         } else {
-            let said = Self.withForm(Accountctl.message(for: error))
+            let message = Accountctl.message(for: error)
+            let said = unknownOption(insteadOf: message, of: asked) ?? Self.withForm(message)
             messages.failure(SafeText.lines(said), hint: "See: \(asked.text) --help")
         }
         return .usage
+    }
+
+    /// The message about an option that the command does not have: the parser takes the word after it for an operand, and
+    /// may first complain of that word's form.
+    private func unknownOption(insteadOf message: String, of path: CommandPath) -> String? {
+        guard message.contains("' is invalid for '<"),
+            let arguments = try? CommandDescription.arguments(of: path.last)
+        else { return nil }
+        let known = Set(arguments.flatMap { ($0.names ?? []).map(\.text) })
+        let typed = words[path.wordCount...].prefix { $0 != "--" }.map { String($0.prefix { $0 != "=" }) }
+        return typed.first { $0.hasPrefix("--") && !known.contains($0) }.map { "Unknown option '\($0)'" }
     }
 
     /// The parser's message about a value; for numbers, the expected form is added, which the parser leaves out.

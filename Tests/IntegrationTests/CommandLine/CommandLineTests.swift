@@ -41,6 +41,8 @@ struct CommandLineTests {
             (["user", "list", "--limit", "-1"], "--limit must be at least 1"),
             (["deletion", "list", "--limit", "10x"], "'--limit <count>': it takes a whole number"),
             (["jobs", "show", "abc"], "'<id>': it takes a whole number"),
+            (["jobs", "cancel", "--state", "scheduled"], "Unknown option '--state'"),
+            (["jobs", "cancel", "--reason", "x", "abc"], "'<ids>': it takes a whole number"),
             (["audit", "list", "--action", "del%"], "--action contains \"%\""),
             (["user", "list", "--deletion-state", "verified"], "residue"),
             (["user", "list", "--held", "--no-held"], "--no-held"),
