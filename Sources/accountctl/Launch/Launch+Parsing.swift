@@ -60,8 +60,8 @@ extension Launch {
         return .usage
     }
 
-    /// The message about an option that the command does not have: the parser takes the word after it for an operand, and
-    /// may first complain of that word's form.
+    /// The message about an option that the command does not have: the parser takes the word after it for an operand,
+    /// and may first complain of that word's form.
     private func unknownOption(insteadOf message: String, of path: CommandPath) -> String? {
         guard message.contains("' is invalid for '<"),
             let arguments = try? CommandDescription.arguments(of: path.last)

@@ -82,7 +82,11 @@ import Testing
                 let renewed = try harness.queue.renewWaitsAhead(on: connection)
                 #expect(renewed == 2)
                 return try connection.query(
-                    "select round(extract(epoch from run_at - clock_timestamp()) / 600)::bigint from accountctl.jobs order by 1",
+                    """
+                    select round(extract(epoch from run_at - clock_timestamp()) / 600)::bigint
+                    from accountctl.jobs
+                    order by 1
+                    """,
                     as: Int64.self
                 )
             }
