@@ -107,15 +107,14 @@ import Testing
         #expect(server.mayHaveGoneBack == isNoticed)
     }
 
-    /// Adds a job that was told to wait for a tenth of a second before the clock was set back.
-    private func addWaitingJob(_ harness: JobHarness) async throws {
+    /// Adds jobs that were told to wait for a tenth of a second before the clock was set back.
+    private func addWaitingJobs(_ count: Int, _ harness: JobHarness) async throws {
         try await harness.execute(
             """
             insert into accountctl.jobs (queue, kind, args, state, run_at, waiting_since)
-            values (
-                'default', 'test.plain', '{"text": ""}', 'scheduled',
+            select 'default', 'test.plain', '{"text": ""}', 'scheduled',
                 now() + interval '1 hour 0.1 seconds', now() + interval '1 hour'
-            )
+            from generate_series(1, \(count))
             """
         )
     }
@@ -123,7 +122,7 @@ import Testing
     /// A worker that ends when idle ends long before a running one would look for such jobs.
     @Test func aWorkerThatEndsWhenIdleLetsWaitsBeginAnew() async throws {
         try await JobHarness.with { harness in
-            try await addWaitingJob(harness)
+            try await addWaitingJobs(1, harness)
             var registry = JobRegistry()
             try registry.register(JobHarness.plain) { _, _ in .completed() }
             try await harness.worker(registry).runUntilIdle()
@@ -132,7 +131,7 @@ import Testing
         }
     }
 
-    /// A running worker notices it by its heartbeats.
+    /// A running worker notices it by its heartbeats, and takes as many statements as it needs.
     @Test func aRunningWorkerLetsWaitsBeginAnew() async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
@@ -141,12 +140,14 @@ import Testing
             try await harness.withWorker(worker) {
                 // The check at its start is over.
                 try await harness.until { worker.core.withLock { !$0.server.mayHaveGoneBack } }
-                try await addWaitingJob(harness)
+                try await addWaitingJobs(JobQueue.promotedAtOnce + 1, harness)
                 // As if the server's clock had been an hour ahead when it last answered.
                 worker.core.withLock { core in
                     core.server.clock = core.server.clock.map { (time: $0.time + 3_600_000_000, at: $0.at) }
                 }
-                try await harness.until { try await harness.finished("completed") == 1 }
+                try await harness.until {
+                    try await harness.finished("completed") == JobQueue.promotedAtOnce + 1
+                }
             }
         }
     }
