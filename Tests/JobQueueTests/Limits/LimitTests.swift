@@ -52,27 +52,6 @@ import Testing
         #expect(most["all"] ?? 0 > 2)
     }
 
-    /// A locked job is unparked later; the others do not wait for it.
-    @Test func whatIsLockedKeepsNoOtherParked() async throws {
-        try await JobHarness.with { harness in
-            let lanes = [Lane(queue: "default", kind: "test.keyed", timeout: .seconds(60))]
-            try await harness.execute(
-                """
-                insert into accountctl.jobs (queue, kind, state, parked_for, limit_key)
-                select 'default', 'test.keyed', 'parked', 'limit', 'k' from generate_series(1, 3)
-                """
-            )
-            let unpark = { @Sendable in
-                try await harness.pool.withConnection { try harness.queue.unparkUnlimited(lanes, on: $0) }
-            }
-            try await harness.pool.withTransaction { other in
-                _ = try other.query("select id from accountctl.jobs order by id limit 1 for update", as: Int64.self)
-                #expect(try await unpark() == 2)
-            }
-            #expect(try await unpark() == 1)
-        }
-    }
-
     /// Jobs of a blocked key at the front do not hold up those behind them.
     @Test func aBlockedKeyIsParked() async throws {
         let kind = JobKind<Note>("test.keyed", limits: .init(runningPerKey: 1))
