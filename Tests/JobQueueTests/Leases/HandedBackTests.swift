@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import Synchronization
 import TestSupport
 import Testing
 
@@ -26,6 +27,43 @@ import Testing
                 try await harness.execute("update accountctl.jobs set run_at = clock_timestamp()")
                 try await harness.until { try await harness.unfinished() == 0 }
             }
+        }
+    }
+
+    /// A claim that was sent before the worker lost all leases is handed back at once, and not by a heartbeat, of which
+    /// the next is due in a quarter of an hour.
+    @Test func whatIsClaimedTooLateIsHandedBack() async throws {
+        try await JobHarness.with { harness in
+            var registry = JobRegistry()
+            try registry.register(Self.kind) { _, context in
+                try await harness.effect(context)
+                return .completed()
+            }
+            let registered = registry
+            try await harness.database.withPool(maximumConnections: 1, sessionSettings: JobQueue.controlSettings) {
+                control in
+                let worker = try harness.worker(registered, control: control) {
+                    $0.leaseLifetime = .seconds(3600)
+                    $0.pollInterval = .seconds(3600)
+                }
+                try await harness.withWorker(worker) {
+                    let beats: Statement = "select count(*) from accountctl.workers where beat_at > started_at"
+                    try await harness.until { try await harness.count(beats) == 1 }
+                    try await control.withConnection { _ in
+                        try await harness.enqueue([Self.kind.job(Note())])
+                        worker.wake()
+                        // The claim waits for the connection that is held here.
+                        try await harness.until { worker.isClaiming }
+                        worker.core.withLock { core in
+                            let beat = core.book.beat(now: .now)
+                            _ = core.book.disowned(beat)
+                        }
+                    }
+                    try await harness.until { try await harness.finished("completed") == 1 }
+                }
+            }
+            #expect(try await harness.effects() == 1)
+            #expect(try await harness.count("select attempt::int from accountctl.job_history") == 1)
         }
     }
 
