@@ -95,7 +95,11 @@ import Testing
             try await limit(2)
             try await harness.enqueue(try (0..<6).map { _ in try kind.job(Note()) })
             let listener = JobListener(harness.database.configuration, logger: harness.logger)
-            try await harness.withWorker(registry, listener: listener, { $0.pollInterval = .seconds(3600) }) {
+            let worker = try harness.worker(registry, listener: listener) {
+                $0.pollInterval = .seconds(3600)
+                $0.leaseLifetime = .seconds(3600)
+            }
+            try await harness.withWorker(worker) {
                 try await harness.database.waitUntilListening("accountctl_jobs")
                 try await harness.until { try await harness.effects() == 2 }
                 try await limit(running)
