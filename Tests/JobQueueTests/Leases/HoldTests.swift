@@ -86,8 +86,11 @@ import Testing
             try await harness.enqueue([Self.kind.job(Note(), uniqueKey: Self.key)])
             // The worker rescues the job if no heartbeat comes for this long.
             let hold = try await hold(harness, lifetime: .seconds(6))
-            try await harness.withWorker(registry(harness)) {
+            let listener = JobListener(harness.database.configuration, logger: harness.logger)
+            // Without polls: the worker is told of the job that is handed back.
+            try await harness.withWorker(registry(harness), listener: listener, { $0.pollInterval = .seconds(3600) }) {
                 try await hold.keep(pool: harness.pool, logger: harness.logger) {
+                    try await harness.database.waitUntilListening("accountctl_jobs")
                     try await harness.until {
                         let past = try await harness.count(
                             """
