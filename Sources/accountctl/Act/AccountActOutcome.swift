@@ -11,6 +11,14 @@ enum AccountActOutcome: Sendable {
     /// The account has several holds and the command named none; the text lists them.
     case severalHolds(String)
 
+    /// The number of the hold that was set; nil for any other outcome.
+    var hold: Int64? {
+        switch self {
+        case .holding(.held(let hold)), .holding(.heldLate(let hold, _, _)): hold
+        case .holding(.unchanged), .holding(.unknownUser), .holding(.notNow), .acted, .released, .severalHolds: nil
+        }
+    }
+
     /// The number of sessions that the act ended.
     var endedSessions: Int {
         switch self {

@@ -1,6 +1,7 @@
 import AccountLifecycle
 import ArgumentParser
 import Postgres
+import Terminal
 
 /// Puts a legal hold on an account.
 struct UserHoldCommand: ActCommand {
@@ -20,28 +21,28 @@ struct UserHoldCommand: ActCommand {
             """
     )
 
+    static let outputFields = [AccountTarget.idField.name, ActOutcome.field, "hold"]
+
     @OptionGroup
     var options: ActOptions<AccountTarget, WriteOptions>
 
     func act(in context: CommandContext) throws -> Act<AccountActOutcome> {
         guard let reason = options.acting.reason else { throw CommandError(.usage, "a hold needs a --reason") }
+        let isRehearsed = options.consent.dryRun
         return Act(
             plan: "Would be done: held.",
             done: "held",
             next: { names, outcome in
-                switch outcome {
                 // By number: with several holds, the release has to name one.
-                case .holding(.held(let hold)), .holding(.heldLate(let hold, _, _)):
-                    "undo with: accountctl user release \(names.id) --hold \(hold)"
-                case .holding(.unchanged), .holding(.unknownUser), .holding(.notNow), .acted, .released, .severalHolds:
-                    nil
-                }
+                outcome.hold.map { "undo with: accountctl user release \(names.id) --hold \($0)" }
             },
             brakes: { user, _, connection in
                 try DeletionDesk.openRequest(of: user, on: connection).map {
                     ["its deletion does not continue until the release; see: accountctl deletion show \($0.text)"]
                 } ?? []
             },
+            // No hold has the number of a dry run.
+            facts: { _, outcome in [.init("hold", "Hold", .integer(isRehearsed ? nil : outcome.hold))] },
             perform: { actor, _, user, connection in
                 .holding(try await DeletionDesk(actor).hold(user, reason: reason, on: connection))
             }
