@@ -11,7 +11,7 @@ struct AppleCredentialsListCommand: AccountctlCommand {
         discussion: """
             EXAMPLES
               accountctl apple credentials list
-              accountctl apple credentials list --user 8d3c2a1e-5b7f-4c9d-8e21-0a9b8c7d6e5f
+              accountctl apple credentials list --user anna@example.com
             """
     )
 
@@ -20,8 +20,11 @@ struct AppleCredentialsListCommand: AccountctlCommand {
     static let outputFields = AppleCredentialsCommand.fields.map(\.name)
     static let isSequential = true
 
-    @Option(name: .long, help: ArgumentHelp("Only credentials of this account.", valueName: "user id"))
-    var user: UserIDArgument?
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only credentials of this account: any term that user find accepts.", valueName: "term")
+    )
+    var user: String?
 
     @Option(name: .long, help: ArgumentHelp("Only credentials of this client id.", valueName: "client id"))
     var client: String?
@@ -37,8 +40,10 @@ struct AppleCredentialsListCommand: AccountctlCommand {
     }
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let rows = try await context.withConnection { [user, client, limit] connection in
-            try CredentialBooks.credentials(of: user?.id, clientID: client, limit: limit + 1, on: connection)
+        let account = try user.map { try context.subject(typed: $0) }
+        let rows = try await context.withConnection { [client, limit] connection in
+            let user = try account?(connection)
+            return try CredentialBooks.credentials(of: user, clientID: client, limit: limit + 1, on: connection)
         }
         try context.list(
             rows,

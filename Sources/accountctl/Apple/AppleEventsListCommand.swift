@@ -29,8 +29,11 @@ struct AppleEventsListCommand: AccountctlCommand {
     static let outputFields = AppleEventsCommand.fields.map(\.name)
     static let isSequential = true
 
-    @Option(name: .long, help: ArgumentHelp("Only events of this account.", valueName: "user id"))
-    var user: UserIDArgument?
+    @Option(
+        name: .long,
+        help: ArgumentHelp("Only events of this account: any term that user find accepts.", valueName: "term")
+    )
+    var user: String?
 
     @Option(name: .long, help: ArgumentHelp("Only events of this kind; may be repeated.", valueName: "kind"))
     var kind: [String] = []
@@ -65,12 +68,14 @@ struct AppleEventsListCommand: AccountctlCommand {
 
     func run(in context: CommandContext) async throws -> ExitStatus {
         var filter = CredentialBooks.EventFilter()
-        filter.user = user?.id
         filter.kinds = kind
         filter.outcomes = outcome
         filter.limit = limit + 1
+        let account = try user.map { try context.subject(typed: $0) }
         let rows = try await context.withConnection { [filter] connection in
-            try CredentialBooks.events(filter, on: connection)
+            var filter = filter
+            filter.user = try account?(connection)
+            return try CredentialBooks.events(filter, on: connection)
         }
         try context.list(
             rows,

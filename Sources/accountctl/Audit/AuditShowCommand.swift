@@ -3,12 +3,6 @@ import ArgumentParser
 import Postgres
 import Terminal
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// Shows one entry of the operators' log.
 struct AuditShowCommand: AccountctlCommand {
     static let configuration = CommandConfiguration(
@@ -88,22 +82,5 @@ struct AuditShowCommand: AccountctlCommand {
             .init("ticket", "Ticket", .text(entry.ticket)),
             .init("facts", "Facts", .json(entry.facts)),
         ])
-    }
-}
-
-extension CommandContext {
-    /// The user id that a term names in the log: of an existing account, or, for one that is gone, the typed id.
-    ///
-    /// - Throws: ``CommandError`` if the term names several accounts, or names none and is not a user id.
-    func subject(
-        _ term: LookupTerm,
-        in directory: AccountDirectory,
-        on connection: isolated Connection
-    ) throws -> UUID {
-        let found = try directory.find(term, on: connection)
-        if let id = found.goneUserID { return id }
-        // Also if nothing is known of the account any more.
-        if found.matches.isEmpty, let id = term.userID { return id }
-        return try oneAccount(term, in: directory, hint: "Name the account by its id.", on: connection).id
     }
 }

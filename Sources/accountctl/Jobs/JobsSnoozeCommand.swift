@@ -45,7 +45,7 @@ struct JobsSnoozeCommand: AccountctlCommand {
         let ids = try await context.ids(of: choice)
         return try await context.act(on: ids, as: "jobs.snooze", acting, write, asking: nil) { id, connection in
             try JobQueue().snooze(id, for: wait, on: connection)
-            return .done("waits on", would: "would wait on")
+            return .done("postponed", would: "would be postponed")
         }
     }
 }

@@ -23,10 +23,10 @@ struct RelayCanSendCommand: AccountctlCommand {
             the mail refused. The reason does not name these two conditions; if one is missing, the field todo does.
 
             EXIT CODES
-              0 yes; 3 there is no such stream; 8 no; 75 unknown
+              0 yes; 3 there is no such stream or account; 8 no, also for a user id without an account; 75 unknown
 
             EXAMPLES
-              accountctl relay can-send --stream news --user 6a4b2f0e-0000-4000-8000-000000000000
+              accountctl relay can-send --stream news --user abc123@privaterelay.appleid.com
             """
     )
 
@@ -35,27 +35,22 @@ struct RelayCanSendCommand: AccountctlCommand {
     @Option(name: .long, help: ArgumentHelp("The name of the stream.", valueName: "name"))
     var stream: String
 
-    @Option(name: .long, help: ArgumentHelp("The account's user id.", valueName: "id"))
+    @Option(name: .long, help: ArgumentHelp("The account: any term that user find accepts.", valueName: "term"))
     var user: String
 
     @OptionGroup
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        guard let userID = UUID(uuidString: user) else {
-            throw CommandError(
-                .usage,
-                "--user: \"\(SafeText.line(user))\" is not a user id",
-                hint: "Find it: accountctl user find TERM"
-            )
-        }
+        let account = try context.subject(typed: user)
         let stream = stream
-        let (record, found) = try await context.withConnection {
-            connection -> (MailStreamRecord, RelayDirectory.CanSend) in
+        let (record, userID, found) = try await context.withConnection {
+            connection -> (MailStreamRecord, UUID, RelayDirectory.CanSend) in
             guard let record = try MailStreamStore.find(named: stream, on: connection) else {
                 throw CommandError.noStream(stream)
             }
-            return (record, try RelayDirectory.canSend(stream: stream, userID: userID, on: connection))
+            let userID = try account(connection)
+            return (record, userID, try RelayDirectory.canSend(stream: stream, userID: userID, on: connection))
         }
         let todo = found.todo(about: record).map(context.messages.rewrite)
         try context.output.show(

@@ -13,7 +13,7 @@ struct RelayCommand: ParsableCommand {
             EXAMPLES
               accountctl relay check example.com --envelope send.example.com --include _spf.esp.example --selector s1
               accountctl relay stream add news example.com --envelope send.example.com --include _spf.esp.example --selector s1
-              accountctl relay can-send --stream news --user 6a4b2f0e-0000-4000-8000-000000000000
+              accountctl relay can-send --stream news --user abc123@privaterelay.appleid.com
               accountctl relay spf --ip 192.0.2.25 --from bounce@send.example.com --helo out.esp.example
               accountctl relay bounce explain '550 5.1.1 <bounce@send.example.com>: unauthorized sender'
             """,

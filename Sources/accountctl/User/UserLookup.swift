@@ -105,6 +105,30 @@ extension CommandContext {
         }
         return match
     }
+
+    /// The user id that a term names: of an existing account, or, for one that is gone or unknown, the typed id.
+    ///
+    /// - Throws: ``CommandError`` if the term names several accounts, or names none and is not a user id.
+    func subject(
+        _ term: LookupTerm,
+        in directory: AccountDirectory,
+        on connection: isolated Connection
+    ) throws -> UUID {
+        let found = try directory.find(term, on: connection)
+        if let id = found.goneUserID { return id }
+        // Also if nothing is known of the account any more.
+        if found.matches.isEmpty, let id = term.userID { return id }
+        return try oneAccount(term, in: directory, hint: "Name the account by its id.", on: connection).id
+    }
+
+    /// Reads a term of the command line; the result finds the user id that it names, as ``subject(_:in:on:)`` does.
+    ///
+    /// - Throws: ``CommandError`` if the text cannot be a term.
+    func subject(typed text: String) throws -> @Sendable (isolated Connection) throws -> UUID {
+        let term = try LookupTerm.typed(text, as: nil)
+        let directory = AccountDirectory(hashKey: try hashKey())
+        return { connection in try subject(term, in: directory, on: connection) }
+    }
 }
 
 /// The error for a hash key that the settings name and that cannot be read.

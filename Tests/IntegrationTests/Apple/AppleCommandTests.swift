@@ -29,6 +29,12 @@ struct AppleCommandTests {
             )
             #expect(try await run("credentials", "show", credential).output.contains(anna.id))
             #expect(try await run("credentials", "list", "--client", "com.example.web", "--json").output == "[]\n")
+            for (term, status, rows) in [(anna.email, 0, "\(anna.id)\n"), ("nobody", 3, "")]
+                as [(String, Int32, String)]
+            {
+                let hers = try await program.run("apple", "credentials", "list", "--user", term, "--tsv", "user_id")
+                #expect(hers.status == status && hers.output == rows, "\(hers)")
+            }
             #expect(try await run("credentials", "show", "999999").status == 3)
 
             try await program.withListener("serve") { _, url in
@@ -57,6 +63,8 @@ struct AppleCommandTests {
             #expect(try await program.run("worker", "--until-idle").status == 0)
             #expect(try await run("events", "show", event, "--json", "outcome").output.contains("stale"))
             #expect(try await run("events", "list", "--kind", "account-deleted").status == 0)
+            let hers = try await program.run("apple", "events", "list", "--user", anna.email, "--tsv", "kind")
+            #expect(hers.output.contains("account-deleted"), "\(hers)")
             #expect(try await run("events", "list", "--kind", "other.new").status == 0)
             let mistyped = try await run("events", "list", "--kind", "account_deleted")
             #expect(mistyped.status == 2)
@@ -78,8 +86,8 @@ struct AppleCommandTests {
                 #expect(try await run("events", "replay", refused).status == status, "\(refused)")
             }
             for wrong in [
-                ["credentials", "list", "--user", "anna"], ["credentials", "list", "--limit", "0"],
-                ["credentials", "show", "one"], ["events", "list", "--user", "anna"],
+                ["credentials", "list", "--user", " "], ["credentials", "list", "--limit", "0"],
+                ["credentials", "show", "one"], ["events", "list", "--user", " "],
                 ["events", "list", "--limit", "10001"], ["events", "replay"],
             ] {
                 let result = try await AccountctlProcess(["apple"] + wrong, environment: program.variables).result()

@@ -27,7 +27,7 @@ extension JobsCommandTests {
             try await run(["retry"], "discarded", 0, "would run again")
             try await run(["retry"], "completed", 6, "has completed")
             try await run(["retry"], "nobody", 3, "there is no job")
-            try await run(["snooze", "--for", "1h"], "available", 0, "would wait on")
+            try await run(["snooze", "--for", "1h"], "available", 0, "would be postponed")
             try await run(["snooze", "--for", "1h"], "parked", 6, "it is parked")
             for words in [
                 ["pause", "mail"], ["resume", "mail"], ["limit", "mail", "--count", "5"],

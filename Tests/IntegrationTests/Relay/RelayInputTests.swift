@@ -28,7 +28,7 @@ struct RelayInputTests {
             (["spf", "--ip", "192.0.2.1"], "--from"),
             (["spf", "--ip", "192.0.2.1", "--from", "a@bücher.test", "--helo", "h.test"], "--from: write the domain"),
             (["spf", "--ip", "192.0.2.1", "--from", "ä@b.test", "--helo", "bücher.test"], "--helo: write the domain"),
-            (["can-send", "--stream", "news", "--user", "anna"], "is not a user id"),
+            (["can-send", "--stream", "news", "--user", " "], "is not something to look for"),
             (["stream", "add", "a.b", "shop.test"], "1 to 63 characters"),
             (["stream", "add", "news", "shop.test", "--registered", "shop.test", "--by", " "], "--by is empty"),
         ]

@@ -54,8 +54,11 @@ struct RelayStreamTests {
                 let settled = try await run("stream", "list", "--json", "name,spf,dkim,reachable")
                 let held = #"{"dkim":"ok","name":"news","reachable":"yes","spf":"ok"}"#
                 #expect(settled.output.contains(held), "\(settled.output)")
-                let yes = try await run("can-send", "--stream", "news", "--user", user, "--json")
-                #expect(yes.status == 0 && yes.output.contains(#""answer": "yes""#), "\(yes.output)")
+                for term in [user, "x1@privaterelay.appleid.com"] {
+                    let yes = try await run("can-send", "--stream", "news", "--user", term, "--json")
+                    #expect(yes.status == 0 && yes.output.contains(#""answer": "yes""#), "\(yes)")
+                    #expect(yes.output.contains(#""user_id": "\#(user)""#), "\(yes)")
+                }
 
                 // As if nothing were registered any more, which the paths do not show.
                 let answer = "update accountctl.mail_streams set reachable = 'no', standing = "
