@@ -1,51 +1,14 @@
-import HTTPCalls
 import Sealing
 import Settings
 import SignInWithApple
 import Terminal
 
 extension CommandContext {
-    /// Gives `body` the configured clients; `tellsAll` if the output already reports everything that Apple rejects, so
-    /// that the log need not.
-    ///
-    /// - Throws: ``CommandError`` if Apple is not configured, or the key cannot be read.
-    func withApple<Result: Sendable>(
-        tellsAll: Bool = false,
-        _ body: @Sendable (AppleClients) async throws -> Result
-    ) async throws -> Result {
-        let settings = try settingsForApple()
-        let logger = tellsAll ? detailLogger(settings) : self.logger(settings)
-        let identities = try appleIdentities(settings.apple)
-        let address: ServiceAddress
-        do {
-            address = try ServiceAddress(settings.apple.host)
-        } catch {
-            throw CommandError(.usage, "apple.host: \(error)")
-        }
-        let timeout = settings.apple.timeout
-        return try await HTTPCaller.withCaller(logger: logger) { caller in
-            let clients = try AppleClients(
-                identities,
-                address: address,
-                caller: caller,
-                deadline: timeout,
-                logger: logger
-            )
-            return try await body(clients)
-        }
-    }
-
     /// The identities of this service at Apple, one for each client id.
     ///
     /// - Throws: ``CommandError`` if there is none.
     func appleIdentities(_ settings: AppleSettings) throws -> [AppleClientIdentity] {
-        guard settings.isConfigured else {
-            throw CommandError(
-                .usage,
-                "Sign in with Apple is not configured",
-                hint: "Set apple.team_id, apple.key_id, apple.private_key_file and apple.client_ids."
-            )
-        }
+        guard settings.isConfigured else { throw CommandError.noApple }
         return settings.identities
     }
 
@@ -88,4 +51,12 @@ extension CommandContext {
 
     /// The settings; only those that a command about Apple and the management API needs have to be valid.
     func settingsForProject() throws -> Settings { try settings(needing: ["apple.", "supabase.", "log."]) }
+}
+
+extension CommandError {
+    static let noApple = CommandError(
+        .usage,
+        "Sign in with Apple is not configured",
+        hint: "Set apple.team_id, apple.key_id, apple.private_key_file and apple.client_ids."
+    )
 }

@@ -20,18 +20,7 @@ extension BulkRequest {
         return pace.counts[.unknownUser, default: 0] > 0 ? .notFound : .ok
     }
 
-    private static let goesOn = "The same command line continues with the rest."
-
-    /// Wraps the error that stopped a run early, adding how much is left; a cancellation is returned unchanged.
-    func stop(by obstacle: any Error, _ pace: BulkPace, _ planned: Int) -> any Error {
-        if obstacle is CancellationError { return obstacle }
-        let report = ErrorReport(obstacle)
-        return CommandError(
-            report.status,
-            "stopped, \(planned - pace.done) of \(planned) not done: \(report.message)",
-            hint: (report.hint.map { $0 + "\n" } ?? "") + Self.goesOn
-        )
-    }
+    static let goesOn = "The same command line continues with the rest."
 
     /// The confirmation question, asked before any request is opened.
     func question(_ rest: BulkRest, _ survey: DeletionDesk.Survey) -> String {

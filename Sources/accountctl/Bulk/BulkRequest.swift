@@ -43,7 +43,14 @@ struct BulkRequest {
             var obstacle: (any Error)?
             do { try await work(left, results, &pace) } catch { obstacle = error }
             try context.output.show(outcome(rest, pace))
-            if let obstacle { throw stop(by: obstacle, pace, left.count) }
+            if let obstacle {
+                throw CommandError.stopped(
+                    by: obstacle,
+                    left: left.count - pace.done,
+                    of: left.count,
+                    then: Self.goesOn
+                )
+            }
             return try end(pace, left.count)
         }
     }

@@ -110,12 +110,11 @@ struct DeletionCancelRun {
                 + (already > 0 ? ", \(already) cancelled already" : "")
         )
         guard let obstacle = done.obstacle else { return done.results.map(\.status).first { $0 != .ok } ?? .ok }
-        if obstacle is CancellationError { throw obstacle }
-        let report = ErrorReport(obstacle)
-        throw CommandError(
-            report.status,
-            "stopped, \(list.ids.count - done.results.count) of \(list.ids.count) not processed: \(report.message)",
-            hint: (report.hint.map { $0 + "\n" } ?? "") + "The same command line cancels the rest."
+        throw CommandError.stopped(
+            by: obstacle,
+            left: list.ids.count - done.results.count,
+            of: list.ids.count,
+            then: "The same command line cancels the rest."
         )
     }
 }

@@ -165,7 +165,7 @@ struct CancelListTests {
                 #expect(result.status == 75, "\(result)")
                 let row = Row(request: requests[0], outcome: nil, refusal: nil, exitCode: 75)
                 #expect(try rows(result) == [row], "\(result)")
-                #expect(result.errors.contains("1 of 2 not processed"), "\(result.errors)")
+                #expect(result.errors.contains("1 of 2 not done"), "\(result.errors)")
             }
             #expect(try await cancelled(stage) == "1")
         }
