@@ -51,7 +51,7 @@ struct DeletionPlanCommand: AccountctlCommand {
         "unindexed",
     ]
 
-    @Argument(help: "A user id, e-mail address, phone number, Apple sub or username.")
+    @Argument(help: "Any term that user find accepts.")
     var user: String
 
     @Flag(name: .long, help: "Ask the triggers, by a delete that is rolled back.")

@@ -38,7 +38,7 @@ struct DeletionRehearseCommand: AccountctlCommand {
     static let outputFields = DeletionShowCommand.outputFields
     static let sectionFields = DeletionShowCommand.sectionFields
 
-    @Argument(help: "A user id, e-mail address, phone number, Apple sub or username.")
+    @Argument(help: "Any term that user find accepts.")
     var user: String
 
     @OptionGroup

@@ -49,7 +49,7 @@ struct DeletionRequestCommand: AccountctlCommand {
 
     static let outputFields = DeletionRequestSheet.Fact.allCases.map(\.rawValue)
 
-    @Argument(help: "A user id, e-mail address, phone number, Apple sub or username.")
+    @Argument(help: "Any term that user find accepts.")
     var user: String?
 
     @OptionGroup

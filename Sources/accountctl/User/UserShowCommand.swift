@@ -46,7 +46,7 @@ struct UserShowCommand: AccountctlCommand {
         "deletions", "jobs", "holds", "app_tables", "operations",
     ]
 
-    @Argument(help: "A user id, e-mail address, phone number, Apple sub, username, request or receipt.")
+    @Argument(help: "Any term that user find accepts.")
     var term: String
 
     @OptionGroup
