@@ -1,4 +1,5 @@
 import AccountLifecycle
+import JobQueue
 import Postgres
 import Terminal
 
@@ -39,7 +40,8 @@ extension DatabaseDoctor {
             "\(count) in the state \(requests.state) \(verb) again and again, the first for "
                 + "\(Wording.length(failing.longest)): \(Wording.list(failing.situations))",
             why: "Each is tried again within the hour. An account that is locked out may be erased in part by now.",
-            todo: todo(requests.state)
+            todo: todo(requests.state) + " Once the cause is gone, this tries all of them at once: accountctl jobs "
+                + "retry --kind \(StandingBrakes.kindName) --state scheduled --limit \(JobFilter.limits.upperBound) --yes"
         )
     }
 

@@ -129,6 +129,12 @@ struct DoctorDeletionTests {
                 #expect(found.map(\.severity) == (severity.map { [$0] } ?? []), "\(time): \(found)")
                 #expect(found.allSatisfy { $0.code == "deletion.failing" && $0.what.hasSuffix(": storage_unusable") })
             }
+            // The command that the finding names works exactly as printed.
+            let todo = try await deployment.examine().findings.first { $0.code == "deletion.failing" }?.todo ?? ""
+            let retry = try #require(todo.firstMatch(of: /accountctl (jobs retry .+)/)?.1, "\(todo)")
+            let words = retry.split(separator: " ").map(String.init) + ["--tsv", "outcome"]
+            let retried = try await AccountctlProcess(words, environment: deployment.variables).result()
+            #expect(retried.status == 0 && retried.output == "done\n", "\(retried)")
         }
     }
 
