@@ -13,7 +13,8 @@ extension AccountReport.Warning {
         let id = user.text
         return switch self {
         case .noCredential:
-            "Signs in with Apple, but no credential is held: its erasure cannot revoke anything at Apple."
+            "Signs in with Apple, but no credential is held: its erasure cannot revoke anything at Apple, unless the app "
+                + "submits an authorization code beforehand."
         case .blockingRows(let rows) where rows.rows == nil:
             "Rows of \(rows.table) (\(rows.column)) that may prevent deleting the account were not counted: see "
                 + "accountctl deletion plan \(id)."
