@@ -54,16 +54,12 @@ struct RelayCanSendCommand: AccountctlCommand {
         }
         let todo = found.todo(about: record).map(context.messages.rewrite)
         try context.output.show(
-            Sheet([
-                Sheet.Section(
-                    .facts([
-                        Sheet.Fact("stream", "Stream", .text(stream)),
-                        Sheet.Fact("user_id", "User", .uuid(userID)),
-                        Sheet.Fact("answer", "Answer", .text(found.answer.rawValue), found.answer.emphasis),
-                        Sheet.Fact("reason", "Because", .text(found.reason)),
-                        Sheet.Fact("todo", "To do", .text(todo)),
-                    ])
-                )
+            Sheet(facts: [
+                Sheet.Fact("stream", "Stream", .text(stream)),
+                Sheet.Fact("user_id", "User", .uuid(userID)),
+                Sheet.Fact("answer", "Answer", .text(found.answer.rawValue), found.answer.emphasis),
+                Sheet.Fact("reason", "Because", .text(found.reason)),
+                Sheet.Fact("todo", "To do", .text(todo)),
             ])
         )
         return switch found.answer {

@@ -81,18 +81,19 @@ struct RelayStreamAddCommand: AccountctlCommand {
             }
         }
         try context.output.show(
-            Sheet([
-                Sheet.Section(
-                    .facts([
-                        Sheet.Fact("id", "Id", write.dryRun ? .null : .integer(id)),
-                        Sheet.Fact("name", "Stream", .text(name)),
-                        Sheet.Fact("from_domain", "From domain", .text(declared.fromDomain.description)),
-                        Sheet.Fact("envelope_domain", "Envelope domain", .text(declared.envelopeDomain.description)),
-                        (write.dryRun ? ActOutcome.wouldBeDone : .done).fact,
-                    ])
-                )
+            Sheet(facts: [
+                Sheet.Fact("id", "Id", isRehearsed ? .null : .integer(id)),
+                Sheet.Fact("name", "Stream", .text(name)),
+                Sheet.Fact("from_domain", "From domain", .text(declared.fromDomain.description)),
+                Sheet.Fact("envelope_domain", "Envelope domain", .text(declared.envelopeDomain.description)),
+                (isRehearsed ? ActOutcome.wouldBeDone : .done).fact,
             ])
         )
+        if !isRehearsed {
+            context.messages.note(
+                "Two checks by a worker have to agree on a verdict; to check it now: accountctl relay check \(name)"
+            )
+        }
         return .ok
     }
 

@@ -55,16 +55,7 @@ struct RelayStreamRemoveCommand: AccountctlCommand {
             // Another command may have removed it first.
             outcome = isRemoved ? .done : .unchanged
         }
-        try context.output.show(
-            Sheet([
-                Sheet.Section(
-                    .facts([
-                        Sheet.Fact("name", "Stream", .text(name)),
-                        outcome.fact,
-                    ])
-                )
-            ])
-        )
+        try context.output.show(Sheet(facts: [Sheet.Fact("name", "Stream", .text(name)), outcome.fact]))
         return .ok
     }
 }

@@ -30,6 +30,7 @@ struct RelayStreamTests {
                 #expect(try await run("stream", "list", "--json").output == "[]\n")
                 let added = try await AccountctlProcess(add + json, environment: variables).result()
                 #expect(added.status == 0 && added.output.contains(#""done""#), "\(added)")
+                #expect(added.errors.contains("to check it now: accountctl relay check news\n"), "\(added)")
                 for again in [add, add + ["--dry-run"]] {
                     let twice = try await AccountctlProcess(again, environment: variables).result()
                     #expect(twice.status == 6 && twice.errors.contains("the stream news exists already"))
