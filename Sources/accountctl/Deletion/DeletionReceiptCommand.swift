@@ -59,7 +59,12 @@ struct DeletionReceiptCommand: AccountctlCommand {
         try context.output.show(Self.sheet(found, verdict))
         switch verdict {
         case .intact: return .ok
-        case .changed: return .residue
+        case .changed:
+            context.messages.warning(
+                "this is not the receipt that was written: it was rewritten, or swapped with another; compare it with a "
+                    + "copy, if you keep any"
+            )
+            return .residue
         case .unchecked:
             // Anyone who can write to the database decides which key a receipt names, even one that never existed, so
             // this receipt counts as unchecked.
