@@ -38,14 +38,14 @@ struct DeletionListCommand: AccountctlCommand {
     /// The columns for some requests.
     ///
     /// Tables, which have little room, leave out those without information: a grace period in which no request is,
-    /// brakes that none has, a proof that is the usual one, outcomes at Apple that were not asked for.
+    /// brakes that no open one has, a proof that is the usual one, outcomes at Apple that were not asked for.
     private static func fields(
         for requests: [DeletionSummary],
         withApple: Bool,
         naming: CommandNaming
     ) -> [Field<DeletionSummary>] {
         let withGrace = requests.contains { $0.state == .requested || $0.state == .grace }
-        let withBrakes = requests.contains { $0.isHeld || $0.isPaused }
+        let withBrakes = requests.contains { $0.finishedAt == nil && ($0.isHeld || $0.isPaused) }
         let withProof = requests.contains { $0.proof != nil && $0.proof != .searched }
         let withEnd = requests.contains { $0.finishedAt != nil }
         return [

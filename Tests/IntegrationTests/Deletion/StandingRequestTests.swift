@@ -184,7 +184,10 @@ struct StandingRequestTests {
             let blocked = try await listed()
             #expect(blocked.contains(/blocked +[0-9-]+ [0-9:]+Z  blocking_rows/), "\(blocked)")
             #expect(try await stage.run(["deletion", "cancel", request]).status == 0)
+            // A hold of the account does not concern a request that has ended.
+            #expect(try await stage.run(["user", "hold", id, "--reason", "court"]).status == 0)
             let ended = try await listed()
+            #expect(!ended.contains("HELD"), "\(ended)")
             #expect(
                 ended.contains(/cancelled +[0-9-]+ [0-9:]+Z  [0-9-]+ [0-9:]+Z/) && ended.contains("ENDED"),
                 "\(ended)"
