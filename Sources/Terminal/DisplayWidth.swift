@@ -38,8 +38,8 @@ package enum DisplayWidth {
         return result + "…"
     }
 
-    /// The text in lines that fit, broken at blanks where a line has one; at least one line.
-    static func wrap(_ text: String, columns: Int) -> [String] {
+    /// The text in lines that fit, broken at blanks; a word is broken only if it fits on no line.
+    package static func wrap(_ text: String, columns: Int) -> [String] {
         var lines: [String] = []
         var rest = text[...]
         while of(rest) > columns {

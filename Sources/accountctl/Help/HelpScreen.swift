@@ -1,4 +1,5 @@
 import ArgumentParser
+import Terminal
 
 /// The screen of `--help`: the examples come first, because they answer most questions.
 ///
@@ -17,16 +18,16 @@ struct HelpScreen {
     var text: String {
         let help = HelpText(command)
         let columns = min(columns ?? 80, Self.widest)
-        var blocks = [HelpText.wrap(help.abstract, columns: columns).joined(separator: "\n")]
+        var blocks = [DisplayWidth.wrap(help.abstract, columns: columns).joined(separator: "\n")]
         let examples = help.examples.isEmpty ? Self.firstExamples(below: command) : help.examples
         if !examples.isEmpty { blocks.append("EXAMPLES\n" + examples.map { "  " + $0 }.joined(separator: "\n")) }
-        blocks += help.paragraphs.map { HelpText.wrap($0, columns: columns).joined(separator: "\n") }
+        blocks += help.paragraphs.map { DisplayWidth.wrap($0, columns: columns).joined(separator: "\n") }
         for section in help.sections + [HelpText.fields(of: command)].compactMap({ $0 }) {
             let lines = section.lines.flatMap { line in
                 // A row of a table is not wrapped.
-                line.contains("  ") ? ["  " + line] : HelpText.wrap(line, columns: columns, indent: "  ")
+                line.contains("  ") ? [line] : DisplayWidth.wrap(line, columns: columns - 2)
             }
-            blocks.append(([section.title] + lines).joined(separator: "\n"))
+            blocks.append(([section.title] + lines.map { "  " + $0 }).joined(separator: "\n"))
         }
         blocks.append(usage)
         return blocks.joined(separator: "\n\n")

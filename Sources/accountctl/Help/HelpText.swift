@@ -63,21 +63,4 @@ struct HelpText: Equatable {
     private static func isHeading(_ line: String) -> Bool {
         line.count > 3 && line.allSatisfy { $0.isUppercase || $0 == " " } && !line.hasPrefix(" ")
     }
-
-    /// Wraps a text at the given number of columns; words are never cut.
-    static func wrap(_ text: String, columns: Int, indent: String = "") -> [String] {
-        var lines: [String] = []
-        var line = indent
-        var isEmpty = true
-        for word in text.split(separator: " ") {
-            if !isEmpty, line.count + 1 + word.count > columns {
-                lines.append(line)
-                line = indent
-                isEmpty = true
-            }
-            line += (isEmpty ? "" : " ") + word
-            isEmpty = false
-        }
-        return isEmpty ? lines : lines + [line]
-    }
 }
