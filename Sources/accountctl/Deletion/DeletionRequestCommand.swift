@@ -112,6 +112,7 @@ struct DeletionRequestCommand: AccountctlCommand {
         }
         switch opening {
         case .opened where isRehearsed:
+            context.messages.note("what would be deleted, and what blocks it: accountctl deletion plan \(id)")
             try context.output.show(sheet("would_be_requested", request: nil, user: id, isHeld: account.isHeld))
         case .opened(let request):
             context.messages.note("requested; cancel with: accountctl deletion cancel \(request.text)")
