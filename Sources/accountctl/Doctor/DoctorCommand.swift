@@ -156,7 +156,7 @@ struct DoctorCommand: AccountctlCommand {
             for (place, finding) in graded.enumerated() {
                 // An app may have a dozen triggers: what they mean, and what to do, is said once, behind the last.
                 let isSaidNext = graded.dropFirst(place + 1).first.map { finding.meansTheSame(as: $0) } ?? false
-                try context.output.document(text(finding, isExplained: !isSaidNext, style: context.output.style))
+                try context.output.document(finding.text(isExplained: !isSaidNext, style: context.output.style))
             }
         }
         let counts = DoctorFinding.Severity.allCases.reversed().map { severity in
@@ -164,23 +164,5 @@ struct DoctorCommand: AccountctlCommand {
             return severity == .ok ? "\(count) ok" : Wording.count(count, severity.rawValue)
         }
         context.messages.note(counts.joined(separator: ", ") + ".")
-    }
-
-    private func text(_ finding: DoctorFinding, isExplained: Bool, style: StreamStyle) -> String {
-        let emphasis: Emphasis =
-            switch finding.severity {
-            case .ok: .good
-            case .notice: .none
-            case .warning: .caution
-            case .error: .bad
-            }
-        var lines = [
-            emphasis.apply(to: finding.severity.rawValue, style: style) + "  " + finding.code + ": "
-                + SafeText.line(finding.what)
-        ]
-        guard isExplained else { return lines.joined(separator: "\n") }
-        if let why = finding.why { lines.append("    why:  " + SafeText.line(why)) }
-        if let todo = finding.todo { lines.append("    do:   " + SafeText.line(todo)) }
-        return lines.joined(separator: "\n")
     }
 }
