@@ -47,8 +47,8 @@ package struct OpenRequests: Sendable, Hashable {
             coalesce(
                 (
                     select string_agg(distinct coalesce(part ->> 'table', part ->> 'column'), ', ')
-                    from jsonb_array_elements(
-                        coalesce(r.situation -> 'blockers', r.situation -> 'findings')
+                    from jsonb_path_query(
+                        coalesce(r.situation -> 'blockers', r.situation -> 'findings'), '$[*]'
                     ) as part
                 ),
                 r.situation ->> 'subject'
