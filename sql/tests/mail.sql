@@ -363,24 +363,6 @@ select ok(
 from pg_proc as p
 where p.oid in ('accountctl.relay_domains()'::regprocedure, 'accountctl.is_relay_address(text, boolean)'::regprocedure);
 
--- What the tables refuse -----------------------------------------------------------------------------------------------
-
-select is(probe('postgres', null, statement), '23514', 'refused: ' || statement)
-from (
-    values
-        ('update accountctl.mail_streams set name = ''a.b'''),
-        ('update accountctl.mail_streams set name = ''Upper'''),
-        ('update accountctl.mail_streams set from_domain = repeat(''a'', 256)'),
-        ('update accountctl.mail_streams set envelope_domain = '''''),
-        ('update accountctl.mail_streams set spf = ''fine'''),
-        ('update accountctl.mail_streams set reachable = ''maybe'''),
-        ('update accountctl.mail_streams set selectors = ''{}'''),
-        ('update accountctl.mail_streams set standing = ''[]'''),
-        ('update accountctl.relay_addresses set address = ''Upper@x.test'''),
-        ('update accountctl.relay_addresses set forwarding = ''unknown'''),
-        ('update accountctl.relay_addresses set forwarding = ''maybe''')
-) as act (statement);
-
 -- An account takes what is known of its address along.
 delete from auth.users where id = id('Anna');
 select is_empty('select from accountctl.relay_addresses', 'nothing of an erased account stays');

@@ -125,3 +125,5 @@ as $$
     insert into storage.objects (bucket_id, name, owner, owner_id, version, metadata)
     values (bucket, key, owner, owner::text, '1', '{"mimetype": "image/jpeg", "size": 1}')
 $$;
+
+\ir tables.sql
