@@ -77,6 +77,23 @@ select is(
     (select count(*) from accountctl.credential_events where kind = 'state_revoked'), 3::bigint,
     'a report that names no client id counts like others'
 );
+delete from accountctl.credential_events;
+select pg_temp.report('Anna', 'authorized', null) from generate_series(1, 2);
+select is(pg_temp.reports(), 'state_authorized noted', 'a report that names no client id is stored once while it does not change');
+select pg_temp.pass(1), pg_temp.report('Anna', 'authorized', null);
+select pg_temp.pass(1), pg_temp.report('Anna', 'authorized', null);
+select is(
+    pg_temp.reports(), 'state_authorized noted', 'a report that names no client id replaces the ones before it'
+);
+
+delete from accountctl.credential_events;
+select pg_temp.report('Anna', 'authorized');
+update accountctl.credential_events set received_at = now() - interval '1 hour';
+select pg_temp.report('Anna', state) from unnest(array['notFound', 'notFound']) as state;
+select is(
+    pg_temp.reports(), 'com.example.app state_authorized noted, com.example.app state_not_found device_only',
+    'whether a report is news is told by the last one of the day'
+);
 
 delete from accountctl.credential_events;
 select pg_temp.report('Anna', (array['authorized', 'notFound'])[n % 2 + 1]) from generate_series(1, 8) as n;

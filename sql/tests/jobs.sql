@@ -156,6 +156,7 @@ select accountctl.enqueue_job(
 );
 select accountctl.enqueue_job('none.given');
 select accountctl.enqueue_job('now.given', run_at => now());
+select accountctl.enqueue_job('null.given', run_at => null);
 select results_eq(
     $$
         select row(kind, args, queue, run_at, priority, unique_key, limit_key, args_version, max_attempts, state)::text
@@ -167,7 +168,8 @@ select results_eq(
         values
             (row('all.given', '{"a": 1}'::jsonb, 'q', now() + interval '1 hour', 3, 'u', 'l', 2, 4, 'scheduled')::text),
             (row('none.given', '{}', 'default', now(), 5, null, null, 1, null, 'available')::text),
-            (row('now.given', '{}', 'default', now(), 5, null, null, 1, null, 'available')::text)
+            (row('now.given', '{}', 'default', now(), 5, null, null, 1, null, 'available')::text),
+            (row('null.given', '{}', 'default', now(), 5, null, null, 1, null, 'available')::text)
     $$,
     'a job is stored as it was given'
 );

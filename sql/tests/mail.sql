@@ -312,6 +312,22 @@ from (
             || pg_temp.identity('1', 'apple', '{"is_private_email": true}'),
             null
         ),
+        (
+            'an account with no address but an identity''s',
+            'update auth.users set email = null where id = {Greta};'
+            || pg_temp.identity('1', 'apple', '{"email": "id@x.test", "is_private_email": true}'),
+            'id@x.test true claim unknown'
+        ),
+        (
+            'an identity''s address of the relay''s domain, without a claim',
+            'update auth.users set email = null where id = {Greta};'
+            || pg_temp.identity('1', 'apple', '{"email": "id@privaterelay.appleid.com"}'),
+            'id@privaterelay.appleid.com null domain unknown'
+        ),
+        (
+            'an identity''s address of another domain, without a claim',
+            pg_temp.identity('1', 'apple', '{"email": "id@x.test"}'), null
+        ),
         ('a text that is no address', 'update auth.users set email = ''privaterelay.appleid.com'' where id = {Greta}', null)
 ) as account (what, prepare, expected);
 

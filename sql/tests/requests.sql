@@ -220,18 +220,18 @@ select is(
         $$
             insert into accountctl.deletion_steps (request_id, step, started_at, finished_at, outcome)
             values
-                ({request}, 'delete_rows', now(), now(), 'ok'), ({request}, 'preflight', now(), now() - interval '1 hour', 'ok'),
-                ({request}, 'scrub_auth', now(), null, null)
+                ({request}, 'lock_out', now(), now(), 'ok'), ({request}, 'delete_rows', now(), now(), 'ok'),
+                ({request}, 'preflight', now(), now() - interval '1 hour', 'ok'), ({request}, 'scrub_auth', now(), null, null)
         $$
     ),
-    '["preflight", "delete_rows"]', 'steps that have ended, in the order in which they did'
+    '["preflight", "delete_rows", "lock_out"]', 'steps that have ended, in the order in which they did, then by name'
 );
 select is(
     pg_temp.told('worker_seen', format('insert into accountctl.workers (name, version, slots, queues, kinds, beat_at, expires_at)
         values (''w'', ''1'', 1, ''{}'', ''{}'', now() - %L::interval, now())', seen)),
     expected, 'a worker that was seen ' || seen || ' ago'
 )
-from (values ('4 minutes', 'true'), ('6 minutes', 'false')) as worker (seen, expected);
+from (values ('4 minutes 59 seconds', 'true'), ('5 minutes', 'false')) as worker (seen, expected);
 
 insert into auth.identities (provider_id, user_id, identity_data, provider)
 values ('001234.5678.0123', id('Dora'), '{"sub": "001234.5678.0123"}', 'apple');
@@ -254,7 +254,7 @@ from (
         ),
         (
             'insert into accountctl.authorization_codes (user_id, code, expires_at)
-            select user_id, ''c0de'', now() - interval ''1 second'' from accountctl.deletion_requests where id = {request}',
+            select user_id, ''c0de'', now() from accountctl.deletion_requests where id = {request}',
             'true'
         ),
         (
@@ -288,6 +288,22 @@ from (
         ('not_verifiable', '{"counts": {}}', 'user_id_only'),
         ('not_verifiable', '{"accepted": []}', 'user_id_only_accepted')
 ) as search (outcome, facts, expected);
+select is(
+    pg_temp.told(
+        'proof',
+        pg_temp.with_request((select changes from verified))
+        || format(
+            $$;
+                insert into accountctl.deletion_steps (request_id, step, started_at, finished_at, outcome)
+                values
+                    ({request}, 'verify', now(), now(), 'ok'), ({request}, 'settle', now(), now() - %L::interval, 'accepted')
+            $$,
+            earlier
+        )
+    ),
+    expected, format('the proof of a search that settled %s before it verified', earlier)
+)
+from (values ('1 hour', 'searched'), ('0', 'accepted')) as search (earlier, expected);
 select is(
     pg_temp.told(
         'proof',

@@ -40,6 +40,7 @@ from (
         ('submit_apple_authorization_code(''c'', '''')', 'client_id must be a bundle id or Services ID'),
         ('submit_apple_authorization_code(''c'', repeat(''a'', 256))', 'client_id must be a bundle id or Services ID'),
         ('submit_apple_authorization_code(''c'', ''a'', '''')', 'redirect_uri must have 1 to 2048 bytes'),
+        ('submit_apple_authorization_code(''c'', ''a'', repeat(''x'', 2049))', 'redirect_uri must have 1 to 2048 bytes'),
         ('submit_apple_authorization_code(repeat(''é'', 1025))', 'authorization_code must have 1 to 2048 bytes'),
         ('submit_apple_authorization_code(''c'', ''a'', repeat(''é'', 1025))', 'redirect_uri must have 1 to 2048 bytes'),
         ('request_account_deletion('''')', 'authorization_code must have 1 to 2048 bytes'),
@@ -81,11 +82,11 @@ select is(
 );
 rollback to savepoint longest;
 select is(
-    pg_temp.refusal('authenticated', token('Anna'), 'select public.request_account_deletion(''c'', ''com.example.app'', ''a:b'')'),
+    pg_temp.refusal('authenticated', token('Anna'), 'select public.request_account_deletion(''c'', ''a'', ''u'')'),
     'accepted', 'a code that comes with the request'
 );
 select is(
-    (select row(code, client_id, redirect_uri)::text from accountctl.authorization_codes), '(c,com.example.app,a:b)',
+    (select row(code, client_id, redirect_uri)::text from accountctl.authorization_codes), '(c,a,u)',
     'a code that came with the request is stored with its client id and redirect URI'
 );
 rollback to savepoint longest;
@@ -446,10 +447,11 @@ select is(
         select count(*)
         from generate_series(12, 21) as n
         where pg_temp.refusal(
-            'authenticated', token('Bert') - 'session_id', format('select public.submit_apple_authorization_code(%L)', 'code ' || n)
+            'authenticated', case when n % 2 = 0 then token('Bert') - 'session_id' else token('Bert', '{"session_id": ""}') end,
+            format('select public.submit_apple_authorization_code(%L)', 'code ' || n)
         ) = 'accepted'
     ),
-    9::bigint, 'tokens without a session count as one'
+    9::bigint, 'tokens without a session, or with an empty one, count as one'
 );
 rollback to savepoint sessionless;
 -- At most ten of each.
@@ -479,7 +481,12 @@ select is(
     ),
     array[100, 99, 11]::bigint[], 'each says which session sent it'
 );
-update accountctl.authorization_codes set received_at = received_at - interval '1 hour';
+update accountctl.authorization_codes set received_at = received_at - interval '59 minutes 59 seconds';
+select is(
+    pg_temp.refusal('authenticated', token('Bert'), 'select public.submit_apple_authorization_code(''code 102'')'),
+    'PT429 too many authorization codes; Try again in an hour.', 'within the hour there is no room'
+);
+update accountctl.authorization_codes set received_at = received_at - interval '1 second';
 select is(
     pg_temp.refusal('authenticated', token('Bert'), 'select public.submit_apple_authorization_code(''code 102'')'), 'accepted',
     'an hour later there is room again'
@@ -657,8 +664,8 @@ values
 select sign_up(who) from asked;
 select accountctl.open_deletion_request(id(who), 'operator', '  ', grace) from asked;
 select is(
-    (select row(state, reason, run_after)::text from accountctl.deletion_requests where user_id = id(who)),
-    row(state, null, now() + waits)::text, format('a grace of %s', coalesce(grace::text, 'what is set'))
+    (select row(state, reason, run_after, legal_deadline)::text from accountctl.deletion_requests where user_id = id(who)),
+    row(state, null, now() + waits, now() + interval '1 month')::text, format('a grace of %s', coalesce(grace::text, 'what is set'))
 )
 from asked;
 

@@ -43,8 +43,8 @@ values
     ),
     (
         'pending_revocations', jsonb_build_object('client_id', 'com.example.app', 'give_up_at', now()),
-        jsonb_build_object('sealed_token', 't', 'sealing_key_id', 'k', 'binding', id('binding')),
-        '{"state": "waiting", "created_at": "00:00:00", "attempts": 0}'
+        '{"sealed_token": "t", "sealing_key_id": "k"}',
+        '{"binding": "a uuid", "state": "waiting", "created_at": "00:00:00", "attempts": 0}'
     ),
     ('sealing_canaries', '{"key_id": "2026-11_B", "canary": "c"}', '{}', '{"created_at": "00:00:00"}');
 

@@ -42,7 +42,7 @@ begin
 end
 $$;
 
--- What a stored row has beside what was given, with times as their distance from now.
+-- What a stored row has beside what was given, with times as their distance from now and without the ids that were drawn.
 create function tests.filled_in(stored jsonb, given jsonb)
 returns jsonb
 language sql
@@ -54,6 +54,7 @@ as $$
             case
                 when value #>> '{}' ~ '^\d{4}-\d\d-\d\dT'
                     then to_jsonb(date_trunc('minute', (value #>> '{}')::timestamptz - now())::text)
+                when value #>> '{}' ~ '^[0-9a-f]{8}-' then to_jsonb('a uuid'::text)
                 else value
             end
         ),
