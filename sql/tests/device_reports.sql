@@ -88,7 +88,9 @@ select is(
 
 delete from accountctl.credential_events;
 select pg_temp.report('Anna', 'authorized');
-update accountctl.credential_events set received_at = now() - interval '1 hour';
+update accountctl.credential_events set received_at = now() - interval '23:59:59';
+select pg_temp.report('Anna', 'authorized');
+select is(pg_temp.reports(), 'com.example.app state_authorized noted', 'a state that has not changed is not stored again within a day');
 select pg_temp.report('Anna', state) from unnest(array['notFound', 'notFound']) as state;
 select is(
     pg_temp.reports(), 'com.example.app state_authorized noted, com.example.app state_not_found device_only',
@@ -114,6 +116,12 @@ select is(
 select is(
     (select count(*) from accountctl.credential_events where client_id in ('com.example.app51', 'com.example.app52')), 0::bigint,
     'the reports after the fiftieth of a day are not stored'
+);
+update accountctl.credential_events set received_at = received_at - interval '23:59:59';
+select pg_temp.report('Anna', 'authorized', 'com.example.app51');
+select is(
+    (select count(*) from accountctl.credential_events where client_id = 'com.example.app51'), 0::bigint,
+    'no report after the fiftieth is stored up to the last second of the day'
 );
 select pg_temp.pass(1), pg_temp.report('Anna', 'authorized', 'com.example.app51');
 select is(

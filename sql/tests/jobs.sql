@@ -122,6 +122,8 @@ from (
         ('repeat(''k'', 64)', 'kind'),
         ('''k'', queue => null', 'queue'),
         ('''k'', queue => ''1''', 'queue'),
+        ('''k'', queue => repeat(''q'', 63)', 'accepted'),
+        ('''k'', queue => repeat(''q'', 64)', 'queue'),
         ('''k'', args => null', 'args'),
         ('''k'', args => ''[]''', 'args'),
         ('''k'', args => ''null''', 'args'),

@@ -141,6 +141,14 @@ select is(
     'codes are out of reach of the API''s roles'
 );
 
+select is(answer('authenticated', token('Bert'), format('select public.%s', call)), '{"accepted": true}', call || ' answers')
+from unnest(
+    array[
+        'submit_apple_authorization_code(''c0de'', ''a'')', 'report_apple_credential_state(''authorized'', ''a'')',
+        'report_apple_credential_state(''authorized'', repeat(''a'', 255))'
+    ]
+) as call;
+
 -- A status token outlives whatever is asked later ----------------------------------------------------------------------
 
 create function pg_temp.token_given(claims jsonb) returns text language plpgsql as $$

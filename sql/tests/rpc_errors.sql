@@ -48,7 +48,8 @@ from (
         ('request_account_deletion(reason => repeat(''x'', 1001))', 'reason must have at most 1000 characters'),
         ('report_apple_credential_state()', 'state must be authorized, revoked, notFound or transferred'),
         ('report_apple_credential_state(''Revoked'')', 'state must be authorized, revoked, notFound or transferred'),
-        ('report_apple_credential_state(''revoked'', ''a/b'')', 'client_id must be a bundle id or Services ID')
+        ('report_apple_credential_state(''revoked'', ''a/b'')', 'client_id must be a bundle id or Services ID'),
+        ('report_apple_credential_state(''revoked'', repeat(''a'', 256))', 'client_id must be a bundle id or Services ID')
 ) as wrong (call, message);
 select is(
     pg_temp.refusal('anon', null, 'select public.account_deletion_status()'), '22023 status_token is missing',
@@ -238,8 +239,8 @@ from (
         ('a token with an empty session', token('Ed', '{"session_id": ""}'), 'select'),
         ('a session written in upper case', token('Ed', jsonb_build_object('session_id', upper(md5('Ed session')::uuid::text))), 'select'),
         (
-            'a suspension that is over', token('Ed'),
-            format('update auth.users set banned_until = now() - interval ''1 second'' where id = %L', id('Ed'))
+            'a suspension that ends now', token('Ed'),
+            format('update auth.users set banned_until = now() where id = %L', id('Ed'))
         ),
         (
             'a factor that was never verified', token('Ed', '{"aal": "aal1"}'),
