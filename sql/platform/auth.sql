@@ -183,7 +183,7 @@ create index user_id_created_at_idx on auth.sessions (user_id, created_at);
 create index sessions_not_after_idx on auth.sessions (not_after desc);
 create index sessions_oauth_client_id_idx on auth.sessions (oauth_client_id);
 
--- user_id is text and no key: these rows go with their session, and very old ones have none.
+-- user_id is a text without a foreign key: these rows are deleted with their session, but very old ones have none.
 create table auth.refresh_tokens (
     instance_id uuid,
     id bigserial constraint refresh_tokens_pkey primary key,
@@ -234,7 +234,7 @@ create table auth.mfa_challenges (
 );
 create index mfa_challenge_created_at_idx on auth.mfa_challenges (created_at desc);
 
--- Codes for whoever has lost a second factor; the set is a factor itself, and goes with it or with the account.
+-- Codes for people who have lost a second factor; a set is a factor itself, and is deleted with it or with the account.
 create table auth.mfa_recovery_code_sets (
     id uuid not null constraint mfa_recovery_code_sets_pkey primary key,
     user_id uuid not null
@@ -317,7 +317,7 @@ create table auth.webauthn_challenges (
 create index webauthn_challenges_expires_at_idx on auth.webauthn_challenges (expires_at);
 create index webauthn_challenges_user_id_idx on auth.webauthn_challenges (user_id);
 
--- The one column that cascades from users without an index.
+-- The only column that cascades from users and has no index.
 create table auth.oauth_authorizations (
     id uuid not null constraint oauth_authorizations_pkey primary key,
     authorization_id text not null constraint oauth_authorizations_authorization_id_key unique,
@@ -358,7 +358,7 @@ create index oauth_consents_user_order_idx on auth.oauth_consents (user_id, gran
 
 -- What no cascade reaches ----------------------------------------------------------------------------------------------
 
--- user_id without a key, and provider tokens in the clear: a deletion must look here itself.
+-- user_id has no foreign key, and provider tokens are in plain text: a deletion must delete these rows itself.
 create table auth.flow_state (
     id uuid not null constraint flow_state_pkey primary key,
     user_id uuid,
@@ -424,7 +424,7 @@ create table auth.schema_migrations (
 
 -- Rights ---------------------------------------------------------------------------------------------------------------
 
--- On with no policy: without BYPASSRLS every one of these looks empty. The tables made from 2025 on have it off.
+-- On, without any policy: to a role without BYPASSRLS, each of these tables looks empty. It is off for tables from 2025 on.
 alter table auth.users enable row level security;
 alter table auth.identities enable row level security;
 alter table auth.sessions enable row level security;

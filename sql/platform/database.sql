@@ -2,7 +2,7 @@
 -- Development and tests only. Applied once by supabase_admin with psql, after roles.sql; the database belongs to postgres.
 --
 -- Names, types, keys, delete rules, indexes, row-level security and grants are the platform's (state of November 2026: Auth
--- 2.197, Storage 1.98); tables that no account hangs on are left out.
+-- 2.197, Storage 1.98). Tables that do not concern accounts are left out.
 
 \set ON_ERROR_STOP on
 set client_min_messages = warning;
@@ -12,8 +12,8 @@ create extension pgcrypto schema extensions;
 create extension "uuid-ossp" schema extensions;
 grant usage on schema extensions to anon, authenticated, service_role;
 
--- What the platform gave every project until 2026 and the older ones keep: a new object in `public` is open to the API
--- roles unless its migration says otherwise. The tests run against this, the less safe of the two.
+-- As in projects from before 2026: a new object in `public` is open to the API's roles unless its migration revokes that.
+-- Newer projects are stricter; the tests run against the less safe state.
 grant usage on schema public to anon, authenticated, service_role;
 alter default privileges for role postgres in schema public grant all on tables to anon, authenticated, service_role;
 alter default privileges for role postgres in schema public grant all on functions to anon, authenticated, service_role;

@@ -1,8 +1,8 @@
 -- Supabase's roles with their real limits, for a plain PostgreSQL. Development and tests only.
 --
--- Applied once per cluster by its superuser, which is called supabase_admin as on Supabase; repeatable. What counts is what
--- `postgres` may not do: it is no superuser and owns nothing in `auth` and `storage`, so that migrations and the worker
--- meet here the refusals they meet on the hosted platform.
+-- Applied once per cluster by its superuser, which is called supabase_admin as on Supabase; repeatable. As on the hosted
+-- platform, `postgres` is no superuser and owns nothing in `auth` and `storage`, so that migrations and the worker are
+-- refused what they are refused there.
 
 \set ON_ERROR_STOP on
 set client_min_messages = warning;

@@ -30,11 +30,11 @@ create table storage.buckets (
 );
 create unique index bname on storage.buckets (name);
 
--- owner is deprecated and owner_id is text, the `sub` of the token that uploaded; neither is a key, neither is indexed,
--- both are empty for what was uploaded with the service key.
+-- `owner` is deprecated; `owner_id` is a text, the `sub` of the token that uploaded. Neither has a foreign key or an index,
+-- and both are empty for files uploaded with the service key.
 --
--- Where the bucket keeps versions a key has a row for each: what was replaced or deleted is archived, a delete leaves a row
--- that marks it, and at most one row of a key is not archived.
+-- In a bucket that keeps versions, a key has a row for each version. Replaced and deleted versions are archived, a delete
+-- adds a row that marks it, and at most one row of a key is not archived.
 create table storage.objects (
     id uuid not null default gen_random_uuid() constraint objects_pkey primary key,
     bucket_id text constraint "objects_bucketId_fkey" references storage.buckets (id),
@@ -190,8 +190,8 @@ create trigger update_objects_updated_at
     before update on storage.objects
     for each row execute function storage.update_updated_at_column();
 
--- A row deleted by SQL leaves its file behind where no API reaches it. Once per statement, so even when no row matches;
--- the Storage server lifts it for itself by the setting.
+-- Refuses deletes by SQL, which would leave the file behind, unreachable by any API. It fires once per statement, so even
+-- if no row matches. The Storage server turns it off for itself by a setting.
 create function storage.protect_delete()
 returns trigger
 language plpgsql
