@@ -48,7 +48,7 @@ package struct AvatarSweep: Sendable {
 
     /// Why no object can be judged to be left behind.
     package enum Failure: Error, Sendable, Equatable {
-        /// There is no `public.profiles` with `avatar_url`, so nothing tells which objects are in use.
+        /// There is no `public.profiles` with `avatar_url`, so it is unknown which objects are in use.
         case noProfiles
         /// Our role does not see all rows of this table, so objects in use could look unused.
         case hiddenRows(String)

@@ -19,7 +19,7 @@ struct PlainClaim: Sendable {
 
     /// Adds a row of the statement.
     mutating func add(_ row: JobQueue.ClaimRow) {
-        // A row with lease 0 is no job: it tells how many were chosen.
+        // A row with lease 0 is not a job: it says how many were chosen.
         if row.1 == 0 { chosen = row.0 } else { jobs.append(ClaimedJob(row, of: worker)) }
     }
 }

@@ -95,7 +95,7 @@ package enum CredentialRules {
         case .stateTransferred:
             return .noteTransfer
         case .stateNotFound:
-            // Another Apple Account on the device, or a build with a wrong team: it tells nothing about the account.
+            // Another Apple Account on the device, or a build with a wrong team: it says nothing about the account.
             return .nothing(.deviceOnly)
         case .stateAuthorized:
             return .nothing(.noted)

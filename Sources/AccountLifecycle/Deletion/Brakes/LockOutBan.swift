@@ -6,7 +6,7 @@ import Postgres
     import Foundation
 #endif
 
-/// The ban of a lock-out, which its end tells apart from a ban that somebody else set.
+/// The ban of a lock-out, distinguished by its end from a ban that somebody else set.
 enum LockOutBan {
     /// How long the ban lasts from the lock-out on: finite, since Supabase's auth server cannot read an infinite one;
     /// in hours, which are as long in every time zone.

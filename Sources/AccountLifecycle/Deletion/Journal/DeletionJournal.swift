@@ -99,7 +99,7 @@ struct DeletionJournal: Sendable {
         )
     }
 
-    /// What tells the cause of a situation from others; numbers of rows, for example, change from look to look.
+    /// The facts that identify the cause of a situation; others, such as numbers of rows, change from check to check.
     private static func cause(_ situation: Statement) -> Statement {
         """
         (
