@@ -69,6 +69,14 @@ struct DocumentationTests {
         #expect(readme.contains(" \(users) accounts") && readme.contains(" about \(deletions) of them"))
     }
 
+    @Test("Supabase: the versions of its tables that the stand-in has")
+    func platform() throws {
+        let schema = try String(contentsOfFile: Repository.path("sql/platform/database.sql"), encoding: .utf8)
+        let versions = try #require(schema.firstMatch(of: /Auth\s+(?:--\s+)?(\d+\.\d+), Storage (\d+\.\d+)/))
+        let told = try Document.wholeText().split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        #expect(told.contains("Auth \(versions.1) and Storage \(versions.2)"))
+    }
+
     @Test("exit codes")
     func exitCodes() throws {
         #expect(try rows("| code | meaning |").map { $0[0] } == ExitStatus.allCases.map { String($0.rawValue) })
