@@ -29,8 +29,8 @@ package struct Diagnostics: Sendable, Equatable {
     package var table: String?
     /// The column concerned.
     package var column: String?
-    /// The data type concerned.
-    var dataType: String?
+    /// The data type concerned: a domain that refuses a value.
+    package var dataType: String?
     /// The constraint concerned; unique indexes count as constraints.
     package var constraint: String?
     /// The server's source file.

@@ -40,6 +40,8 @@ package struct SQLState: RawRepresentable, Hashable, Sendable, CustomStringConve
     package static let foreignKeyViolation = SQLState(rawValue: "23503")
     /// 23505, unique violation.
     package static let uniqueViolation = SQLState(rawValue: "23505")
+    /// 23514, check violation: also of a row for which a partitioned table has no partition.
+    package static let checkViolation = SQLState(rawValue: "23514")
     /// 25006, read only transaction.
     package static let readOnlyTransaction = SQLState(rawValue: "25006")
     /// 25P02, in failed transaction.

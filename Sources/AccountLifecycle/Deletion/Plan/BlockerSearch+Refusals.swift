@@ -71,12 +71,16 @@ extension BlockerSearch {
     /// - Throws: `error` itself if it says nothing about the account, such as a lost connection or a time limit.
     static func blocker(for error: PostgresError, among plan: DeletionPlan) throws -> Blocker {
         guard isRefusal(error), let state = error.sqlState else { throw error }
-        let table = error.namedTable
+        let table = Self.table(of: error, among: plan)
         if table == TableName.holds.description { return .hold }
         if let trigger = Self.blocker(of: Self.origin(of: error, among: plan.triggers), for: error) { return trigger }
         switch state {
         case .foreignKeyViolation, .restrictViolation, .notNullViolation:
-            return Blocker(table: table, name: error.diagnostics?.constraint, rows: nil, code: .blockingRows)
+            let name = error.diagnostics?.constraint ?? error.diagnostics?.column
+            return Blocker(table: table, name: name, rows: nil, code: .blockingRows)
+        case .checkViolation where error.diagnostics?.constraint == nil && !table.isEmpty:
+            let detail = "its partitions do not take the rows without the account"
+            return Blocker(table: table, name: nil, rows: nil, code: .blockingRows, detail: detail)
         case _ where state.class == .integrityConstraintViolation && error.diagnostics?.constraint != nil:
             let detail = "a constraint that the rows would violate without the account"
             return Blocker(
@@ -104,5 +108,19 @@ extension BlockerSearch {
                 detail: "SQLSTATE \(state)"
             )
         }
+    }
+
+    /// The table that a refusal is about; empty if the server names none.
+    ///
+    /// If a domain refuses the value, the server names only the domain; the context has the statement by which a key
+    /// changes the table, innermost first.
+    private static func table(of error: PostgresError, among plan: DeletionPlan) -> String {
+        guard error.diagnostics?.dataType != nil, let context = error.diagnostics?.context else {
+            return error.namedTable
+        }
+        let found = plan.touched.compactMap { table in
+            context.firstRange(of: table.quoted.text).map { (table: table, place: $0.lowerBound) }
+        }
+        return found.min { $0.place < $1.place }?.table.description ?? ""
     }
 }

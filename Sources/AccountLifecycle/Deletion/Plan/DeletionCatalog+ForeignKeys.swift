@@ -100,10 +100,11 @@ extension DeletionCatalog {
             exists (
                 select
                 from pg_catalog.pg_attribute as a
+                join pg_catalog.pg_type as y on y.oid = a.atttypid
                 where a.attrelid = k.conrelid
                   -- ON DELETE SET NULL may name some of its columns only.
                   and a.attnum = any(coalesce(k.confdelsetcols, k.conkey))
-                  and a.attnotnull
+                  and (a.attnotnull or y.typnotnull)
             ),
             exists (
                 select
