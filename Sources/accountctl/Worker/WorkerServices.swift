@@ -62,12 +62,11 @@ struct WorkerServices {
         if !missing.isEmpty {
             throw CommandError(
                 .residue,
-                "keys.sealing_file: the key \(missing.joined(separator: ", ")) is missing, but rows of this database "
-                    + "need it",
+                "keys.sealing_file: sealed values need the keys \(missing.joined(separator: ", ")), which are not in it",
                 hint:
                     """
-                    Add its line to the file: accountctl apple vault status shows what it seals. If it is lost for good: \
-                    accountctl apple vault forget-key
+                    Add their lines to the file: accountctl apple vault status shows what they seal. If one is lost for \
+                    good: accountctl apple vault forget-key
                     """
             )
         }
