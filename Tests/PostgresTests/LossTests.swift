@@ -108,6 +108,7 @@ import Testing
                             try await pool.withConnection { try $0.execute("insert into t values (1)") }
                         }
                         #expect(error.sqlState == .readOnlyTransaction && error.isTransient)
+                        #expect("\(error)".contains("read-only mode"), "\(error)")
                         // A session that was read-only would stay so for as long as the pool keeps it.
                         try await cluster.psql("alter database \(database.name) reset default_transaction_read_only")
                         try await pool.withConnection { try $0.execute("insert into t values (1)") }

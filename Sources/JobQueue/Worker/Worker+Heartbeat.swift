@@ -71,8 +71,16 @@ extension Worker {
             return true
         } catch {
             if !Task.isCancelled {
-                core.withLock { $0.server.failedBeats += 1 }
-                logger.warning("a heartbeat failed", metadata: ["error": "\(Verdict.describe(error))"])
+                let failed = core.withLock { core in
+                    core.server.failedBeats += 1
+                    return core.server.failedBeats
+                }
+                // One fails every second, and an outage may last for hours.
+                logger.log(
+                    level: failed % 100 == 1 ? .warning : .debug,
+                    "a heartbeat failed",
+                    metadata: ["error": "\(Verdict.describe(error))", "times": "\(failed)"]
+                )
             }
             return false
         }

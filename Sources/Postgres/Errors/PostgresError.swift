@@ -172,6 +172,7 @@ extension PostgresError: CustomStringConvertible, CustomDebugStringConvertible {
     package var description: String {
         var text = "Postgres error \(code)"
         if let sqlState { text += " \(sqlState)" }
+        if sqlState == .readOnlyTransaction { text += ": the database is a standby or in read-only mode" }
         if let reason { text += ": \(reason)" }
         let names: [(String, String?)] = [
             ("constraint", diagnostics?.constraint), ("table", diagnostics?.table), ("column", diagnostics?.column),

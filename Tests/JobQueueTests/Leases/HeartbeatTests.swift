@@ -67,6 +67,24 @@ import Testing
         }
     }
 
+    /// One fails every second, and an outage may last for hours: the log must not fill up with them.
+    @Test func heartbeatsThatGoOnFailingAreAWarningOnce() async throws {
+        try await JobHarness.with { harness in
+            let lines = LogLines()
+            let worker = try harness.worker(try registry(), logger: lines.logger) {
+                $0.leaseLifetime = .seconds(600)
+            }
+            try await worker.begin()
+            try await harness.execute("alter table accountctl.workers rename to absent")
+            for _ in 0..<3 { #expect(await !worker.beat()) }
+            try await harness.execute("alter table accountctl.absent rename to workers")
+            #expect(await worker.beat())
+            let told = lines.all.filter { $0.contains("a heartbeat failed") }
+            #expect(told.map { $0.prefix { $0 != " " } } == ["warning", "debug", "debug"], "\(told)")
+            #expect(lines.all.contains { $0.hasPrefix("info heartbeats succeed again failed=3") }, "\(lines.all)")
+        }
+    }
+
     /// A heartbeat counts even if the history cannot be asked, for however long, what became of a job.
     @Test func aHeartbeatDoesNotWaitForTheHistory() async throws {
         try await JobHarness.with { harness in
