@@ -175,6 +175,14 @@ import Testing
     @Test func passkeysThatMayNotBeReadCountAsAWayIn() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
+            let event = CredentialEvent(
+                id: 1,
+                source: .apple,
+                kind: .consentRevoked,
+                clientID: nil,
+                user: anna.id,
+                happenedAt: .now
+            )
             let waysIn = try await stage.admin.withTransaction { connection in
                 try connection.script(
                     unsafeSQL: """
@@ -189,8 +197,8 @@ import Testing
                 )
                 let before = try CredentialEvents.facts(
                     of: anna.id,
-                    subject: anna.sub,
-                    clientID: nil,
+                    subject: .sub(anna.sub),
+                    event: event,
                     on: connection
                 ).hasOtherWayIn
                 try connection.script(
@@ -202,8 +210,8 @@ import Testing
                 )
                 let after = try CredentialEvents.facts(
                     of: anna.id,
-                    subject: anna.sub,
-                    clientID: nil,
+                    subject: .sub(anna.sub),
+                    event: event,
                     on: connection
                 ).hasOtherWayIn
                 try connection.script(
