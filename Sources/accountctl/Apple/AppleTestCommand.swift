@@ -1,6 +1,4 @@
 import ArgumentParser
-import HTTPCalls
-import Settings
 import SignInWithApple
 import Terminal
 
@@ -46,13 +44,8 @@ struct AppleTestCommand: AccountctlCommand {
     var global: GlobalOptions
 
     func run(in context: CommandContext) async throws -> ExitStatus {
-        let settings = try context.settingsForApple()
-        // The output already reports everything that Apple rejects.
-        let logger = context.detailLogger(settings)
-        let rows = try await HTTPCaller.withCaller(logger: logger) { caller in
-            let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
-            guard let clients = try parts.appleClients() else { throw CommandError.noApple }
-            return try await clients.selfTests().map { Self.row($0.identity, $0.outcome) }
+        let rows = try await context.withApple(tellsAll: true) { clients in
+            try await clients.selfTests().map { Self.row($0.identity, $0.outcome) }
         }
         try context.output.list(rows, Self.fields)
         return rows.map(\.status).max { $0.rawValue < $1.rawValue } ?? .ok

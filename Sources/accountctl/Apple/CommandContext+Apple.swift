@@ -1,9 +1,27 @@
+import HTTPCalls
 import Sealing
 import Settings
 import SignInWithApple
 import Terminal
 
 extension CommandContext {
+    /// Gives `body` the configured clients, as workers have them; `tellsAll` if the output already reports everything that
+    /// Apple rejects, so that the log need not.
+    ///
+    /// - Throws: ``CommandError`` if Apple is not configured, or the key cannot be read.
+    func withApple<Result: Sendable>(
+        tellsAll: Bool = false,
+        _ body: @Sendable (AppleClients) async throws -> Result
+    ) async throws -> Result {
+        let settings = try settingsForApple()
+        let logger = tellsAll ? detailLogger(settings) : self.logger(settings)
+        return try await HTTPCaller.withCaller(logger: logger) { caller in
+            let parts = WorkerServices(settings: settings, caller: caller, logger: logger)
+            guard let clients = try parts.appleClients() else { throw CommandError.noApple }
+            return try await body(clients)
+        }
+    }
+
     /// The identities of this service at Apple, one for each client id.
     ///
     /// - Throws: ``CommandError`` if there is none.

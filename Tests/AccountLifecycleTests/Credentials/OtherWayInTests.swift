@@ -1,3 +1,4 @@
+import Foundation
 import JobQueue
 import Postgres
 import Sandbox
