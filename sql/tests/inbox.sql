@@ -28,8 +28,8 @@ from unnest(
     array['public.receive_apple_notification(text)', 'accountctl.receive_apple_notification(text)']
 ) as function;
 select ok(
-    not p.prosecdef and p.proconfig = array['search_path=""'] and p.proowner = 'postgres'::regrole,
-    'the function of the API has the rights of its caller and a fixed search_path'
+    not p.prosecdef and p.proconfig = array['search_path=""'] and p.provolatile = 'v' and p.proowner = 'postgres'::regrole,
+    'the function of the API has the rights of its caller and a fixed search_path, and is not called by GET'
 )
 from pg_proc as p
 where p.oid = 'public.receive_apple_notification(text)'::regprocedure;
