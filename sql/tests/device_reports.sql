@@ -173,7 +173,7 @@ select pg_temp.report('Anna', 'authorized');
 select is(
     pg_temp.reports(),
     'com.example.app state_revoked done, com.example.app state_transferred waits, com.example.app state_authorized noted',
-    'after 89 days it is still there'
+    'a handled report that led to something is kept for 89 days'
 );
 insert into accountctl.credential_events (source, kind, user_id, notification_id, received_at, handled_at, outcome)
 values ('apple', 'consent-revoked', id('Anna'), 'n', now() - interval '100 days', now(), 'done');

@@ -105,7 +105,7 @@ grant select on own to authenticated;
 -- As a policy asks: the role has no right to look into the schema itself.
 alter table own enable row level security;
 create policy open on own using ((select accountctl.account_open()));
-select is(probe('authenticated', claims, 'select from own'), expected, who)
+select is(probe('authenticated', claims, 'select from own'), expected, 'account_open: ' || who)
 from (
     values
         ('an account', token('Anna'), '4 rows'),

@@ -22,7 +22,7 @@ select is(
     (select relacl::text from pg_class where oid = 'accountctl.hash_key_canaries'::regclass), null,
     'nobody but the owner was granted anything'
 );
-select table_owner_is('accountctl', 'hash_key_canaries', 'postgres', 'the worker''s role owns it');
+select table_owner_is('accountctl', 'hash_key_canaries', 'postgres', 'the worker''s role owns hash_key_canaries');
 
 select * from finish();
 rollback;

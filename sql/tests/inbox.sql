@@ -47,7 +47,7 @@ select is((select count(*) from accountctl.apple_inbox), 1::bigint, 'a body that
 
 -- How much -------------------------------------------------------------------------------------------------------------
 
-select is(probe('postgres', null, format('select accountctl.receive_apple_notification(%s)', body)), expected, body)
+select is(probe('postgres', null, format('select accountctl.receive_apple_notification(%s)', body)), expected, 'a body of ' || body)
 from (
     values
         ('null', '22023'),

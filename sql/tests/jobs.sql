@@ -113,7 +113,7 @@ exception
         return argument;
 end
 $$;
-select is(pg_temp.enqueued(arguments), expected, arguments)
+select is(pg_temp.enqueued(arguments), expected, format('enqueue_job(%s)', arguments))
 from (
     values
         ('null', 'kind'),
@@ -177,7 +177,7 @@ select results_eq(
 );
 select is(
     accountctl.enqueue_job('another.kind', unique_key => 'u'), (select id from accountctl.jobs where kind = 'all.given'),
-    'the live job of a key is told instead'
+    'where a key has a live job, its id is returned instead'
 );
 
 -- How workers stand ----------------------------------------------------------------------------------------------------

@@ -91,7 +91,7 @@ select is(
     accountctl.note_relay_address(id('Anna'), 'x1@privaterelay.appleid.com', true, now() - interval '1 hour'), false,
     'an event that comes late changes nothing'
 );
-select is(accountctl.note_relay_address(id('Anna'), 'x1@privaterelay.appleid.com', true, now()), true, 'a newer one does');
+select is(accountctl.note_relay_address(id('Anna'), 'x1@privaterelay.appleid.com', true, now()), true, 'a newer event changes what is known');
 select is(pg_temp.ask('Anna'), 'yes: the relay takes mail of this stream: SPF ok, DKIM broken', 'forwarding on again');
 
 -- The account was made with a relay address, and the Apple Account that was linked to it since has told another one.
@@ -166,7 +166,7 @@ select accountctl.note_relay_address(id('Anna'), 'x1@privaterelay.appleid.com', 
 update auth.users set email = 'X1@privaterelay.appleid.com' where id = id('Anna');
 select is(pg_temp.ask('Anna'), 'no: the person has switched forwarding off', 'the same address in capitals');
 update auth.users set email = 'anna@example.com' where id = id('Anna');
-select is(pg_temp.ask('Anna'), 'yes: not a relay address', 'a real address since');
+select is(pg_temp.ask('Anna'), 'yes: not a relay address', 'the account has a real address since');
 update auth.users set email = 'x2@privaterelay.appleid.com' where id = id('Anna');
 select is(
     pg_temp.ask('Anna'), 'yes: the relay takes mail of this stream: SPF ok, DKIM broken',
@@ -233,7 +233,7 @@ as $$
         'select accountctl.note_relay_address({Greta}, %L, %L, now() - %L::interval, %L);', address, forwards, ago, claim
     )
 $$;
-select is(pg_temp.known(prepare), expected, what)
+select is(pg_temp.known(prepare), expected, 'relay_accounts: ' || what)
 from (
     values
         ('the account''s own address', 'select', 'own@privaterelay.appleid.com null domain unknown'),
@@ -350,7 +350,9 @@ select is_empty(
 
 -- Which addresses are the relay's --------------------------------------------------------------------------------------
 
-select is(accountctl.is_relay_address(address, claim), expected, coalesce(address, 'null') || ' ' || coalesce(claim::text, ''))
+select is(
+    accountctl.is_relay_address(address, claim), expected, format('is_relay_address(%L, %L)', address, claim)
+)
 from (
     values
         ('a@privaterelay.appleid.com', null, true),

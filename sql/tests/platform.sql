@@ -10,10 +10,10 @@ select is(
     ),
     '(f,t,t,t,t,t)', 'postgres is no superuser, and bypasses row-level security'
 );
-select is((select rolbypassrls from pg_roles where rolname = 'service_role'), true, 'service_role bypasses it, too');
+select is((select rolbypassrls from pg_roles where rolname = 'service_role'), true, 'service_role bypasses row-level security, too');
 select is(
     (select count(*) from pg_roles where rolbypassrls and rolname in ('anon', 'authenticated', 'authenticator')),
-    0::bigint, 'the other roles of the API do not'
+    0::bigint, 'the other roles of the API do not bypass row-level security'
 );
 select is_empty(
     $$
@@ -34,7 +34,7 @@ select is(
     0::bigint, 'postgres is no member of the owners of auth and storage'
 );
 
-select is(probe('postgres', null, statement), expected, statement)
+select is(probe('postgres', null, statement), expected, 'postgres: ' || statement)
 from (
     values
         ('select from auth.users', '0 rows'),

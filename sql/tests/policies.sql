@@ -232,7 +232,7 @@ select is(
         from pg_roles
         where rolname = 'accountctl_operator'
     ),
-    '(f,f,f,f,f)', 'the role itself signs in nowhere and has no power of its own'
+    '(f,f,f,f,f)', 'accountctl_operator signs in nowhere and has no power of its own'
 );
 select function_privs_are('public', 'handle_new_user', array[]::text[], role_name, array[]::text[])
 from unnest(array['anon', 'authenticated']) as role_name;

@@ -105,7 +105,7 @@ select is(
         from accountctl.deletion_requests
         where user_id = id('Eve')
     ),
-    row('cancelled', now(), null, null, null, null, null)::text, 'nothing that was collected or said stays'
+    row('cancelled', now(), null, null, null, null, null)::text, 'a cancelled request keeps nothing that was collected or said'
 );
 select act('authenticated', token('Eve'), 'select public.cancel_account_deletion()');
 select is(
