@@ -142,8 +142,9 @@ values
 
 select * from check_tables();
 
-select is(
-    probe('postgres', null, format('delete from auth.users where id = %L', id('Anna'))), '23503',
+-- From 18 on a restricting foreign key has a code of its own.
+select ok(
+    probe('postgres', null, format('delete from auth.users where id = %L', id('Anna'))) in ('23503', '23001'),
     'an account with a hold is deleted by nobody'
 );
 
