@@ -11,8 +11,8 @@ extension TransferBooks {
 
     /// A query of when Apple first told the recipient of each transfer about anybody.
     ///
-    /// Nothing tells when the app moved, except that it was before that: a token that is older is certainly of the team
-    /// that the app left, whether or not Apple was asked about its person. Reads all transfers.
+    /// Nothing tells when the app moved, except that it was before that: a token that is older is of the team that the
+    /// app left, unless it was obtained between the two. Reads all transfers.
     static let beginnings: Statement = """
         select client_id, target_team, min(updated_at) as told_at
         from accountctl.apple_transfers

@@ -36,26 +36,22 @@ package struct AppleCredential: Sendable {
         than: "c.user_id"
     )
 
-    /// An SQL expression: whether a credential `c` is certainly of the team that the app left.
+    /// An SQL expression: whether a credential `c` is of the team that the app left, as far as can be told.
     ///
-    /// One that was obtained, or still valid, after Apple told the recipient about anybody is of the new team.
+    /// One that was obtained, or still valid, after Apple told the recipient about anybody is of the new team. So is
+    /// that of a newcomer, whom the former team never named to Apple, and until the transfer is applied, one for the new
+    /// sub: both may be older than that answer, since the app moved before it.
     static let isOfFormerTeam: Statement = """
         exists (
             select
-            from (\(TransferBooks.beginnings)) as first
-            where first.told_at > greatest(c.obtained_at, c.last_live_at)
-              and (
-                  first.client_id = c.client_id
-                  or exists (
-                      select
-                      from accountctl.apple_transfers as t
-                      where t.user_id = c.user_id
-                        and t.client_id = first.client_id
-                        and t.target_team = first.target_team
-                        and t.new_sub is not null
-                        and \(TransferBooks.concerns(clientID: "c.client_id", sub: "c.apple_sub"))
-                  )
-              )
+            from accountctl.apple_transfers as t
+            join (\(TransferBooks.beginnings)) as first using (client_id, target_team)
+            where t.user_id = c.user_id
+              and t.transfer_identifier is not null
+              and (t.new_sub is not null or t.client_id = c.client_id)
+              and \(TransferBooks.concerns(clientID: "c.client_id", sub: "c.apple_sub"))
+              and (t.state = \(TransferState.applied.rawValue) or t.new_sub is distinct from c.apple_sub)
+              and first.told_at > greatest(c.obtained_at, c.last_live_at)
         )
         """
 
@@ -94,7 +90,7 @@ package struct AppleCredential: Sendable {
         return try connection.one("select \(Self.isAnothers(anyOf: subs, than: "\(user)"))", as: Bool.self)
     }
 
-    /// Whether this token is certainly of the team that the app left: Apple does not know it under the new team's key.
+    /// Whether this token is of the team that the app left: it is dead under the new team's key.
     ///
     /// Reads all transfers, so this is asked only once Apple has answered.
     func isOfFormerTeam(on connection: isolated Connection) throws -> Bool {

@@ -81,11 +81,14 @@ import Testing
 
     /// What a person got after Apple had told the new team about somebody else is of that team, though Apple was asked
     /// about this person later.
-    @Test func aGrantOfTheNewTeamIsNotGivenUp() async throws {
+    ///
+    /// So is what a newcomer got before that: the former team never named them.
+    @Test(arguments: [false, true]) func aGrantOfTheNewTeamIsNotGivenUp(_ isNewcomer: Bool) async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
-            try await stage.move(person, to: try #require(person.sub))
-            try await stage.move(try await stage.signUp("berta", apple: false), to: "another", hoursAgo: 2)
+            if !isNewcomer { try await stage.move(person, to: try #require(person.sub)) }
+            let berta = try await stage.signUp("berta", apple: false)
+            try await stage.move(berta, to: "another", hoursAgo: isNewcomer ? 0 : 2)
             stage.sandbox.faults.set(.appleError("invalid_grant"), for: .appleRevoke)
             let request = try await stage.request(person)
             try await stage.drive(request)

@@ -101,14 +101,21 @@ import Testing
         }
     }
 
-    /// Once Apple has told the new team about somebody, every older token of the client id that moved is the former
-    /// team's: nobody is signed out for it, though Apple was not asked about that person yet.
+    /// Once Apple has told the new team about somebody, the older tokens of whomever the former team named are that
+    /// team's: nobody is signed out for them, though Apple was not asked about that person yet.
     @Test(arguments: [CredentialStage.clientID, "com.example.web"])
     func olderTokensOfWhatMovedAreTheFormerTeams(_ clientID: String) async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp(clientID: clientID)
             let ben = try await stage.signUp(clientID: clientID)
             try await stage.move(ben, of: clientID, minutesAgo: 1)
+            try await stage.sql(
+                """
+                insert into accountctl.apple_transfers
+                    (user_id, client_id, target_team, old_sub, transfer_identifier, state)
+                values (\(anna.id), \(clientID), \(stage.transfer.targetTeam), \(anna.sub), 'anna', 'generated')
+                """
+            )
             stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: clientID)
             let tally = try await CredentialChecks(stage.services()).sweep()
             #expect(tally.gone == 1)

@@ -105,6 +105,35 @@ import Testing
         }
     }
 
+    /// The app moves before Apple first tells the new team about anybody.
+    ///
+    /// Somebody who came in between, or signed in again and so has the new sub, holds a token of the new team, and left
+    /// if that is dead.
+    @Test(arguments: [true, false])
+    func aTokenOfTheNewTeamMayBeOlderThanApplesFirstAnswer(_ isNewcomer: Bool) async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            try await stage.move(ben, minutesAgo: 1)
+            if !isNewcomer {
+                try await stage.sql(
+                    """
+                    insert into accountctl.apple_transfers
+                        (user_id, client_id, target_team, old_sub, transfer_identifier, new_sub, state)
+                    values (
+                        \(anna.id), \(CredentialStage.clientID), \(stage.transfer.targetTeam), 'former', 'anna',
+                        \(anna.sub), 'exchanged'
+                    )
+                    """
+                )
+            }
+            try await endGrant(of: anna, toldBy: "check", stage)
+            var expected = CredentialStage.Traces(credentials: 0)
+            (expected.sessions, expected.refreshTokens, expected.mark) = (0, 0, "consent_revoked")
+            #expect(try await stage.traces(of: anna) == expected)
+            #expect(try await stage.traces(of: ben) == .init())
+        }
+    }
+
     /// Ends a grant at Apple, and handles the event by which the daily check or a device reports its end.
     private func endGrant(
         of person: CredentialStage.Person,

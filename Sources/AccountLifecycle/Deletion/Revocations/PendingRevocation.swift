@@ -94,7 +94,10 @@ package enum PendingRevocation {
         }
     }
 
-    /// Whether a token was handed over before its client id moved to another team.
+    /// Whether a token was handed over before Apple told another team about anybody of its client id.
+    ///
+    /// Whose it was is not known any more, so this includes what was obtained from the new team and handed over before
+    /// that.
     private static func isOfFormerTeam(_ due: Due, with services: DeletionServices) async throws -> Bool {
         try await services.pool.withConnection { connection in
             try connection.one(
