@@ -70,20 +70,25 @@ extension Worker {
             }
             return true
         } catch {
-            if !Task.isCancelled {
-                let failed = core.withLock { core in
-                    core.server.failedBeats += 1
-                    return core.server.failedBeats
-                }
-                // One fails every second, and an outage may last for hours.
-                logger.log(
-                    level: failed % 100 == 1 ? .warning : .debug,
-                    "a heartbeat failed",
-                    metadata: ["error": "\(Verdict.describe(error))", "times": "\(failed)"]
-                )
-            }
+            logFailure("a heartbeat failed", error)
             return false
         }
+    }
+
+    /// Counts and logs a heartbeat that failed, unless the worker ends.
+    ///
+    /// One in a hundred is a warning: one fails every second, and an outage may last for hours.
+    private func logFailure(_ message: Logger.Message, _ error: any Error) {
+        guard !Task.isCancelled else { return }
+        let times = core.withLock { core in
+            core.server.failedBeats += 1
+            return core.server.failedBeats
+        }
+        logger.log(
+            level: times % 100 == 1 ? .warning : .debug,
+            message,
+            metadata: ["error": "\(Verdict.describe(error))", "times": "\(times)"]
+        )
     }
 
     /// Those of these jobs, no longer held, that their handlers ended themselves.
@@ -121,7 +126,7 @@ extension Worker {
             }
             try await register()
         } catch {
-            logger.warning("could not register again", metadata: ["error": "\(Verdict.describe(error))"])
+            logFailure("could not register again", error)
             return false
         }
         await attempt("limits of the code") { try await self.syncKindLimits() }
