@@ -5,7 +5,7 @@ package struct TableColumn: Sendable, Equatable {
 
     var heading: String
     var alignment: Alignment
-    /// The least width of the column, where there is room.
+    /// The width to keep for later rows, as far as no other column needs the room.
     var width: Int
 
     package init(_ heading: String, alignment: Alignment = .left, width: Int = 0) {
@@ -58,11 +58,15 @@ struct TableLayout: Sendable {
 
     /// Creates a layout from sample rows; `isWhole` says that there are no other rows.
     init(_ columns: [TableColumn], sample: [[TableCell]], isWhole: Bool, style: StreamStyle) {
-        var widths = columns.map { max($0.width, DisplayWidth.of($0.heading)) }
+        var widths = columns.map { DisplayWidth.of($0.heading) }
         for row in sample {
             for (index, cell) in row.enumerated() {
                 widths[index] = max(widths[index], DisplayWidth.of(cell.text))
             }
+        }
+        for (index, column) in columns.enumerated() where column.width > widths[index] {
+            let needed = widths.reduce(Self.gap.count * (columns.count - 1), +)
+            widths[index] = min(column.width, widths[index] + max(0, (style.width ?? .max) - needed))
         }
         let wanted = widths
         let rigid = Set(columns.indices.filter { index in sample.contains { $0[index].isWhole } })

@@ -118,6 +118,23 @@ struct TableLayoutTests {
         #expect(sink.text == "STATE     N\ngrace     1\nverified  1\n")
     }
 
+    @Test("Width for later rows is taken from no column that needs it now")
+    func noRoomToKeep() throws {
+        let why = "sealing_key_missing"
+        let fields: [Field<String>] = [
+            Field("state", "State", width: 8) { .text($0) }, Field("why", "Why") { _ in .text(why) },
+        ]
+        let sink = MemorySink()
+        let style = StreamStyle(isTerminal: true, width: 27, colour: false)
+        let messages = Messages(style: .plain, sink: MemorySink())
+        var list = Output(format: .table, style: style, sink: sink, messages: messages).startGrowingList(fields)
+        try list.append("grace")
+        try list.flush()
+        try list.append("verified")
+        try list.finish()
+        #expect(sink.text == "STATE   WHY\ngrace   \(why)\nverified  \(why)\n")
+    }
+
     @Test("In later rows, numbers and first cells are not cut like others: their row is pushed to the right")
     func laterCells() throws {
         let style = StreamStyle(isTerminal: true, width: 30, colour: false)
