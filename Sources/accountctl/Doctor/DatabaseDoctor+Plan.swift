@@ -61,7 +61,7 @@ extension DatabaseDoctor {
         let columns = key.columns.joined(separator: ", ")
         let rows = key.isCounted ? "about \(key.estimatedRows) rows" : "the server has not counted its rows yet"
         return DoctorFinding(
-            key.mayHold(moreThan: 10_000) ? .warning : .notice,
+            key.estimatedRows > 10_000 ? .warning : .notice,
             "deletion.missing_index",
             "no index begins with \(columns) of \(key.table)",
             why: "Each deletion reads the whole table (\(rows)).",

@@ -76,5 +76,5 @@ package struct ForeignKey: Sendable, Hashable {
     }
 
     /// Whether the referring table may have more rows than that.
-    package func mayHold(moreThan rows: Int) -> Bool { !isCounted || estimatedRows > rows }
+    func mayHold(moreThan rows: Int) -> Bool { !isCounted || estimatedRows > rows }
 }
