@@ -1,6 +1,8 @@
 import Foundation
 import Postgres
+import Sandbox
 import Sealing
+import Synchronization
 import TestSupport
 import Testing
 
@@ -27,6 +29,32 @@ import Testing
             try await stage.release(brake, on: person, request)
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.outcome(.revokeApple, request) == "not_held")
+        }
+    }
+
+    /// A step that starts over because the app's tables have changed has not asked Apple: it does not count as begun.
+    @Test func theStepAtAppleIsNotBegunWhereTablesChangeAllTheTime() async throws {
+        try await Stage.with { stage in
+            let request = try await stage.request(try await stage.fullAccount())
+            try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
+            try await stage.refuseUntried("P0001")
+            let catalogs = Mutex<CatalogCache?>(nil)
+            let changes = Counter()
+            let services = stage.services(probe: { point in
+                guard point == .begun(.revokeApple) else { return }
+                // The trial of the delete goes by the plan from before the change.
+                _ = try await catalogs.withLock(\.self)?.plan(in: stage.pool)
+                let former = changes.value == 0 ? "id" : "id\(changes.value)"
+                changes.add()
+                let new = "id\(changes.value)"
+                try await stage.sql("alter table public.profiles rename \(identifier: former) to \(identifier: new)")
+            })
+            catalogs.withLock { $0 = services.catalogs }
+            let situation = try await DeletionDriver(services).drive(request).failure
+            #expect(situation.detail == "the app's tables keep changing during revoke_apple")
+            #expect(changes.value == 6)
+            #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
+            #expect(try await stage.count("select from accountctl.deletion_steps where step = 'revoke_apple'") == 0)
         }
     }
 
