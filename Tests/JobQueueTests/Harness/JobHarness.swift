@@ -77,6 +77,23 @@ struct JobHarness: Sendable {
         try await withWorkers([worker], body)
     }
 
+    /// Runs a worker beside `body`, once it listens, that acts on nothing but notifications: its next poll and its next
+    /// heartbeat are due long after the test.
+    func withListeningWorker(
+        _ registry: JobRegistry,
+        _ body: @escaping @Sendable () async throws -> Void
+    ) async throws {
+        let listener = JobListener(database.configuration, logger: logger)
+        let worker = try worker(registry, listener: listener) {
+            $0.pollInterval = .seconds(3600)
+            $0.leaseLifetime = .seconds(3600)
+        }
+        try await withWorker(worker) {
+            try await database.waitUntilListening("accountctl_jobs")
+            try await body()
+        }
+    }
+
     /// Runs workers beside `body` and cancels them afterwards.
     ///
     /// - Throws: What `body` throws, and what a worker ends with: outcomes that it lost, handlers that did not stop.

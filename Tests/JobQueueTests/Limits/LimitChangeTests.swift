@@ -1,5 +1,4 @@
 import Postgres
-import TestSupport
 import Testing
 
 @testable import JobQueue
@@ -94,13 +93,7 @@ import Testing
             }
             try await limit(2)
             try await harness.enqueue(try (0..<6).map { _ in try kind.job(Note()) })
-            let listener = JobListener(harness.database.configuration, logger: harness.logger)
-            let worker = try harness.worker(registry, listener: listener) {
-                $0.pollInterval = .seconds(3600)
-                $0.leaseLifetime = .seconds(3600)
-            }
-            try await harness.withWorker(worker) {
-                try await harness.database.waitUntilListening("accountctl_jobs")
+            try await harness.withListeningWorker(registry) {
                 try await harness.until { try await harness.effects() == 2 }
                 try await limit(running)
                 try await harness.until { try await harness.effects() == 6 }

@@ -1,10 +1,9 @@
 import Postgres
-import TestSupport
 import Testing
 
 @testable import JobQueue
 
-/// What operators do reaches a worker at once: its next poll and its next heartbeat are due long after the test.
+/// What operators do reaches a worker at once, by a notification.
 @Suite(.timeLimit(.minutes(5))) struct ToldAtOnceTests {
     private static let kind = JobKind<Note>("test.plain")
 
@@ -22,13 +21,7 @@ import Testing
             if isLong { try await Task.sleep(for: .seconds(3600)) }
             return .completed()
         }
-        let listener = JobListener(harness.database.configuration, logger: harness.logger)
-        let worker = try harness.worker(registry, listener: listener) {
-            $0.pollInterval = .seconds(3600)
-            $0.leaseLifetime = .seconds(3600)
-        }
-        try await harness.withWorker(worker) {
-            try await harness.database.waitUntilListening("accountctl_jobs")
+        try await harness.withListeningWorker(registry) {
             // Meanwhile the worker sends the heartbeat that follows its listener's connection.
             try await harness.enqueue([Self.kind.job(Note())])
             try await harness.until { try await harness.effects() == 1 }
