@@ -1,3 +1,4 @@
+import AccountLifecycle
 import Foundation
 import TestSupport
 import Testing
@@ -117,6 +118,15 @@ struct DoctorRevocationTests {
             #expect(try await !deployment.examine().findings.contains { $0.code == "apple.inbox" })
             try await fill(500...500)
             #expect(try await deployment.find("apple.inbox", "warning").hasPrefix("500 notifications wait"))
+            // The doctor and the database mean the same by a full inbox.
+            try await fill(501...InboxFilling.most - 1)
+            let database = deployment.database
+            let last = try await database.psql("select accountctl.receive_apple_notification('the last')")
+            #expect(last == "t")
+            let refused = await #expect(throws: TestSupportError.self) {
+                try await database.psql("select accountctl.receive_apple_notification('one more')")
+            }
+            #expect(try #require(refused).description.contains("the inbox is full"))
         }
     }
 
