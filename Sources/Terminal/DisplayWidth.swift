@@ -42,7 +42,7 @@ package enum DisplayWidth {
     package static func wrap(_ text: String, columns: Int) -> [String] {
         var lines: [String] = []
         var rest = text[...]
-        while of(rest) > columns {
+        while true {
             var end = rest.startIndex
             var used = 0
             while end < rest.endIndex, used + of(rest[end]) <= columns {
@@ -50,8 +50,8 @@ package enum DisplayWidth {
                 end = rest.index(after: end)
             }
             // A character that is wider than the whole column has a line of its own.
-            if end == rest.startIndex { end = rest.index(after: end) }
-            guard end < rest.endIndex else { break }
+            if end == rest.startIndex, end < rest.endIndex { end = rest.index(after: end) }
+            guard end < rest.endIndex else { return lines + [String(rest)] }
             let blank = rest[end] == " " ? end : rest[..<end].lastIndex(of: " ")
             if let blank, blank > rest.startIndex {
                 lines.append(String(rest[..<blank]))
@@ -61,7 +61,6 @@ package enum DisplayWidth {
                 rest = rest[end...]
             }
         }
-        return lines + [String(rest)]
     }
 
     /// The ranges that Unicode's East Asian Width property classifies as wide or full width.
