@@ -66,7 +66,7 @@ extension DatabaseDoctor {
         )
     }
 
-    /// Credentials that were given up when their time was over.
+    /// Credentials that were given up.
     private static func givenUp(_ part: LateRevocations.Part) -> DoctorFinding {
         DoctorFinding(
             .warning,
