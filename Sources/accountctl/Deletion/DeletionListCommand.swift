@@ -124,11 +124,14 @@ struct DeletionListCommand: AccountctlCommand {
             withApple: !outcomes.isEmpty,
             naming: context.output.format.isForPrograms ? .typed(in: context) : .short
         )
-        if !context.output.format.isForPrograms, let user = fields.firstIndex(where: { $0.name == "user_id" }) {
+        if !context.output.format.isForPrograms {
             // Two ids fill a line of 80 columns, so the account's id comes last, after columns of more interest such as
             // the state.
-            let account = fields.remove(at: user)
-            fields.append(account)
+            if let user = fields.firstIndex(where: { $0.name == "user_id" }) { fields.append(fields.remove(at: user)) }
+            // A sentence that would be cut after a word or two, and the cause beside it with it.
+            if let width = context.output.style.width, width < 140, requests.contains(where: { $0.situation != nil }) {
+                fields.removeAll { $0.name == "ended_by" }
+            }
         }
         let isFiltered = paused || !state.isEmpty || !outcomes.isEmpty
         let none = all ? "No deletion requests." : "No open deletion requests; --all also lists those that have ended."

@@ -160,7 +160,7 @@ struct StandingRequestTests {
         }
     }
 
-    @Test("A list on a terminal of 100 columns shows why a request is blocked, and when one ended")
+    @Test("A list on a terminal of 100 columns shows the whole cause of a request that is blocked, and when one ended")
     func whyAndEnd() async throws {
         try await OperatorStage.with { stage in
             try await stage.addAccounts(1)
@@ -168,7 +168,9 @@ struct StandingRequestTests {
             #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
             let request = try await stage.database.psql(
                 """
-                update accountctl.deletion_requests set state = 'blocked', situation = '{"code": "blocking_rows"}'
+                insert into accountctl.deletion_steps (request_id, step, started_at)
+                select id, 'preflight', now() from accountctl.deletion_requests;
+                update accountctl.deletion_requests set state = 'blocked', situation = '{"code": "sealing_key_missing"}'
                 returning id
                 """
             )
@@ -182,14 +184,14 @@ struct StandingRequestTests {
                 return list.screen
             }
             let blocked = try await listed()
-            #expect(blocked.contains(/blocked +[0-9-]+ [0-9:]+Z  blocking_rows/), "\(blocked)")
+            #expect(blocked.contains(/blocked +[0-9-]+ [0-9:]+Z  sealing_key_missing  preflight/), "\(blocked)")
             #expect(try await stage.run(["deletion", "cancel", request]).status == 0)
             // A hold of the account does not concern a request that has ended.
             #expect(try await stage.run(["user", "hold", id, "--reason", "court"]).status == 0)
             let ended = try await listed()
             #expect(!ended.contains("HELD"), "\(ended)")
             #expect(
-                ended.contains(/cancelled +[0-9-]+ [0-9:]+Z  [0-9-]+ [0-9:]+Z/) && ended.contains("ENDED"),
+                ended.contains(/cancell… +[0-9-]+ [0-9:]+Z  preflig…  [0-9-]+ [0-9:]+Z/) && ended.contains("ENDED"),
                 "\(ended)"
             )
         }
