@@ -3,6 +3,8 @@ begin;
 set local search_path = public, tap, tests;
 select * from no_plan();
 
+insert into accountctl.workers (id, name, version, expires_at, slots, queues, kinds) values (0, 'w', '1', now(), 1, '{}', '{}');
+
 insert into valid
 values
     (
@@ -52,6 +54,7 @@ values
     ('queues', '{"rate_limit": 1000001, "rate_period": "1 second"}', 'queues_rate_range'),
     ('queues', '{"rate_limit": 1, "rate_period": "0.9 seconds"}', 'queues_rate_period_range'),
     ('queues', '{"rate_limit": 1, "rate_period": "1 day 1 second"}', 'queues_rate_period_range'),
+    ('workers', '{"id": 0}', 'workers_pkey'),
     ('workers', '{"slots": 0}', 'workers_slots_positive'),
     ('workers', jsonb_build_object('stopped_at', now()), 'workers_stop_whole'),
     ('workers', '{"stop_reason": "lost"}', 'workers_stop_whole');

@@ -84,6 +84,27 @@ begin
     from tests.valid as v
     cross join jsonb_object_keys(required || filled) as name;
     return query
+    select tap.is(
+        array(
+            select c.conname
+            from pg_constraint as c
+            where c.conrelid = format('accountctl.%I', relation)::regclass and c.contype in ('c', 'f')
+            union
+            -- The number of a row may be drawn: two never have the same.
+            select c.relname
+            from pg_index as i
+            join pg_class as c on c.oid = i.indexrelid
+            join pg_attribute as a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
+            where i.indrelid = format('accountctl.%I', relation)::regclass
+              and i.indisunique
+              and not (i.indisprimary and a.attidentity <> '')
+            except
+            select by from (table tests.refused union all table tests.refused_beside) as r where r.relation = v.relation
+        ),
+        '{}', 'every constraint of ' || relation || ' has a row that it refuses'
+    )
+    from tests.valid as v;
+    return query
     select tap.is(tests.refused_by(relation, required || besides || changes), by, format('%s with %s', relation, changes))
     from tests.refused
     join tests.valid as v using (relation);
