@@ -54,6 +54,7 @@ import Testing
     /// help.
     @Test(arguments: [
         ("user_id uuid not null", "auth.uid()", "SQLSTATE 23502: user_id of public.activity"),
+        ("user_id public.somebody", "auth.uid()", "SQLSTATE 23514: is_somebody of public.somebody"),
         (
             "user_id uuid constraint activity_user references auth.users on delete cascade",
             "old.author",
@@ -64,6 +65,7 @@ import Testing
         try await Stage.with { stage in
             try await stage.createPosts()
             for statement in [
+                "create domain public.somebody as uuid constraint is_somebody check (value is not null)",
                 "create table public.activity (\(unsafeSQL: column))",
                 """
                 create function public.log() returns trigger language plpgsql security definer as
