@@ -35,7 +35,7 @@ package struct DeletionDriver: Sendable {
     /// How often a step may send the run back to an earlier step, or start over, within one drive.
     private static let returnLimit = 5
 
-    /// How long a request rests after that: each return may cost a search of the whole database.
+    /// How long a request rests after too many returns to an earlier step: each may cost a search of the whole database.
     private static let restAfterReturns = Duration.seconds(3600)
 
     let services: DeletionServices
@@ -149,14 +149,14 @@ package struct DeletionDriver: Sendable {
         try await services.probe(.done(step))
         if case .back(let earlier) = result {
             returns += 1
-            // Data comes as fast as it goes, or tables change all the time. The delay after failures would not grow,
-            // since the steps in between succeed.
             if returns > Self.returnLimit {
-                let detail =
-                    earlier == step
-                    ? "the app's tables keep changing during \(step.rawValue)"
-                    : "\(step.rawValue) keeps finding new work for \(earlier.rawValue)"
-                result = .failed(Situation(.failing, detail: detail, retryAfter: Self.restAfterReturns))
+                var situation = Situation(.failing, detail: "the app's tables keep changing during \(step.rawValue)")
+                if earlier != step {
+                    situation.detail = "\(step.rawValue) keeps finding new work for \(earlier.rawValue)"
+                    // The steps in between succeed, so the delay after failures would not grow.
+                    situation.retryAfter = Self.restAfterReturns
+                }
+                result = .failed(situation)
             }
         }
         return try await settle(result, of: step, of: record, state, journal)
