@@ -264,24 +264,29 @@ from (
         )
 ) as wish (prepare, expected);
 
-select is(
-    pg_temp.told(
+-- The proof of a request with these changes and these steps.
+create function pg_temp.proof(changes text, steps text) returns text language sql as $$
+    select pg_temp.told(
         'proof',
-        pg_temp.with_request((select changes from verified))
-        || format(
-            $$;
-                insert into accountctl.deletion_steps (request_id, step, started_at, finished_at, outcome, facts)
-                values
-                    ({request}, 'verify', now(), now() - interval '1 hour', 'ok', '{}'),
-                    ({request}, 'settle', now(), now(), %L, %L),
-                    ({request}, 'receipt', now(), now() + interval '1 second', 'ok', '{}')
+        pg_temp.with_request(changes)
+        || '; insert into accountctl.deletion_steps (request_id, step, started_at, finished_at, outcome, facts) values ' || steps
+    )
+$$;
+select is(
+    pg_temp.proof(
+        changes,
+        format(
+            $$
+                ({request}, 'verify', now(), now() - interval '1 hour', 'ok', '{}'), ({request}, 'settle', now(), now(), %L, %L),
+                ({request}, 'receipt', now(), now() + interval '1 second', 'ok', '{}')
             $$,
             outcome, facts
         )
     ),
     expected, format('the proof of a last search that was %s %s', outcome, facts)
 )
-from (
+from verified,
+(
     values
         ('ok', '{"counts": {}}', 'searched'),
         ('accepted', '{"accepted": []}', 'accepted'),
@@ -289,29 +294,20 @@ from (
         ('not_verifiable', '{"accepted": []}', 'user_id_only_accepted')
 ) as search (outcome, facts, expected);
 select is(
-    pg_temp.told(
-        'proof',
-        pg_temp.with_request((select changes from verified))
-        || format(
-            $$;
-                insert into accountctl.deletion_steps (request_id, step, started_at, finished_at, outcome)
-                values
-                    ({request}, 'verify', now(), now(), 'ok'), ({request}, 'settle', now(), now() - %L::interval, 'accepted')
+    pg_temp.proof(
+        changes,
+        format(
+            $$
+                ({request}, 'verify', now(), now(), 'ok', null), ({request}, 'settle', now(), now() - %L::interval, 'accepted', null)
             $$,
             earlier
         )
     ),
     expected, format('the proof of a search that settled %s before it verified', earlier)
 )
-from (values ('1 hour', 'searched'), ('0', 'accepted')) as search (earlier, expected);
+from verified, (values ('1 hour', 'searched'), ('0 hours', 'accepted')) as search (earlier, expected);
 select is(
-    pg_temp.told(
-        'proof',
-        pg_temp.with_request(changes)
-        || '; insert into accountctl.deletion_steps (request_id, step, started_at, finished_at, outcome)
-            values ({request}, ''verify'', now(), now(), ''ok'')'
-    ),
-    expected, 'one search: ' || changes
+    pg_temp.proof(changes, $$({request}, 'verify', now(), now(), 'ok', null)$$), expected, 'the proof of one search: ' || changes
 )
 from (
     values
