@@ -166,7 +166,7 @@ struct ClientSecretPushTests {
         }
     }
 
-    @Test("The doctor reports client ids missing on either side, a pasted .p8 key and a secret that expires soon")
+    @Test("The doctor reports missing client ids, a pasted .p8 key, a secret that expires soon, and no answer")
     func doctor() async throws {
         try await AppleProgram.with { program in
             let project = program.sandbox.project
@@ -204,6 +204,9 @@ struct ClientSecretPushTests {
             let second = try await look()
             #expect(second.contains("is the .p8 key itself"), "\(second)")
             #expect(!second.contains("PRIVATE KEY"))
+            program.sandbox.faults.set(.status(429, retryAfter: "60"), for: .projectAuth)
+            let third = try await program.run("doctor", "--json", "code,todo", environment: settings).output
+            #expect(third.contains("supabase.reachable") && third.contains("status.supabase.com"), "\(third)")
         }
     }
 
