@@ -86,6 +86,26 @@ import Testing
         }
     }
 
+    /// A grant of the team that the app left is known as one when it is handed over after the transfer, while Apple does
+    /// not answer: its revocation is never said to have succeeded.
+    @Test(arguments: [true, false])
+    func aGrantThatIsHandedOverAfterTheTransferKeepsItsTeam(_ isFormer: Bool) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.fullAccount()
+            try await stage.move(person, to: "001234.new.0001", hoursAgo: isFormer ? 0 : 2)
+            let request = try await stage.handedOver(of: person)
+            #expect(try await stage.drive(request) == .ended(.verified))
+            // Apple still does not answer.
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 1)
+            #expect(try await stage.revocation(of: request) == "waiting 1 t pending")
+            stage.sandbox.faults.clearAll()
+            try await stage.letRevocationsAge(hours: 24)
+            #expect(try await PendingRevocation.retry(with: stage.services()) == 0)
+            let standing = isFormer ? "given_up 2 f not_revoked" : "revoked 2 f revoked"
+            #expect(try await stage.revocation(of: request) == standing)
+        }
+    }
+
     /// A client id that Apple throttles does not delay the others, even with more revocations than one batch takes.
     @Test(arguments: ["1800", nil])
     func aClientIDThatAppleThrottlesDoesNotKeepTheOthersWaiting(_ retryAfter: String?) async throws {

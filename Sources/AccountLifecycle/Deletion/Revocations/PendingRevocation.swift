@@ -11,7 +11,8 @@ import Sealing
 package enum PendingRevocation {
     /// The outcome recorded in the row if the person has an account again.
     static let personReturned = "person_returned"
-    /// The outcome recorded in the row of a token of the team that the app left.
+    /// The outcome recorded in the row of a token of the team that the app left; also while it waits, if that was known
+    /// when it was handed over.
     static let formerTeam = "former_team"
 
     /// The result for one credential.
@@ -94,10 +95,11 @@ package enum PendingRevocation {
         }
     }
 
-    /// Whether a token was handed over before Apple told another team about anybody of its client id.
+    /// Whether a token was of the former team when it was handed over, or Apple told another team about somebody of its
+    /// client id since.
     ///
-    /// Whose it was is not known any more, so this includes what was obtained from the new team and handed over before
-    /// that.
+    /// Whose it was is not known any more, so the latter includes what was obtained from the new team and handed over
+    /// before that.
     private static func isOfFormerTeam(_ due: Due, with services: DeletionServices) async throws -> Bool {
         try await services.pool.withConnection { connection in
             try connection.one(
@@ -105,9 +107,9 @@ package enum PendingRevocation {
                 select exists (
                     select
                     from accountctl.pending_revocations as p
-                    join (\(TransferBooks.beginnings)) as first using (client_id)
+                    left join (\(TransferBooks.beginnings)) as first using (client_id)
                     where p.id = \(due.id)
-                      and first.told_at > p.created_at
+                      and (p.last_outcome = \(formerTeam) or first.told_at > p.created_at)
                 )
                 """,
                 as: Bool.self,

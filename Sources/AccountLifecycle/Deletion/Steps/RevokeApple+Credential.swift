@@ -50,16 +50,17 @@ extension DeletionRun {
         _ token: Secret<String>,
         because situation: Situation
     ) async throws {
-        let pending = PendingRevocation.keeping(
-            token,
-            clientID: credential.clientID,
-            subject: credential.subject,
-            request: record.id,
-            from: "removed",
-            with: services
-        )
-        let isHandedOver = try await services.pool.withConnection { connection in
-            try journal.write(
+        let isHandedOver = try await services.pool.withConnection { connection -> Bool in
+            let pending = PendingRevocation.keeping(
+                token,
+                clientID: credential.clientID,
+                subject: credential.subject,
+                request: record.id,
+                isOfFormerTeam: try credential.isOfFormerTeam(on: connection),
+                from: "removed",
+                with: services
+            )
+            return try journal.write(
                 "\(removed(credential)), pending as (\(pending)), \(counted(.pending))",
                 asking: "exists (select from removed)",
                 on: connection
