@@ -49,7 +49,7 @@ extension JobsStatsCommand {
                 .bool(limit.isSetByHand),
             ]
         }
-        let columns = ["Kind", "Run at once", "Run now", "Per key", "Most of a key now", "Set by hand"]
+        let columns = ["Kind", "Run at once", "Run now", "Per key", "Busiest key now", "Set by hand"]
         let names = ["kind", "running", "running_now", "running_per_key", "running_of_one_key", "is_set_by_hand"]
         let table = Sheet.Content.table(columns.map { TableColumn($0) }, rows: rows, names: names)
         return .init("limits", table)
