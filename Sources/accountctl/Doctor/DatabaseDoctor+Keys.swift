@@ -44,7 +44,7 @@ extension DatabaseDoctor {
                 DoctorFinding(
                     .error,
                     "keys.sealing",
-                    "sealed values need the keys \(Wording.list(missing)), which are not in keys.sealing_file",
+                    "keys.sealing_file lacks \(Wording.list(missing)), which sealed values need",
                     why: "Their requests cannot be verified, and their grants at Apple cannot be revoked.",
                     todo: "Restore the keys from their copy."
                 )

@@ -62,7 +62,7 @@ struct WorkerServices {
         if !missing.isEmpty {
             throw CommandError(
                 .residue,
-                "keys.sealing_file: sealed values need the keys \(missing.joined(separator: ", ")), which are not in it",
+                "keys.sealing_file lacks \(missing.joined(separator: ", ")), which sealed values need",
                 hint:
                     """
                     Add their lines to the file: accountctl apple vault status shows what they seal. If one is lost for \

@@ -53,7 +53,7 @@ struct LostKeyTests {
             let refused = try await work()
             #expect(refused.status == 5)
             #expect(refused.errors.contains("forget-key"), "\(refused.errors)")
-            #expect(refused.errors.contains("sealed values need the keys \"sealing\","), "\(refused.errors)")
+            #expect(refused.errors.contains("keys.sealing_file lacks \"sealing\", which"), "\(refused.errors)")
 
             // While the key is present, no command gives up what it seals.
             for consent in ["--dry-run", "--confirm=\(requests[0])"] {
