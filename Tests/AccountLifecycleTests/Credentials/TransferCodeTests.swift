@@ -1,5 +1,6 @@
 import Postgres
 import Sandbox
+import Sealing
 import TestSupport
 import Testing
 
@@ -35,6 +36,31 @@ import Testing
             try await stage.move(person, to: sub, of: "com.example.other")
             let code = try stage.sandbox.apple.issueCode(clientID: Stage.clientID, sub: sub)
             #expect(try await stage.exchange(code, of: person) == .settled(.wrongAccount))
+        }
+    }
+
+    /// The token that a code brings replaces the one of the former team, which is the same person's: no grant is lost.
+    ///
+    /// The run names the app alone, with which a Services ID moves. A token of another Apple Account is another grant's.
+    @Test(arguments: [Stage.clientID, "com.example.web"])
+    func theFormerTeamsTokenIsReplacedWithoutALoss(_ clientID: String) async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp(apple: false)
+            let moving = Person(id: person.id, email: person.email, sub: "former")
+            try await stage.move(moving, to: "new")
+            for (subject, lost) in [("former", 0), ("new", 0), ("another", 1)] {
+                try await stage.pool.withConnection { connection in
+                    try AppleCredential.store(
+                        Secret("token"),
+                        user: person.id,
+                        clientID: clientID,
+                        subject: subject,
+                        keys: stage.vault.keys,
+                        on: connection
+                    )
+                }
+                #expect(try await stage.count("select from accountctl.lost_grants") == lost)
+            }
         }
     }
 
