@@ -1,5 +1,11 @@
 import Postgres
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// Giving back held jobs that have not ended.
 extension JobQueue {
     /// A held job that will run again.
@@ -45,6 +51,8 @@ extension JobQueue {
         let next = returns.map(\.next)
         let place = JobTables.place(among: jobs.map(\.id))
         let wait: Statement = "(\(next.map { $0.wait?.seconds })::double precision[])\(place)"
+        let instants = next.map { $0.until?.timeIntervalSince1970 }
+        let until: Statement = "to_timestamp((\(instants)::double precision[])\(place))"
         let parkedFor: Statement = "(\(returns.map(\.parkedFor))::text[])\(place)"
         let failure: Statement = "(\(returns.map { $0.failure?.json })::text[])\(place)"
         let isWell: Statement = "(\(next.map(\.isWell))::boolean[])\(place)"
@@ -62,7 +70,11 @@ extension JobQueue {
                 run_at = case
                     when \(parkedFor) is not null then run_at
                     when \(wasWoken) then clock_timestamp()
-                    else clock_timestamp() + coalesce(\(wait), 0) * interval '1 second'
+                    -- Ignores an instant that is null.
+                    else greatest(
+                        clock_timestamp(),
+                        least(\(until), clock_timestamp() + coalesce(\(wait), 0) * interval '1 second')
+                    )
                 end,
                 -- Does not affect the order once run_at differs: it only says since when the job waits.
                 waiting_since = case when \(parkedFor) is null then clock_timestamp() else waiting_since end,

@@ -82,7 +82,10 @@ enum Verdict: Sendable, Hashable {
         case .snooze(let until):
             if stop == .cancelRequested { return .end(.cancelled, reason: "cancelled while running") }
             let seconds = min(max(0, until.timeIntervalSince(facts.now)), longestWait)
-            return .giveBack(NextTurn(wait: .seconds(seconds), givesAttemptBack: true, isWell: true))
+            let latest = min(until, facts.now.addingTimeInterval(longestWait))
+            return .giveBack(
+                NextTurn(wait: .seconds(seconds), until: latest, givesAttemptBack: true, isWell: true)
+            )
         case .retry(let after, let reason):
             if stop == .cancelRequested { return .end(.cancelled, reason: "cancelled while running") }
             return failed(reason, after: after, facts)

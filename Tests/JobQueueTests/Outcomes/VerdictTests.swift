@@ -59,7 +59,8 @@ import Testing
 
     @Test func aWaitIsOneThatTheDatabaseCanHold() {
         for (until, seconds) in [(Self.now - 5, 0), (Self.now + 5, 5), (.distantFuture, 3.2e9)] as [(Date, Double)] {
-            let next = NextTurn(wait: .seconds(seconds), givesAttemptBack: true, isWell: true)
+            let latest = min(until, Self.now + 3.2e9)
+            let next = NextTurn(wait: .seconds(seconds), until: latest, givesAttemptBack: true, isWell: true)
             #expect(verdict(.success(.snooze(until: until)), nil) == .giveBack(next))
         }
     }
