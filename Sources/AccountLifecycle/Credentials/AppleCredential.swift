@@ -38,9 +38,10 @@ package struct AppleCredential: Sendable {
 
     /// An SQL expression: whether a credential `c` is of the team that the app left, as far as can be told.
     ///
-    /// One that was obtained, or still valid, after Apple told the recipient about anybody is of the new team. So is
-    /// that of a newcomer, whom the former team never named to Apple, and until the transfer is applied, one for the new
-    /// sub: both may be older than that answer, since the app moved before it.
+    /// A token is of the new team if it was obtained, or still valid, after Apple told the recipient about anybody. The
+    /// app moved before that answer, so two more are of the new team, however old: that of a newcomer, whom the former
+    /// team never named to Apple; and, until the transfer is applied, one for the new sub. A Services ID's token counts
+    /// once Apple has told the new sub of its person.
     static let isOfFormerTeam: Statement = """
         exists (
             select
@@ -92,7 +93,7 @@ package struct AppleCredential: Sendable {
 
     /// Whether this token is of the team that the app left: it is dead under the new team's key.
     ///
-    /// Reads all transfers, so this is asked only once Apple has answered.
+    /// Reads all transfers, so this is asked once a token: after Apple has answered, or when its revocation is put off.
     func isOfFormerTeam(on connection: isolated Connection) throws -> Bool {
         try connection.one(
             """

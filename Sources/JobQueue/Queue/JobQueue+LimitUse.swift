@@ -4,7 +4,7 @@ package import Postgres
 package struct LimitUse: Sendable, Hashable {
     /// How many jobs of each kind with a limit run.
     package let running: [String: Int]
-    /// How many jobs of each kind with a limit run of the limit key that has most.
+    /// How many jobs run of the busiest limit key, by kind.
     package let ofOneKey: [String: Int]
     /// How many more jobs of each queue with a rate may begin now.
     package let left: [String: Int]

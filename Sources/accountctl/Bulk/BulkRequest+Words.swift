@@ -9,7 +9,7 @@ extension BulkRequest {
         if failed > 0 {
             let said =
                 pace.isStopped && pace.done < planned
-                ? "stopped after \(Wording.count(failed, "failure")): \(planned - pace.done) not processed"
+                ? "stopped after \(Wording.count(failed, "failure")): \(planned - pace.done) not done"
                 : "\(Wording.count(failed, "account")) failed"
             throw CommandError(
                 .failure,

@@ -128,7 +128,7 @@ struct DeletionListCommand: AccountctlCommand {
             // Two ids fill a line of 80 columns, so the account's id comes last, after columns of more interest such as
             // the state.
             if let user = fields.firstIndex(where: { $0.name == "user_id" }) { fields.append(fields.remove(at: user)) }
-            // A sentence that would be cut after a word or two, and the cause beside it with it.
+            // There would be room for a word or two of this sentence, and the cause beside it would be cut, too.
             if let width = context.output.style.width, width < 140, requests.contains(where: { $0.situation != nil }) {
                 fields.removeAll { $0.name == "ended_by" }
             }

@@ -38,15 +38,14 @@ extension DatabaseDoctor {
                 )
             )
         }
-        let missing = uses.filter(\.isMissing).map(\.key)
-        if !missing.isEmpty {
+        if let missing = uses.missing {
             findings.append(
                 DoctorFinding(
                     .error,
                     "keys.sealing",
-                    "keys.sealing_file lacks \(Wording.list(missing)), which sealed values need",
-                    why: "Their requests cannot be verified, and their grants at Apple cannot be revoked.",
-                    todo: "Restore the keys from their copy."
+                    missing,
+                    why: "What is sealed cannot be opened: requests cannot be verified, nor grants at Apple revoked.",
+                    todo: "Add what is missing from a copy of the file."
                 )
             )
         }

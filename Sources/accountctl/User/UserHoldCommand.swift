@@ -41,7 +41,7 @@ struct UserHoldCommand: ActCommand {
                     ["its deletion does not continue until the release; see: accountctl deletion show \($0.text)"]
                 } ?? []
             },
-            // No hold has the number of a dry run.
+            // A dry run rolls its hold back, so the number would name none.
             facts: { _, outcome in [.init("hold", "Hold", .integer(isRehearsed ? nil : outcome.hold))] },
             perform: { actor, _, user, connection in
                 .holding(try await DeletionDesk(actor).hold(user, reason: reason, on: connection))

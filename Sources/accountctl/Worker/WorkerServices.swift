@@ -58,15 +58,14 @@ struct WorkerServices {
                 hint: "Name the right file: this one cannot open what is sealed here."
             )
         }
-        let missing = uses.filter(\.isMissing).map { "\"\($0.key)\"" }
-        if !missing.isEmpty {
+        if let missing = uses.missing {
             throw CommandError(
                 .residue,
-                "keys.sealing_file lacks \(missing.joined(separator: ", ")), which sealed values need",
+                missing,
                 hint:
                     """
-                    Add their lines to the file: accountctl apple vault status shows what they seal. If one is lost for \
-                    good: accountctl apple vault forget-key
+                    Add what is missing to the file: accountctl apple vault status shows what each key seals. If a key is \
+                    lost for good: accountctl apple vault forget-key
                     """
             )
         }

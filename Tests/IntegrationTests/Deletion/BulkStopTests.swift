@@ -91,7 +91,7 @@ struct BulkStopTests {
             let command = ["deletion", "request", "--file", path, "--confirm=30"]
             let stopped = try await stage.run(command + ["--stop-after", "2"])
             #expect(stopped.status == 1)
-            #expect(stopped.errors.contains("stopped after 2 failures: 15 not processed"), "\(stopped.errors)")
+            #expect(stopped.errors.contains("stopped after 2 failures: 15 not done"), "\(stopped.errors)")
             #expect(stopped.errors.contains("the last: Postgres error server P0001"), "\(stopped.errors)")
             #expect(stopped.errors.contains("continues with the rest"), "\(stopped.errors)")
             #expect(try await BulkRun.requests(database) == "13|13")

@@ -67,9 +67,8 @@ import Testing
         }
     }
 
-    /// One fails every second, and an outage may last for hours: the log must not fill up with them.
-    ///
-    /// So does the registration of a worker that was considered lost.
+    /// In an outage of hours, a heartbeat fails every second, or the registration of a worker that was considered lost:
+    /// the log must not fill up with them.
     @Test(arguments: [("a heartbeat failed", false), ("could not register again", true)])
     func heartbeatsThatGoOnFailingAreAWarningOnceInAHundred(_ message: String, _ isLost: Bool) async throws {
         try await JobHarness.with { harness in

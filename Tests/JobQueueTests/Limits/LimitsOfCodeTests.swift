@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    /// It does so again and again while it runs, not only when it begins.
+    /// A worker restores the limits of its code while it runs, too, not only when it begins.
     @Test func aRunningWorkerMakesGoodWhatAnotherSaid() async throws {
         try await JobHarness.with { harness in
             try await harness.withWorker(try worker("2", 2, harness)) {

@@ -90,7 +90,7 @@ begin
             from pg_constraint as c
             where c.conrelid = format('accountctl.%I', relation)::regclass and c.contype in ('c', 'f')
             union
-            -- The number of a row may be drawn: two never have the same.
+            -- A generated row number is never the same twice, so no row can be refused by its index.
             select c.relname
             from pg_index as i
             join pg_class as c on c.oid = i.indexrelid

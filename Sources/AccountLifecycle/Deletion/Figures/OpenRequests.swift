@@ -83,17 +83,35 @@ package struct OpenRequests: Sendable, Hashable {
             group by r.state
             order by r.state
             """,
-            as: (String, Int, Int64, Int64?, Int, Int64?, Int, Int64?, [String]?, [String]?).self
+            into: Row.init
         )
-        .map { state, count, oldest, left, underHold, waited, failing, longest, situations, causes in
+        .map(\.requests)
+    }
+
+    /// What the statement says about a state, in the order of its columns; times in seconds.
+    private struct Row {
+        let state: String
+        let count: Int
+        let oldest: Int64
+        let left: Int64?
+        let underHold: Int
+        let waitedForApple: Int64?
+        let failing: Int
+        let longestFailing: Int64?
+        let situations: [String]?
+        let causes: [String]?
+
+        var requests: OpenRequests {
             OpenRequests(
                 state: state,
                 count: count,
                 oldest: .seconds(oldest),
                 left: left.map { .seconds($0) },
                 underHold: underHold,
-                waitedForApple: waited.map { .seconds($0) },
-                failing: longest.map { Failing(count: failing, longest: .seconds($0), situations: situations ?? []) },
+                waitedForApple: waitedForApple.map { .seconds($0) },
+                failing: longestFailing.map {
+                    Failing(count: failing, longest: .seconds($0), situations: situations ?? [])
+                },
                 causes: causes ?? []
             )
         }

@@ -126,7 +126,7 @@ extension DeletionJournal {
 
     /// Marks steps as not done that have to be repeated.
     ///
-    /// The failures of another step say nothing about the earlier one, those of a step that starts over itself do.
+    /// The count of failures begins anew for an earlier step, which has not failed; it is kept where a step starts over.
     func takeBack(_ steps: [DeletionStep], keepsFailures: Bool, on connection: isolated Connection) throws {
         try write(
             """

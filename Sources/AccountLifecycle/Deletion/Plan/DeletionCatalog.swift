@@ -85,8 +85,8 @@ package struct DeletionCatalog: Sendable, Hashable {
 
     /// Reads the catalog as it is now.
     ///
-    /// In a transaction: behind a transaction pooler, only that has the setting which keeps the server from compiling
-    /// these queries, which would take it seconds, while they run for some milliseconds.
+    /// Call this in a transaction: behind a transaction pooler, only transactions have the setting that turns JIT off.
+    /// Compiling these queries takes seconds, running them some milliseconds.
     package static func read(on connection: isolated Connection) throws -> DeletionCatalog {
         DeletionCatalog(
             foreignKeys: try readForeignKeys(on: connection),

@@ -43,13 +43,15 @@ extension FilePlan {
         return blockers
     }
 
-    /// How many sets of keys are tried at most: as many as ten keys of one check form.
+    /// How many sets of keys are tried at most: all sets of ten keys.
+    ///
+    /// What a check over more of them refuses is found by the step itself.
     private static let mostSets = 1023
 
     /// Checks that rows would violate once some of their keys to files are set to NULL.
     ///
     /// The server sets one key after the other to NULL, in an order that depends on the files, so a check has to hold
-    /// without each set of the keys that it is over. A set that no check is over as a whole grows no further.
+    /// without each set of the keys that it is over. Sets grow key by key, as long as some check involves all their keys.
     func refusingChecks(
         goingBy ways: CascadeWays,
         deadline: Duration,

@@ -98,8 +98,8 @@ package enum PendingRevocation {
     /// Whether a token was of the former team when it was handed over, or Apple told another team about somebody of its
     /// client id since.
     ///
-    /// Whose it was is not known any more, so the latter includes what was obtained from the new team and handed over
-    /// before that.
+    /// The row does not say whose token it was. So a token of the new team counts as well if it was handed over before
+    /// Apple's first answer to that team.
     private static func isOfFormerTeam(_ due: Due, with services: DeletionServices) async throws -> Bool {
         try await services.pool.withConnection { connection in
             try connection.one(

@@ -5,7 +5,7 @@ import Testing
 @testable import JobQueue
 
 /// The server's clock was set since the worker's last heartbeat, by which the worker reckons the server's time.
-@Suite(.timeLimit(.minutes(5))) struct ClockSetForwardTests {
+@Suite(.timeLimit(.minutes(5))) struct ClockSetMeanwhileTests {
     /// A job waits for the instant that its handler named, by the server's clock: not an hour longer after the clock was
     /// set forward by an hour, nor after it was set back.
     @Test(arguments: [(3660, 60), (60, 3660), (60, -3600)])
