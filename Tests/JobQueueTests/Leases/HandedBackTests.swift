@@ -44,7 +44,6 @@ import Testing
                 control in
                 let worker = try harness.worker(registered, control: control) {
                     $0.leaseLifetime = .seconds(3600)
-                    $0.pollInterval = .seconds(3600)
                 }
                 try await harness.withWorker(worker) {
                     let beats: Statement = "select count(*) from accountctl.workers where beat_at > started_at"
