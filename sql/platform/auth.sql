@@ -402,6 +402,26 @@ create table auth.sso_providers (
 create unique index sso_providers_resource_id_idx on auth.sso_providers (lower(resource_id));
 create index sso_providers_resource_id_pattern_idx on auth.sso_providers (resource_id text_pattern_ops);
 
+-- What an identity provider wrote about people who work for it. The key lets the row stay as nobody's, name and all.
+create table auth.scim_users (
+    id uuid not null constraint scim_users_pkey primary key,
+    sso_provider_id uuid not null
+        constraint scim_users_sso_provider_id_fkey references auth.sso_providers (id) on delete cascade,
+    user_id uuid constraint scim_users_user_id_fkey references auth.users (id) on delete set null,
+    resource jsonb not null,
+    user_name text not null generated always as (lower(resource ->> 'userName')) stored,
+    external_id text generated always as (resource ->> 'externalId') stored,
+    active boolean not null generated always as (coalesce((resource ->> 'active')::boolean, true)) stored,
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now(),
+    deleted_at timestamptz
+);
+create index scim_users_user_id_idx on auth.scim_users (user_id);
+create index scim_users_sso_provider_id_idx on auth.scim_users (sso_provider_id);
+create unique index scim_users_user_name_key on auth.scim_users (sso_provider_id, user_name) where deleted_at is null;
+create unique index scim_users_external_id_key on auth.scim_users (sso_provider_id, external_id)
+    where external_id is not null and deleted_at is null;
+
 create table auth.saml_relay_states (
     id uuid not null constraint saml_relay_states_pkey primary key,
     sso_provider_id uuid not null

@@ -21,9 +21,9 @@ declare
     -- name and attributes; the attributes are set again on every run, since they are what the stand-in is for
     wanted constant text[] := array[
         ['postgres', 'login createdb createrole replication bypassrls nosuperuser'],
-        ['anon', 'nologin noinherit'],
-        ['authenticated', 'nologin noinherit'],
-        ['service_role', 'nologin noinherit bypassrls'],
+        ['anon', 'nologin inherit'],
+        ['authenticated', 'nologin inherit'],
+        ['service_role', 'nologin inherit bypassrls'],
         ['authenticator', 'login noinherit'],
         ['supabase_auth_admin', 'login noinherit'],
         ['supabase_storage_admin', 'login noinherit createrole']

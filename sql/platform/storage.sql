@@ -223,7 +223,8 @@ alter table storage.migrations enable row level security;
 
 grant all on storage.buckets, storage.objects to postgres with grant option;
 grant all on storage.buckets, storage.objects to anon, authenticated, service_role;
-grant all on storage.s3_multipart_uploads, storage.s3_multipart_uploads_parts to postgres, service_role;
+-- `postgres` has these rights as a member of service_role.
+grant all on storage.s3_multipart_uploads, storage.s3_multipart_uploads_parts to service_role;
 grant select on storage.s3_multipart_uploads, storage.s3_multipart_uploads_parts to anon, authenticated;
 grant all on all functions in schema storage to postgres, anon, authenticated, service_role;
 

@@ -231,19 +231,19 @@ import Testing
     /// Its key would keep the row without an account, but with a name that no search knows.
     @Test func whatAnIdentityProviderWroteGoesThoughItsKeyLetsItStay() async throws {
         try await Stage.with { stage in
-            for statement in [
-                """
-                create table auth.scim_users (
-                    user_id uuid constraint scim_users_user_id_fkey references auth.users on delete set null,
-                    resource jsonb not null
-                )
-                """,
-                "grant all on auth.scim_users to postgres",
-            ] as [Statement] { try await stage.sql(statement) }
             let (person, other) = (try await stage.signUp(), try await stage.signUp("berta"))
-            let resource: Statement = #"'{"name": {"familyName": "Ogilvy"}}'"#
             try await stage.sql(
-                "insert into auth.scim_users values (\(person.id), \(resource)), (\(other.id), \(resource))"
+                """
+                with provider as (
+                    insert into auth.sso_providers (id) values (gen_random_uuid()) returning id
+                )
+                insert into auth.scim_users (id, sso_provider_id, user_id, resource)
+                select
+                    gen_random_uuid(), provider.id, people.id,
+                    jsonb_build_object('userName', people.id, 'name', jsonb_build_object('familyName', 'Ogilvy'))
+                from provider
+                cross join (values (\(person.id)::uuid), (\(other.id)::uuid)) as people (id)
+                """
             )
             let preview = try await stage.pool.withConnection {
                 try await DeletionPreview.read(person.id, policy: Stage.swift, asksTriggers: false, on: $0)
