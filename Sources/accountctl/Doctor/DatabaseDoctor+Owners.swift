@@ -52,6 +52,9 @@ extension DatabaseDoctor {
 
     /// A condition that is true if a login role other than a superuser can act as `role`, but neither as our role nor as
     /// the database's owner.
+    ///
+    /// The roles of Supabase's own services do not count: nobody else can log in as them, and the platform gives
+    /// Realtime's the right to create objects in `public`.
     static func isOthers(_ role: Statement) -> Statement {
         """
         exists (
@@ -60,6 +63,7 @@ extension DatabaseDoctor {
             join pg_catalog.pg_database as d on d.datname = pg_catalog.current_database()
             where l.rolcanlogin
               and not l.rolsuper
+              and l.rolname not in ('supabase_auth_admin', 'supabase_realtime_admin', 'supabase_storage_admin')
               and pg_catalog.pg_has_role(l.oid, \(role), 'MEMBER')
               and not pg_catalog.pg_has_role(l.oid, current_user, 'MEMBER')
               and not pg_catalog.pg_has_role(l.oid, d.datdba, 'MEMBER')

@@ -62,7 +62,7 @@ struct DoctorDatabaseTests {
         }
     }
 
-    @Test("roles that may create objects where names are looked up, except members of our role and unused roles")
+    @Test("roles that may create objects where names are looked up, except members of ours, unused and the platform's")
     func creators() async throws {
         try await DoctorStage.with { deployment in
             func found() async throws -> [DoctorFinding] {
@@ -76,7 +76,7 @@ struct DoctorDatabaseTests {
                 create role \(mailer) login in role accountctl_operator;
                 create role \(kim) login in role postgres;
                 create role \(idle);
-                grant create on schema public to \(mailer), \(kim), \(idle);
+                grant create on schema public to \(mailer), \(kim), \(idle), supabase_storage_admin;
                 """
             )
             let what = try await deployment.find("database.creators", "error")
