@@ -199,7 +199,11 @@ extension AdoptionFacts {
                 (
                     select
                         pg_has_role(c.relowner, 'usage')
-                        or coalesce(current_setting('supautils.policy_grants', true), '') like '%storage.objects%'
+                        or coalesce(
+                            nullif(current_setting('supautils.policy_grants', true), '')::jsonb -> current_user
+                                ? 'storage.objects',
+                            false
+                        )
                     from pg_class as c
                     where c.oid = to_regclass('storage.objects')
                 ),
