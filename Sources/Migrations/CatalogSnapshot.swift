@@ -71,7 +71,7 @@ package enum CatalogSnapshot {
                     where object not in (select object from accountctl.catalog_drift)
                     """
             )
-            try connection.execute("delete from accountctl.catalog_drift")
+            try connection.execute("delete from accountctl.catalog_drift where true")
         }
     }
 
@@ -175,11 +175,13 @@ package enum CatalogSnapshot {
         try await connection.transaction { connection in
             guard try differencesInTransaction(on: connection) == differences else { return false }
             try recording(connection)
-            try connection.execute("delete from accountctl.catalog_snapshot")
+            try connection.execute("delete from accountctl.catalog_snapshot where true")
             try connection.execute(
                 "insert into accountctl.catalog_snapshot (object, definition) " + objects
             )
-            if try isUnfinished(on: connection) { try connection.execute("delete from accountctl.catalog_drift") }
+            if try isUnfinished(on: connection) {
+                try connection.execute("delete from accountctl.catalog_drift where true")
+            }
             return true
         }
     }

@@ -121,6 +121,7 @@ package struct DatabaseUse: Sendable, Hashable, Codable {
                 set paused_by = case when paused_at is null then \(actor.name) else paused_by end,
                     paused_reason = case when paused_at is null then \(reason) else paused_reason end,
                     paused_at = coalesce(paused_at, clock_timestamp())
+                where true
                 """
             )
             try actor.log("deletion.pause_all", on: nil, reason: reason, connection)

@@ -60,7 +60,11 @@ extension DeletionDesk {
     package func resumeAll(reason: String? = nil, on connection: isolated Connection) async throws {
         try await connection.atomically { connection in
             try connection.execute(
-                "update accountctl.deletion_brakes set paused_at = null, paused_by = null, paused_reason = null"
+                """
+                update accountctl.deletion_brakes
+                set paused_at = null, paused_by = null, paused_reason = null
+                where true
+                """
             )
             try log("deletion.resume_all", user: nil, reason: reason, request: nil, on: connection)
         }
