@@ -47,7 +47,11 @@ extension DeletionRun {
     /// a moment. A batch that takes longer than it may is followed by smaller ones. If the database refuses a batch,
     /// the rest of that table is left for later: rows that refer to its rows may be deletable only together with them,
     /// and the transaction that deletes both reports it if they are not.
-    func empty(_ tables: [DeletionPlan.Part], by plan: DeletionPlan) async throws {
+    ///
+    /// - Returns: How many rows were deleted.
+    @discardableResult
+    func empty(_ tables: [DeletionPlan.Part], by plan: DeletionPlan) async throws -> Int {
+        var rows = 0
         for part in tables {
             let going = plan.rowsGoingBeforehand(of: part, user: user)
             var size = services.policy.batchRows
@@ -56,6 +60,7 @@ extension DeletionRun {
                 try Task.checkCancellation()
                 do {
                     deleted = try await deleteBatch(going.deleting(upTo: size), of: part.table, by: plan)
+                    rows += deleted
                 } catch let error as PostgresError where error.tookTooLong && size > 1 {
                     // For each row, the server reads the whole of every table that refers to it without an index.
                     size = max(1, size / 4)
@@ -71,6 +76,7 @@ extension DeletionRun {
                 try await services.probe(.between(.deleteRows))
             }
         }
+        return rows
     }
 
     /// Deletes and counts one batch.

@@ -26,21 +26,25 @@ extension DeletionRun {
             // repeated. Reading all profiles takes long, too.
             let isSlow = !plan.reachingOutside.isEmpty || shared > 0
             do {
-                return try await patiently(isSlow: isSlow) { deadline in
-                    try await services.pool.withTransaction { connection in
-                        try deleteUser(by: plan, deadline, on: connection)
-                    }
-                }
+                return try await deleteUser(by: plan, isSlow: isSlow)
             } catch let error as PostgresError where error.tookTooLong {
                 // For each row, the server reads the whole of every table that refers to it without an index: few rows
-                // may take long, too. The next attempt finds them gone.
-                try await empty(tablesToEmpty(of: plan), by: plan)
-                throw error
+                // may take long, too. If none can go beforehand, another attempt would take as long at once.
+                guard try await empty(tablesToEmpty(of: plan), by: plan) > 0 else { throw error }
+                return try await deleteUser(by: plan, isSlow: isSlow)
             }
         } catch let error as DeleteSwallowed {
             return blocked(by: BlockerSearch.blocker(for: error, among: plan))
         } catch let error as PostgresError {
             return blocked(by: try BlockerSearch.blocker(for: error, among: plan))
+        }
+    }
+
+    private func deleteUser(by plan: DeletionPlan, isSlow: Bool) async throws -> StepResult {
+        try await patiently(isSlow: isSlow) { deadline in
+            try await services.pool.withTransaction { connection in
+                try deleteUser(by: plan, deadline, on: connection)
+            }
         }
     }
 
