@@ -101,14 +101,14 @@ extension DeletionDriver {
         _ state: DeletionState,
         _ journal: DeletionJournal
     ) async throws -> Pause {
-        let failures = record.failures + 1
+        let failures = record.failures + situation.failures
         try await services.pool.withConnection { connection in
             // The time limit for Apple counts from the first failure to revoke a credential, whatever the reason,
             // unless the database refused the step.
             try journal.stop(
                 state,
                 situation,
-                failed: true,
+                failures: situation.failures,
                 waitsForApple: step == .revokeApple && situation.code != .failing,
                 on: connection
             )

@@ -153,7 +153,9 @@ package struct DeletionDriver: Sendable {
                 var situation = Situation(.failing, detail: "the app's tables keep changing during \(step.rawValue)")
                 if earlier != step {
                     situation.detail = "\(step.rawValue) keeps finding new work for \(earlier.rawValue)"
-                    // The steps in between succeed, so the delay after failures would not grow.
+                    // The steps in between succeed, so failures never add up from one attempt to the next: neither would
+                    // the delay grow, nor the alarm come.
+                    situation.failures = returns
                     situation.retryAfter = Self.restAfterReturns
                 }
                 result = .failed(situation)

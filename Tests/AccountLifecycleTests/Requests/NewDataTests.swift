@@ -29,18 +29,19 @@ import Testing
     }
 
     /// For instance, a job of the app writes a file whenever one is deleted: the attempt ends, and a later one
-    /// continues; an hour later if the whole database was searched each time.
+    /// continues; an hour later if the whole database was searched each time, and each search counts as a failure.
     @Test(
         arguments: [
-            (.begun(.verify), "verify keeps finding new work for delete_avatars", 6, .seconds(3600)),
-            (.middle(.deleteAvatars), "objects keep appearing", 5, .seconds(30)),
-        ] as [(DeletionPoint, String, Int, Duration)]
+            (.begun(.verify), "verify keeps finding new work for delete_avatars", 6, .seconds(3600), 6),
+            (.middle(.deleteAvatars), "objects keep appearing", 5, .seconds(30), 1),
+        ] as [(DeletionPoint, String, Int, Duration, Int)]
     )
     func anAttemptEndsWhereFilesComeAsFastAsTheyGo(
         _ coming: DeletionPoint,
         _ told: String,
         _ most: Int,
-        _ rest: Duration
+        _ rest: Duration,
+        _ failures: Int
     ) async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
@@ -56,6 +57,14 @@ import Testing
             #expect(situation.detail == told)
             #expect(pause == .failed(after: rest, situation))
             #expect(files.value == most)
+            let counted: Statement = "select failures from accountctl.deletion_requests where id = \(request)"
+            #expect(try await stage.value(counted, as: Int.self) == failures)
+            // It counts for the alarm once it has lasted.
+            try await stage.sql(
+                "update accountctl.deletion_requests set situation_since = now() - interval '16 minutes'"
+            )
+            let open = try await stage.pool.withConnection { try OpenRequests.byState(on: $0) }
+            #expect(open.first?.failing?.count == (failures > 1 ? 1 : nil))
             #expect(try await stage.drive(request) == .ended(.verified))
             #expect(try await stage.avatarCounts(request)["objects"] == most + 1)
         }

@@ -57,7 +57,7 @@ struct DeletionJournal: Sendable {
     func stop(
         _ state: DeletionState,
         _ situation: Situation?,
-        failed: Bool = false,
+        failures: Int = 0,
         waitsForApple: Bool = false,
         on connection: isolated Connection
     ) throws -> Bool {
@@ -77,10 +77,10 @@ struct DeletionJournal: Sendable {
                         when \(waitsForApple || state == .waitingForApple) then coalesce(apple_waiting_since, clock_timestamp())
                         else apple_waiting_since
                     end,
-                    failures = case when \(failed) then failures + 1 else failures end,
+                    failures = failures + \(failures),
                     apple_failures = case
                         -- A key that we lack says nothing about Apple, nor does a call that was not sent.
-                        when \(failed && waitsForApple && isOfApple) then apple_failures + 1
+                        when \(failures > 0 && waitsForApple && isOfApple) then apple_failures + 1
                         else apple_failures
                     end
                 where id = \(request) and finished_at is null and exists (select from held)

@@ -88,6 +88,8 @@ package struct Situation: Sendable, Hashable, Codable {
     var retryAfter: Duration?
     /// Whether Apple was not asked at all; not stored, since it concerns one attempt only.
     var isUnasked = false
+    /// As how many failures in a row the attempt counts; not stored, since it concerns one attempt only.
+    var failures = 1
 
     private enum CodingKeys: CodingKey {
         case code, fault, blockers, findings, subject, detail
