@@ -68,11 +68,10 @@ package struct OpenRequests: Sendable, Hashable {
                 extract(epoch from now() - min(r.situation_since) filter (where \(failing)))::bigint,
                 array_agg(distinct r.situation ->> 'code') filter (where \(failing)),
                 array_agg(
-                    distinct coalesce(
-                        nullif(r.situation ->> 'code', r.state) || coalesce(' (' || \(names) || ')', ''),
-                        \(names),
-                        r.situation ->> 'code'
-                    )
+                    distinct case
+                        when r.situation ->> 'code' = r.state then coalesce(\(names), r.state)
+                        else (r.situation ->> 'code') || coalesce(' (' || \(names) || ')', '')
+                    end
                 ) filter (
                     where r.state in (\(DeletionState.blocked.rawValue), \(DeletionState.residue.rawValue))
                     and r.situation ->> 'code' is not null
