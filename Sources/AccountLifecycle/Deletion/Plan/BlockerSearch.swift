@@ -109,9 +109,8 @@ package struct BlockerSearch: Sendable {
         _ deadline: Duration,
         on connection: isolated Connection
     ) throws -> [Blocker] {
-        var blockers: [Blocker] = []
-        for part in plan.parts {
-            let blocker = try Blocker.tooMany(
+        try plan.parts.compactMap { part in
+            try Blocker.tooMany(
                 plan.goingRows(of: part, user: user),
                 of: part.table,
                 reachedBy: part.reachedBy,
@@ -119,9 +118,7 @@ package struct BlockerSearch: Sendable {
                 deadline: deadline,
                 on: connection
             )
-            if let blocker { blockers.append(blocker) }
         }
-        return blockers
     }
 
     /// Ends the sessions and deletes, as the lock-out and the delete do one after the other, and rolls back.

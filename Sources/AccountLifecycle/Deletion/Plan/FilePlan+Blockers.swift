@@ -50,10 +50,9 @@ extension FilePlan {
         deadline: Duration,
         on connection: isolated Connection
     ) throws -> [Blocker] {
-        var blockers: [Blocker] = []
-        for table in going.tables.dropFirst() {
-            guard let keys = going.keys[table], let first = keys.first else { continue }
-            let blocker = try Blocker.tooMany(
+        try going.tables.dropFirst().compactMap { table -> Blocker? in
+            guard let keys = going.keys[table], let first = keys.first else { return nil }
+            return try Blocker.tooMany(
                 WaysToRows(rows: first.rows, conditions: ways.ways(to: table)),
                 of: table,
                 reachedBy: keys,
@@ -61,8 +60,6 @@ extension FilePlan {
                 deadline: deadline,
                 on: connection
             )
-            if let blocker { blockers.append(blocker) }
         }
-        return blockers
     }
 }
