@@ -78,5 +78,6 @@ package enum EmbeddedSQL {
         File(name: "0076_log_programs.sql") { PackageResources._076_log_programs_sql },
         File(name: "0077_given_up_identifiers.sql") { PackageResources._077_given_up_identifiers_sql },
         File(name: "0078_deletion_status_times.sql") { PackageResources._078_deletion_status_times_sql },
+        File(name: "0079_accounts_created_later.sql") { PackageResources._079_accounts_created_later_sql },
     ]
 }

@@ -79,6 +79,8 @@ import Testing
         ("0075_code_sessions.sql", "cab4b3035cbec33f465c551f6662ccade74a8f106a1414619a78e36f80f7f478"),
         ("0076_log_programs.sql", "845d8531ade8946ca4bdc78e7580587725dc887650e110fa3629958da912ae24"),
         ("0077_given_up_identifiers.sql", "138337921456039c7facccf0cd7173227a508a59ec4a68f7ce9d72d86eb0a623"),
+        ("0078_deletion_status_times.sql", "cbb66e0e2db6f13654fdc2a12859d203cfbbc3fb36aae2e9c66f4b2c4ba4dde0"),
+        ("0079_accounts_created_later.sql", "beb57562a2871bf4dd7f6aad51fc95b405ef1d0be57f6fb21f8e8692f65316c2"),
     ]
 
     @Test func aDatabaseWithFormerTextsCanBeMigrated() throws {

@@ -670,5 +670,20 @@ select is(
 )
 from asked;
 
+-- An account that seems younger than its request is kept in mind by its time -------------------------------------------
+
+select sign_up(who) from (values ('Lea'), ('Max')) as given (who);
+update auth.users set created_at = now() + interval '1 hour' where id = id('Lea');
+update auth.users set created_at = now() where id = id('Max');
+select accountctl.open_deletion_request(id(who), 'operator') from (values ('Lea'), ('Max')) as given (who);
+select is(
+    (select account_created_at from accountctl.deletion_requests where user_id = id('Lea')), now() + interval '1 hour',
+    'a request keeps when its account was created if that is later'
+);
+select is(
+    (select account_created_at from accountctl.deletion_requests where user_id = id('Max')), null,
+    'a request keeps nothing of an account that is older'
+);
+
 select * from finish();
 rollback;

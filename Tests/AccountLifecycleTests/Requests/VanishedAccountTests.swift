@@ -85,6 +85,27 @@ import Testing
         }
     }
 
+    /// The auth server has a clock of its own, and the database's may be set back after a sign-up: such a request stood
+    /// still for ever.
+    @Test func anAccountThatSeemsYoungerThanItsRequestIsTheOneMeant() async throws {
+        try await Stage.with { stage in
+            let person = try await stage.signUp()
+            func moveCreation(by time: Statement) async throws {
+                try await stage.sql("update auth.users set created_at = created_at + \(time) where id = \(person.id)")
+            }
+            try await moveCreation(by: "interval '1 hour'")
+            let request = try await stage.request(person)
+            // Another one under the same id.
+            try await moveCreation(by: "interval '1 second'")
+            try await stage.drive(request)
+            #expect(try await stage.situation(request)?.code == .otherAccount)
+            try await moveCreation(by: "- interval '1 second'")
+            #expect(try await stage.drive(request) == .ended(.verified))
+            let left: Statement = "select from accountctl.deletion_requests where account_created_at is not null"
+            #expect(try await stage.count(left) == 0)
+        }
+    }
+
     @Test func whoSignedUpAgainIsLeftAlone() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()

@@ -32,7 +32,15 @@ enum DeletionBrakes {
 
     /// Whether an account was created under the same id after the request, and so is not the one that was meant.
     static let isOtherAccount: Statement = """
-        exists (select from auth.users as u where u.id = r.user_id and u.created_at > r.requested_at)
+        exists (select from auth.users as u where u.id = r.user_id and \(isCreatedLater))
+        """
+
+    /// Whether the account `u` was created after the request `r`.
+    ///
+    /// The auth server has a clock of its own, and the database's may be set back: an account that already seemed younger
+    /// when the request was made is known by its time.
+    static let isCreatedLater: Statement = """
+        (u.created_at > r.requested_at and u.created_at is distinct from r.account_created_at)
         """
 
     /// Those of the accounts whose open request nothing stops, and whose rows are gone.

@@ -11,7 +11,6 @@ struct DeletionRecord: Sendable {
     let id: UUID
     /// The account; nil once its id is erased.
     let userID: UUID?
-    let requestedAt: Date
     let legalDeadline: Date
     /// Whether an operator decided to continue without Apple.
     let withoutApple: Bool
@@ -41,7 +40,6 @@ struct DeletionRecord: Sendable {
     static let columns: Statement = """
         r.user_id,
         r.state,
-        r.requested_at,
         r.run_after,
         r.legal_deadline,
         r.without_apple,
@@ -102,7 +100,6 @@ struct DeletionRecord: Sendable {
     private struct Row {
         let userID: UUID?
         let state: DeletionState
-        let requestedAt: Date
         let runAfter: Date
         let legalDeadline: Date
         let withoutApple: Bool
@@ -127,7 +124,6 @@ struct DeletionRecord: Sendable {
             return DeletionRecord(
                 id: id,
                 userID: userID,
-                requestedAt: requestedAt,
                 legalDeadline: legalDeadline,
                 withoutApple: withoutApple,
                 appleWaitingSince: appleWaitingSince,

@@ -104,10 +104,11 @@ extension DeletionRun {
     private func lockAccount(on connection: isolated Connection) throws -> (bannedUntil: String?, isAnother: Bool)? {
         try connection.first(
             """
-            select banned_until::text, coalesce(created_at > \(record.requestedAt), false)
-            from auth.users
-            where id = \(user)
-            for update
+            select u.banned_until::text, coalesce(\(DeletionBrakes.isCreatedLater), false)
+            from auth.users as u
+            join accountctl.deletion_requests as r on r.id = \(record.id)
+            where u.id = \(user)
+            for update of u
             """,
             as: (String?, Bool).self
         ).map { (bannedUntil: $0, isAnother: $1) }

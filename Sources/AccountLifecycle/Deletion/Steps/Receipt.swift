@@ -41,6 +41,7 @@ extension DeletionRun {
                         sealed_identifiers = null,
                         sealing_key_id = null,
                         banned_until_before = null,
+                        account_created_at = null,
                         cancelled_by = null,
                         situation = null,
                         situation_since = null,

@@ -99,7 +99,8 @@ package enum DeletionUpkeep {
                 set user_id = null,
                     subject_hash = \(subject.bytes),
                     subject_key_id = \(subject.keyID),
-                    cancelled_by = null
+                    cancelled_by = null,
+                    account_created_at = null
                 where id = \(request)
                 """
             )
