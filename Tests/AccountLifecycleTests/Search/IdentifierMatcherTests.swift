@@ -41,6 +41,9 @@ import Testing
         "“anna@x.de”", "„anna@x.de“", "«anna@x.de»", "Mail:\u{A0}anna@x.de", "—anna@x.de", "anna@x.de…", "anna@x.de’s",
         "😀anna@x.de", "❤\u{FE0F}anna@x.de", "?q=%E2%80%9Canna%40x.de%E2%80%9D", #"{"n": "\u201canna@x.de"}"#,
         #"{"n": "\ud83d\ude00anna@x.de"}"#,
+        #"{"n": "\u00bbanna@x.de"}"#, #"{"n": "\u2764\ufe0fanna@x.de"}"#, #"{"n": "\ud83d\ude0banna@x.de"}"#,
+        // JSON within JSON, or within an array.
+        #"{"body": "{\"note\": \"line\\nanna@x.de\"}"}"#, #"{"{\"n\": \"\\u003canna@x.de>\"}"}"#,
         // Scripts that are written without spaces.
         "邮箱：anna@x.de", "メールはanna@x.deです", "サーバーanna@x.de", "कृपयाanna@x.de", "%E9%82%AEanna%40x.de",
         // Signs that mark up text, separate lists or occur in the names of files.
@@ -53,8 +56,8 @@ import Testing
 
     @Test(arguments: [
         "joanna@x.de", "anna@x.dev", "anna@x.de.example", "anna@x.de-shop.com", "foo+anna@x.de", "jo.anna@x.de",
-        "jo_anna@x.de", "jo-anna@x.de", "hanna@x.de", "éanna@x.de", "anna@y.de", #"c:\\nanna@x.de"#, "joanna%40x.de",
-        "foo%2Banna%40x.de", "jo%2Eanna@x.de", "%C3%A9anna%40x.de", "foo%252Banna%2540x.de",
+        "jo_anna@x.de", "jo-anna@x.de", "hanna@x.de", "éanna@x.de", "anna@y.de", "joanna%40x.de", "foo%2Banna%40x.de",
+        "jo%2Eanna@x.de", "%C3%A9anna%40x.de", "foo%252Banna%2540x.de", #"{"{\"n\": \"e\\u0301anna@x.de\"}"}"#,
         #"{"n": "\u00e9anna@x.de"}"#, "e\u{301}anna@x.de", #"{"n": "e\u0301anna@x.de"}"#, "жanna@x.de", "７anna@x.de",
         "anna@x.de\u{301}", "anna@x.dé", "jo_anna@x.de_", "_anna@x.de", "anna@x.de.evil.com", "anna@x.de.pdf.com",
         "anna@x.de-2.com", "anna@x.de-log", "anna@x.de.中国", "anna@x.de-ä.com", "anna@x.de.1ä.com",

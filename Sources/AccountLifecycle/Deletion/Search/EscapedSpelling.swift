@@ -57,19 +57,24 @@ enum EscapedSpelling {
         before end: Int,
         in text: UnsafeRawBufferPointer
     ) -> (scalar: Unicode.Scalar, start: Int)? {
-        if "bfnrt".utf8.contains(text[end - 1]) {
-            return startsJSONEscape(at: end - 2, in: text) ? (" ", end - 2) : nil
+        if "bfnrt".utf8.contains(text[end - 1]), let start = backslashes(through: end - 2, in: text) {
+            return (" ", start)
         }
-        guard end >= 6, text[end - 5] == UInt8(ascii: "u"), startsJSONEscape(at: end - 6, in: text) else { return nil }
+        guard end >= 6, text[end - 5] == UInt8(ascii: "u"), let start = backslashes(through: end - 6, in: text) else {
+            return nil
+        }
         let digits = (1...4).reversed().compactMap { text[end - $0].hexValue }
         guard digits.count == 4 else { return nil }
-        return (Unicode.Scalar(digits.reduce(UInt16(0)) { $0 << 4 | UInt16($1) }) ?? " ", end - 6)
+        return (Unicode.Scalar(digits.reduce(UInt16(0)) { $0 << 4 | UInt16($1) }) ?? " ", start)
     }
 
-    /// Whether there is a backslash at `index` that no backslash before it escapes.
-    private static func startsJSONEscape(at index: Int, in text: UnsafeRawBufferPointer) -> Bool {
-        var first = index
-        while first >= 0, text[first] == UInt8(ascii: "\\") { first -= 1 }
-        return (index - first) % 2 == 1
+    /// Where the backslashes begin of which one is at `index`; nil if none is.
+    ///
+    /// JSON within JSON has two for an escape, and so has JSON within an array, a composite value or hstore. A path of
+    /// Windows in JSON looks alike: in doubt, what follows is found.
+    private static func backslashes(through index: Int, in text: UnsafeRawBufferPointer) -> Int? {
+        var start = index + 1
+        while start > 0, text[start - 1] == UInt8(ascii: "\\") { start -= 1 }
+        return start <= index ? start : nil
     }
 }
