@@ -37,6 +37,14 @@ package struct AppleGateway: Sendable {
         case trouble(Situation)
         /// Nothing was sent: Apple rejected the client id a while ago, or it is not configured.
         case unasked(Situation)
+
+        /// Whether Apple has answered about the token.
+        var isAboutToken: Bool {
+            switch self {
+            case .revoked, .unknownGrant: true
+            case .trouble, .unasked: false
+            }
+        }
     }
 
     private let clients: AppleClients?

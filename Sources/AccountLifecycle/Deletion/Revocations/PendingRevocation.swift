@@ -86,12 +86,8 @@ package enum PendingRevocation {
         case .ask(let token):
             try lease?(services.apple.longestCall)
             let answer = try await services.apple.revoke(token, clientID: due.clientID)
-            switch answer {
-            case .revoked, .unknownGrant:
-                if try await isOfFormerTeam(due, with: services) { return .formerTeam }
-                return .apple(answer)
-            case .trouble, .unasked: return .apple(answer)
-            }
+            if answer.isAboutToken, try await isOfFormerTeam(due, with: services) { return .formerTeam }
+            return .apple(answer)
         }
     }
 

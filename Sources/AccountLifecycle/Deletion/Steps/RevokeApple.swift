@@ -81,20 +81,19 @@ extension DeletionRun {
             try lease?(services.apple.longestCall)
             return (try await services.apple.revoke(token, clientID: credential.clientID), askedAt)
         }
-        switch asked?.answer {
-        case .revoked, .unknownGrant:
-            // Apple answers for a dead token that it is revoked: success proves nothing about one of the former team.
-            guard try await services.pool.withConnection({ try credential.isOfFormerTeam(on: $0) }) else { break }
+        guard let (answer, askedAt) = asked else {
+            try await giveUp(credential, because: Self.belongsToAnother)
+            return nil
+        }
+        // Apple answers for a dead token that it is revoked: success proves nothing about one of the former team.
+        if answer.isAboutToken, try await services.pool.withConnection({ try credential.isOfFormerTeam(on: $0) }) {
             try await giveUp(credential, because: Self.isOfFormerTeam)
             return nil
-        case .trouble, .unasked, nil: break
         }
-        switch asked?.answer {
-        case nil:
-            try await giveUp(credential, because: Self.belongsToAnother)
+        switch answer {
         case .revoked:
             try await services.probe(.middle(.revokeApple))
-            try await services.pool.withConnection { try forget(credential, as: .revoked, at: asked?.at, on: $0) }
+            try await services.pool.withConnection { try forget(credential, as: .revoked, at: askedAt, on: $0) }
         case .unknownGrant(let situation), .trouble(let situation):
             guard canGoOnWithoutApple(isAsked: true) else { return situation }
             try await handOver(credential, token, because: situation)
