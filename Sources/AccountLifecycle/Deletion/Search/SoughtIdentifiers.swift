@@ -61,8 +61,11 @@ struct SoughtIdentifiers: Sendable {
         var text = row
         text.withUTF8 { bytes in
             let row = UnsafeRawBufferPointer(bytes)
+            // Each byte is looked at once, however often the row names an identifier.
+            var (column, passed) = (0, 0)
             matcher.forEachMatch(in: row) { match in
-                let column = row[..<match.offset].lazy.filter { $0 == SearchStatements.separator }.count
+                column += row[passed..<match.offset].lazy.filter { $0 == SearchStatements.separator }.count
+                passed = match.offset
                 hits.append(Hit(identifier: match.identifier, column: column))
             }
         }
