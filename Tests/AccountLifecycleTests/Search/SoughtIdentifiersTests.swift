@@ -12,7 +12,7 @@ import Testing
         let sought = SoughtIdentifiers([target], holders: [:])
         let separator = String(decoding: [SearchStatements.separator], as: UTF8.self)
         let row = ["", String(repeating: "anna@x.de ", count: 100_000), "", "anna@x.de"].joined(separator: separator)
-        let columns = Dictionary(grouping: sought.hits(in: row), by: \.column).mapValues(\.count)
+        let columns = Dictionary(uniqueKeysWithValues: sought.hits(in: row).map { ($0.key.column, $0.value) })
         #expect(columns == [1: 100_000, 3: 1])
     }
 }

@@ -123,10 +123,10 @@ struct IdentifierSearch: Sendable {
     private func searchRows(of table: SearchCatalog.Table, on connection: isolated Connection) throws -> Found {
         var found = Found(columns: table.columns.count)
         try connection.stream(statements.rows(of: table), as: String.self, deadline: Self.deadline) { row in
-            sought.judge(sought.hits(in: row), of: table) { found.tallies.add($1, at: $0) }
+            sought.judge(sought.hits(in: row), of: table) { found.tallies.add($1, $2, at: $0) }
         }
         try searchLongRows(of: table, on: connection) { hits, _ in
-            sought.judge(hits, of: table) { found.tallies.add($1, at: $0) }
+            sought.judge(hits, of: table) { found.tallies.add($1, $2, at: $0) }
         }
         return found
     }
@@ -141,7 +141,7 @@ struct IdentifierSearch: Sendable {
         in table: SearchCatalog.Table,
         on connection: isolated Connection
     ) throws -> Found {
-        var matches: [(owner: UUID?, place: SearchTallies.Place, kind: Identifier.Kind)] = []
+        var matches: [(owner: UUID?, place: SearchTallies.Place, kind: Identifier.Kind, times: Int)] = []
         let owner: Statement =
             files == .objects
             ? """
@@ -166,10 +166,10 @@ struct IdentifierSearch: Sendable {
             as: (String, String).self,
             deadline: Self.deadline
         ) { row, owner in
-            sought.judge(sought.hits(in: row), of: table) { matches.append((UUID(uuidString: owner), $0, $1)) }
+            sought.judge(sought.hits(in: row), of: table) { matches.append((UUID(uuidString: owner), $0, $1, $2)) }
         }
         try searchLongRows(of: table, besides: owner, on: connection) { hits, owner in
-            sought.judge(hits, of: table) { matches.append((UUID(uuidString: owner), $0, $1)) }
+            sought.judge(hits, of: table) { matches.append((UUID(uuidString: owner), $0, $1, $2)) }
         }
         let owners = Set(matches.compactMap(\.owner)).subtracting(targets.map(\.userID))
         let others =
@@ -180,9 +180,11 @@ struct IdentifierSearch: Sendable {
         for match in matches {
             if let owner = match.owner, others.contains(owner) {
                 // A part is counted with its upload.
-                if files != .parts { found.othersFiles[targets[match.place.target].request, default: 0] += 1 }
+                if files != .parts {
+                    found.othersFiles[targets[match.place.target].request, default: 0] += match.times
+                }
             } else {
-                found.tallies.add(match.kind, at: match.place)
+                found.tallies.add(match.kind, match.times, at: match.place)
             }
         }
         return found
@@ -193,10 +195,10 @@ struct IdentifierSearch: Sendable {
         of table: SearchCatalog.Table,
         besides other: Statement = "''",
         on connection: isolated Connection,
-        _ found: ([SoughtIdentifiers.Hit], String) -> Void
+        _ found: ([SoughtIdentifiers.Hit: Int], String) -> Void
     ) throws {
         guard table.hasLongValues else { return }
-        var row: (place: String, hits: [SoughtIdentifiers.Hit], other: String)?
+        var row: (place: String, hits: [SoughtIdentifiers.Hit: Int], other: String)?
         try connection.stream(
             statements.pieces(of: table, besides: other),
             as: (String, Int32, Int32, [UInt8], String).self,
@@ -204,14 +206,15 @@ struct IdentifierSearch: Sendable {
         ) { place, column, margin, bytes, other in
             if row?.place != place {
                 if let row { found(row.hits, row.other) }
-                row = (place, [], other)
+                row = (place, [:], other)
             }
             // A match that begins in a margin is counted in the piece in which it begins.
             let own = Int(margin)..<Int(margin) + SearchStatements.piece
             bytes.withUnsafeBytes { bytes in
                 sought.matcher.forEachMatch(in: bytes) { match in
                     guard own.contains(match.offset) else { return }
-                    row?.hits.append(SoughtIdentifiers.Hit(identifier: match.identifier, column: Int(column)))
+                    let hit = SoughtIdentifiers.Hit(identifier: match.identifier, column: Int(column))
+                    row?.hits[hit, default: 0] += 1
                 }
             }
         }

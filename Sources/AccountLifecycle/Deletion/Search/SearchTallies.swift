@@ -16,9 +16,9 @@ struct SearchTallies: Sendable {
         private(set) var kinds: Set<Identifier.Kind> = []
         private(set) var count = 0
 
-        mutating func add(_ kind: Identifier.Kind) {
+        mutating func add(_ kind: Identifier.Kind, _ times: Int) {
             kinds.insert(kind)
-            count += 1
+            count += times
         }
 
         mutating func add(_ other: Tally) {
@@ -29,8 +29,8 @@ struct SearchTallies: Sendable {
 
     private var tallies: [Place: Tally] = [:]
 
-    mutating func add(_ kind: Identifier.Kind, at place: Place) {
-        tallies[place, default: Tally()].add(kind)
+    mutating func add(_ kind: Identifier.Kind, _ times: Int, at place: Place) {
+        tallies[place, default: Tally()].add(kind, times)
     }
 
     /// Adds what was found in another table.

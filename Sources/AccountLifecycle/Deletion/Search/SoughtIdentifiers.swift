@@ -47,17 +47,17 @@ struct SoughtIdentifiers: Sendable {
         matcher.identifiers.indices.filter { owners[$0] != nil }.map { matcher.identifiers[$0] }
     }
 
-    /// An identifier in a row.
-    struct Hit {
+    /// An identifier in a column of a row.
+    struct Hit: Hashable {
         /// The index of the identifier in the matcher.
         let identifier: Int
         /// The index of the column in the table.
         let column: Int
     }
 
-    /// The identifiers in a row whose columns are joined by ``SearchStatements/separator``.
-    func hits(in row: String) -> [Hit] {
-        var hits: [Hit] = []
+    /// The identifiers in a row whose columns are joined by ``SearchStatements/separator``, and how often each is there.
+    func hits(in row: String) -> [Hit: Int] {
+        var hits: [Hit: Int] = [:]
         var text = row
         text.withUTF8 { bytes in
             let row = UnsafeRawBufferPointer(bytes)
@@ -66,23 +66,27 @@ struct SoughtIdentifiers: Sendable {
             matcher.forEachMatch(in: row) { match in
                 column += row[passed..<match.offset].lazy.filter { $0 == SearchStatements.separator }.count
                 passed = match.offset
-                hits.append(Hit(identifier: match.identifier, column: column))
+                hits[Hit(identifier: match.identifier, column: column), default: 0] += 1
             }
         }
         return hits
     }
 
-    /// Decides which of the identifiers in one row are findings.
-    func judge(_ hits: [Hit], of table: SearchCatalog.Table, _ found: (SearchTallies.Place, Identifier.Kind) -> Void) {
-        let present = Set(hits.map(\.identifier))
-        for hit in hits {
+    /// Decides which of the identifiers in one row are findings, and calls `found` for each with how often it is there.
+    func judge(
+        _ hits: [Hit: Int],
+        of table: SearchCatalog.Table,
+        _ found: (SearchTallies.Place, Identifier.Kind, Int) -> Void
+    ) {
+        let present = Set(hits.keys.map(\.identifier))
+        for (hit, count) in hits {
             guard let target = owners[hit.identifier], present.isDisjoint(with: sharers[hit.identifier]) else {
                 continue
             }
             let (identifier, column) = (matcher.identifiers[hit.identifier], table.columns[hit.column])
             // The row was sent because of another column.
             if column.form.isOfNumbers, identifier.number == nil { continue }
-            found(SearchTallies.Place(target: target, column: table.columnName(column)), identifier.kind)
+            found(SearchTallies.Place(target: target, column: table.columnName(column)), identifier.kind, count)
         }
     }
 }
