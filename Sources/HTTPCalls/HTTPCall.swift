@@ -59,7 +59,6 @@ extension HTTPCall {
     /// The HTTP methods that the clients use.
     package enum Method: String, Sendable {
         case get = "GET"
-        case head = "HEAD"
         case post = "POST"
         case patch = "PATCH"
         case delete = "DELETE"

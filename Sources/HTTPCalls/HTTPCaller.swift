@@ -197,14 +197,10 @@ package final class HTTPCaller: Sendable {
             }
             body.append(contentsOf: part.readableBytesView)
         }
-        let contentType = response.headers.first(name: "Content-Type").map { value in
-            String(value.prefix { $0 != ";" }).lowercased().filter { !$0.isWhitespace }
-        }
         let retryAfter = response.headers.first(name: "Retry-After").flatMap { RetryAfter.parse($0, now: Date()) }
         return .reply(
             HTTPReply(
                 status: status,
-                contentType: contentType,
                 retryAfter: retryAfter,
                 contentRange: response.headers.first(name: "Content-Range"),
                 entityTag: response.headers.first(name: "ETag"),

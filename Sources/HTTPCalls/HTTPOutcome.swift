@@ -57,8 +57,6 @@ package enum HTTPOutcome: Sendable, Equatable {
 package struct HTTPReply: Sendable, Equatable {
     /// The HTTP status code.
     package let status: Int
-    /// The `Content-Type` without parameters, in lower case.
-    let contentType: String?
     /// The wait that `Retry-After` asks for, at most ``RetryAfter/longest``.
     package let retryAfter: Duration?
     /// `Content-Range`: which part of the resource the body is.
@@ -73,7 +71,6 @@ package struct HTTPReply: Sendable, Equatable {
     /// Creates a reply, for tests and stand-ins.
     package init(
         status: Int,
-        contentType: String? = nil,
         retryAfter: Duration? = nil,
         contentRange: String? = nil,
         entityTag: String? = nil,
@@ -81,7 +78,6 @@ package struct HTTPReply: Sendable, Equatable {
         body: [UInt8] = []
     ) {
         self.status = status
-        self.contentType = contentType
         self.retryAfter = retryAfter
         self.contentRange = contentRange
         self.entityTag = entityTag

@@ -198,8 +198,7 @@ package final class ConnectionHandle {
         defer { unsafe PQfreemem(raw) }
         return unsafe RawNotification(
             channel: String(cString: raw.pointee.relname),
-            payload: String(cString: raw.pointee.extra),
-            backendPID: raw.pointee.be_pid
+            payload: String(cString: raw.pointee.extra)
         )
     }
 

@@ -1,6 +1,6 @@
 import CLibpq
 
-/// A field of an error or notice, as sent by the protocol.
+/// A field of an error or notice that somebody reads, as sent by the protocol.
 package enum ErrorField: Sendable, CaseIterable {
     case severity
     case sqlState
@@ -8,7 +8,6 @@ package enum ErrorField: Sendable, CaseIterable {
     case detail
     case hint
     case statementPosition
-    case internalPosition
     case internalQuery
     case context
     case schema
@@ -16,9 +15,6 @@ package enum ErrorField: Sendable, CaseIterable {
     case column
     case dataType
     case constraint
-    case sourceFile
-    case sourceLine
-    case sourceFunction
 
     fileprivate var code: Int32 {
         let code =
@@ -29,7 +25,6 @@ package enum ErrorField: Sendable, CaseIterable {
             case .detail: CLIBPQ_DIAG_MESSAGE_DETAIL
             case .hint: CLIBPQ_DIAG_MESSAGE_HINT
             case .statementPosition: CLIBPQ_DIAG_STATEMENT_POSITION
-            case .internalPosition: CLIBPQ_DIAG_INTERNAL_POSITION
             case .internalQuery: CLIBPQ_DIAG_INTERNAL_QUERY
             case .context: CLIBPQ_DIAG_CONTEXT
             case .schema: CLIBPQ_DIAG_SCHEMA_NAME
@@ -37,14 +32,11 @@ package enum ErrorField: Sendable, CaseIterable {
             case .column: CLIBPQ_DIAG_COLUMN_NAME
             case .dataType: CLIBPQ_DIAG_DATATYPE_NAME
             case .constraint: CLIBPQ_DIAG_CONSTRAINT_NAME
-            case .sourceFile: CLIBPQ_DIAG_SOURCE_FILE
-            case .sourceLine: CLIBPQ_DIAG_SOURCE_LINE
-            case .sourceFunction: CLIBPQ_DIAG_SOURCE_FUNCTION
             }
         return Int32(bitPattern: code.rawValue)
     }
 
-    /// Copies all fields of a result at once.
+    /// Copies all these fields of a result at once.
     static func all(of result: OpaquePointer) -> [ErrorField: String] {
         var fields: [ErrorField: String] = [:]
         for field in allCases {

@@ -53,7 +53,7 @@ package final class QueryResult: @unchecked Sendable {
         }
     }
 
-    /// All fields of the error.
+    /// The fields of the error.
     package var errorFields: [ErrorField: String] { unsafe ErrorField.all(of: handle) }
 
     /// The number of rows in this result.

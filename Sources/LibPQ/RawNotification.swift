@@ -4,6 +4,4 @@ package struct RawNotification: Sendable, Equatable {
     package let channel: String
     /// The text sent with it; empty if there was none.
     package let payload: String
-    /// The process id of the server process that sent it.
-    let backendPID: Int32
 }

@@ -148,9 +148,6 @@ package actor Connection {
     ///
     /// A pooler makes it up.
     package var backendPID: Int32 { handle?.backendPID ?? 0 }
-
-    /// A setting that the server reports on its own, such as `TimeZone` or `server_version`.
-    func parameterStatus(_ name: String) -> String? { handle?.parameterStatus(name) }
 }
 
 extension Connection {

@@ -1,6 +1,6 @@
 import LibPQ
 
-/// All fields of an error or notice, as the server sent them.
+/// The fields of an error or notice, as the server sent them.
 ///
 /// `message`, `detail`, `hint`, `context` and `internalQuery` may quote values of rows: never log them above debug
 /// level.
@@ -17,8 +17,6 @@ package struct Diagnostics: Sendable, Equatable {
     package var hint: String?
     /// The position in the statement, in characters from 1.
     var statementPosition: Int?
-    /// The position in ``internalQuery``, in characters from 1.
-    var internalPosition: Int?
     /// The statement of a function that failed.
     var internalQuery: String?
     /// The call stack of functions and statements.
@@ -33,12 +31,6 @@ package struct Diagnostics: Sendable, Equatable {
     package var dataType: String?
     /// The constraint concerned; unique indexes count as constraints.
     package var constraint: String?
-    /// The server's source file.
-    var sourceFile: String?
-    /// The line in the server's source file.
-    var sourceLine: String?
-    /// The server's function that raised it.
-    var sourceFunction: String?
 
     init(_ fields: [ErrorField: String]) {
         severity = fields[.severity]
@@ -49,7 +41,6 @@ package struct Diagnostics: Sendable, Equatable {
         detail = fields[.detail]
         hint = fields[.hint]
         statementPosition = fields[.statementPosition].flatMap { Int($0) }
-        internalPosition = fields[.internalPosition].flatMap { Int($0) }
         internalQuery = fields[.internalQuery]
         context = fields[.context]
         schema = fields[.schema]
@@ -57,8 +48,5 @@ package struct Diagnostics: Sendable, Equatable {
         column = fields[.column]
         dataType = fields[.dataType]
         constraint = fields[.constraint]
-        sourceFile = fields[.sourceFile]
-        sourceLine = fields[.sourceLine]
-        sourceFunction = fields[.sourceFunction]
     }
 }

@@ -105,7 +105,7 @@ package struct PostgresError: Error, Sendable {
         facts = Facts(diagnostics, statement, reason, lacksPassword: lacksPassword)
     }
 
-    /// All fields that the server sent.
+    /// The fields that the server sent.
     package var diagnostics: Diagnostics? { facts.diagnostics }
 
     /// The text of the statement, without the values of its parameters.
