@@ -2,12 +2,11 @@ import CoreMetrics
 import Synchronization
 
 /// A counter: a number that only grows.
-final class CounterInstrument: Instrument, CounterHandler, FloatingPointCounterHandler {
+final class CounterInstrument: Instrument, CounterHandler {
     static let kind = "counter"
     private let value = Mutex(0.0)
 
     func increment(by amount: Int64) { value.withLock { $0 += Double(amount) } }
-    func increment(by amount: Double) { value.withLock { $0 += amount } }
     func reset() { value.withLock { $0 = 0 } }
 
     func write(name: String, labels: String, to text: inout PrometheusText) {
@@ -16,16 +15,12 @@ final class CounterInstrument: Instrument, CounterHandler, FloatingPointCounterH
 }
 
 /// A gauge: a number that goes up and down.
-final class GaugeInstrument: Instrument, MeterHandler, RecorderHandler {
+final class GaugeInstrument: Instrument, RecorderHandler {
     static let kind = "gauge"
     private let value = Mutex(0.0)
 
-    func set(_ new: Int64) { value.withLock { $0 = Double(new) } }
-    func set(_ new: Double) { value.withLock { $0 = new } }
-    func increment(by amount: Double) { value.withLock { $0 += amount } }
-    func decrement(by amount: Double) { value.withLock { $0 -= amount } }
-    func record(_ new: Int64) { set(new) }
-    func record(_ new: Double) { set(new) }
+    func record(_ new: Int64) { record(Double(new)) }
+    func record(_ new: Double) { value.withLock { $0 = new } }
 
     func write(name: String, labels: String, to text: inout PrometheusText) {
         text.sample(name, labels, value.withLock { $0 })

@@ -56,17 +56,6 @@ package final class MetricsRegistry: MetricsFactory {
         instrument(Series(label, dimensions)) { CounterInstrument() }
     }
 
-    package func makeFloatingPointCounter(
-        label: String,
-        dimensions: [(String, String)]
-    ) -> any FloatingPointCounterHandler {
-        instrument(Series(label, dimensions)) { CounterInstrument() }
-    }
-
-    package func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
-        instrument(Series(label, dimensions)) { GaugeInstrument() }
-    }
-
     package func makeRecorder(
         label: String,
         dimensions: [(String, String)],
@@ -83,8 +72,6 @@ package final class MetricsRegistry: MetricsFactory {
 
     // Series outlive the handles that callers create and drop for each event; they are removed when one is destroyed.
     package func destroyCounter(_ handler: any CounterHandler) { forget(handler) }
-    package func destroyFloatingPointCounter(_ handler: any FloatingPointCounterHandler) { forget(handler) }
-    package func destroyMeter(_ handler: any MeterHandler) { forget(handler) }
     package func destroyRecorder(_ handler: any RecorderHandler) { forget(handler) }
     package func destroyTimer(_ handler: any TimerHandler) { forget(handler) }
 
