@@ -70,26 +70,26 @@ extension Connection {
     ///
     /// The process ids alone do not show it: of several poolers behind one address, the two connections may use
     /// different ones, of which neither has the other's server processes.
+    ///
+    /// A session that is asked something else sends the notification first, so a late one is not missed. A transaction
+    /// pooler is given time to throw it away before that.
     private static func reaches(
         _ listener: Connection,
         from other: isolated Connection,
         on channel: String
     ) async throws -> Bool {
         let (notifications, notified) = AsyncStream.makeStream(of: Void.self)
-        try await listener.listen(on: channel) { notified.finish() }
+        try await listener.listen(on: channel) { notified.yield() }
         try other.execute("notify \(identifier: channel)", deadline: Self.patience)
-        let isReached = await withTaskGroup(of: Bool.self) { group in
+        let isReached = await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                for await _ in notifications {}
-                return !Task.isCancelled
+                defer { notified.finish() }
+                guard (try? await Task.sleep(for: .milliseconds(500))) != nil else { return }
+                _ = try? await listener.answeringProcess()
             }
-            group.addTask {
-                try? await Task.sleep(for: Self.patience)
-                return false
-            }
-            let isReached = await group.next() ?? false
-            group.cancelAll()
-            return isReached
+            defer { group.cancelAll() }
+            for await _ in notifications { return true }
+            return false
         }
         try Task.checkCancellation()
         try await listener.stopListening(on: channel)
@@ -108,7 +108,7 @@ extension Connection {
         try execute("unlisten \(identifier: channel)", deadline: Self.patience)
     }
 
-    /// How long to wait for the pooler's answer to a query, or for a notification.
+    /// How long to wait for the pooler's answer to a query.
     static let patience = Duration.seconds(3)
 
     private func serverProcess() throws -> Int {
