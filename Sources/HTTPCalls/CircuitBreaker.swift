@@ -7,37 +7,20 @@
 /// Stops calls that can only fail, and probes by itself whether they would succeed again.
 ///
 /// A value type: the caller supplies the time and acts on the decisions. The holder of a permit must use it to report
-/// the outcome of the call, or return it with ``abandon(_:at:)``.
+/// the outcome of the call, or return it with ``abandon(_:at:)``. A single failure opens it: it is meant for rejected
+/// credentials, which only a person can fix.
 package struct CircuitBreaker: Sendable, Hashable {
-    /// When the breaker opens and for how long.
-    package struct Policy: Sendable, Hashable {
-        /// The number of consecutive failures that opens the breaker.
-        var failuresToOpen: Int
-        /// The first pause; it doubles each time a probe fails.
-        var firstCooldown: Duration
-        /// The longest pause.
-        var longestCooldown: Duration
-        /// The time after which a probe without a report counts as lost.
-        var probeTimeout: Duration
-
-        /// Creates a policy; the defaults fit rejected credentials, which only a person can fix.
-        package init(
-            failuresToOpen: Int = 1,
-            firstCooldown: Duration = .seconds(30),
-            longestCooldown: Duration = .seconds(1800),
-            probeTimeout: Duration = .seconds(60)
-        ) {
-            self.failuresToOpen = failuresToOpen
-            self.firstCooldown = firstCooldown
-            self.longestCooldown = longestCooldown
-            self.probeTimeout = probeTimeout
-        }
-    }
+    /// The first pause; it doubles each time a probe fails.
+    private static let firstCooldown = Duration.seconds(30)
+    /// The longest pause.
+    private static let longestCooldown = Duration.seconds(1800)
+    /// The time after which a probe without a report counts as lost.
+    private static let probeTimeout: TimeInterval = 60
 
     /// The state of the breaker.
     package enum State: Sendable, Hashable {
-        /// Calls are admitted; enough failures lead to open.
-        case closed(failures: Int)
+        /// Calls are admitted; a failure leads to open.
+        case closed
         /// Calls are refused until the given time, then a probe leads to half-open.
         case open(until: Date, cooldown: Duration)
         /// One probe is in flight; its outcome leads to closed or open.
@@ -61,14 +44,11 @@ package struct CircuitBreaker: Sendable, Hashable {
     }
 
     /// The current state.
-    package private(set) var state: State = .closed(failures: 0)
-    private let policy: Policy
+    package private(set) var state = State.closed
     private var epoch = 0
 
     /// Creates a closed breaker.
-    package init(policy: Policy = Policy()) {
-        self.policy = policy
-    }
+    package init() {}
 
     /// Decides whether a call may start.
     package mutating func admit(at now: Date) -> Admission {
@@ -82,10 +62,8 @@ package struct CircuitBreaker: Sendable, Hashable {
             return startProbe(at: now, cooldown: cooldown)
         case .halfOpen(let since, let cooldown):
             let elapsed = now.timeIntervalSince(since)
-            guard elapsed >= 0, elapsed < policy.probeTimeout / .seconds(1) else {
-                return startProbe(at: now, cooldown: cooldown)
-            }
-            return .refuse(until: since.addingTimeInterval(policy.probeTimeout / .seconds(1)))
+            guard elapsed >= 0, elapsed < Self.probeTimeout else { return startProbe(at: now, cooldown: cooldown) }
+            return .refuse(until: since.addingTimeInterval(Self.probeTimeout))
         }
     }
 
@@ -95,9 +73,8 @@ package struct CircuitBreaker: Sendable, Hashable {
     @discardableResult
     package mutating func succeed(_ permit: Permit) -> Bool {
         guard permit.epoch == epoch else { return false }
-        if case .closed(failures: 0) = state { return true }
         if case .halfOpen = state { epoch += 1 }
-        state = .closed(failures: 0)
+        state = .closed
         return true
     }
 
@@ -108,16 +85,9 @@ package struct CircuitBreaker: Sendable, Hashable {
     package mutating func fail(_ permit: Permit, at now: Date) -> Bool {
         guard permit.epoch == epoch else { return false }
         switch state {
-        case .closed(let failures):
-            guard failures + 1 >= policy.failuresToOpen else {
-                state = .closed(failures: failures + 1)
-                return true
-            }
-            open(at: now, cooldown: policy.firstCooldown)
-        case .halfOpen(_, let cooldown):
-            open(at: now, cooldown: min(cooldown * 2, policy.longestCooldown))
-        case .open:
-            break
+        case .closed: open(at: now, cooldown: Self.firstCooldown)
+        case .halfOpen(_, let cooldown): open(at: now, cooldown: min(cooldown * 2, Self.longestCooldown))
+        case .open: break
         }
         return true
     }
@@ -135,17 +105,17 @@ package struct CircuitBreaker: Sendable, Hashable {
     /// - Parameters:
     ///   - until: When a probe is due; if in the past, the next call probes.
     ///   - now: The current time.
-    mutating func trip(until: Date, at now: Date) {
+    package mutating func trip(until: Date, at now: Date) {
         guard case .closed = state else { return }
         epoch += 1
         let remaining = Duration.seconds(max(0, until.timeIntervalSince(now)))
-        state = .open(until: until, cooldown: max(policy.firstCooldown, remaining))
+        state = .open(until: until, cooldown: max(Self.firstCooldown, remaining))
     }
 
     /// Closes the breaker on the finding of another process.
-    mutating func reset() {
+    package mutating func reset() {
         epoch += 1
-        state = .closed(failures: 0)
+        state = .closed
     }
 
     private mutating func startProbe(at now: Date, cooldown: Duration) -> Admission {

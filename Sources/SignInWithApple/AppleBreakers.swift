@@ -12,24 +12,25 @@ import Synchronization
 /// The circuit breakers of all client ids, with Apple's last refusal of each.
 final class AppleBreakers: Sendable {
     private struct State {
-        var breakers: CircuitBreakers
+        var breakers: [String: CircuitBreaker] = [:]
         var refusals: [String: AppleRefusal] = [:]
+
+        func breaker(of key: String) -> CircuitBreaker.State { breakers[key]?.state ?? .closed }
     }
 
-    private let state: Mutex<State>
+    private let state = Mutex(State())
     /// Team id and key id by client id, for log entries.
     private let names: [String: (team: String, key: String)]
 
     init(identities: [AppleClientIdentity]) {
-        state = Mutex(State(breakers: CircuitBreakers()))
         names = Dictionary(identities.map { ($0.clientID, ($0.teamID, $0.keyID)) }) { first, _ in first }
     }
 
     /// Opens a breaker on the finding of another process.
     func trip(_ key: String, until: Date, refusal: String, at now: Date) {
         let isTripped = state.withLock { state in
-            guard case .closed = state.breakers.state(of: key) else { return false }
-            state.breakers.trip(key, until: until, at: now)
+            guard state.breaker(of: key) == .closed else { return false }
+            state.breakers[key, default: CircuitBreaker()].trip(until: until, at: now)
             state.refusals[key] = AppleRefusal(code: .init(String(refusal.prefix { $0 != " " })))
             return true
         }
@@ -39,7 +40,7 @@ final class AppleBreakers: Sendable {
     /// Closes a breaker on the finding of another process.
     func reset(_ key: String) {
         state.withLock { state in
-            state.breakers.reset(key)
+            state.breakers[key]?.reset()
             state.refusals[key] = nil
         }
         record(key, isRejected: false)
@@ -52,11 +53,11 @@ final class AppleBreakers: Sendable {
     }
 
     func admit(_ key: String, at now: Date) -> CircuitBreaker.Admission {
-        state.withLock { $0.breakers.admit(key, at: now) }
+        state.withLock { $0.breakers[key, default: CircuitBreaker()].admit(at: now) }
     }
 
     func abandon(_ key: String, _ permit: CircuitBreaker.Permit, at now: Date) {
-        state.withLock { $0.breakers.abandon(key, permit, at: now) }
+        state.withLock { $0.breakers[key, default: CircuitBreaker()].abandon(permit, at: now) }
     }
 
     /// Reports the answer to a call that was sent with a permit.
@@ -68,17 +69,17 @@ final class AppleBreakers: Sendable {
         logger: Logger
     ) {
         let (before, after, refusal) = state.withLock { state in
-            let before = state.breakers.state(of: key)
+            let before = state.breaker(of: key)
             switch answer.verdictOnClient {
             // A late answer, whose permit belongs to an earlier state, changes neither the breaker nor its reason.
             case .good:
-                if state.breakers.succeed(key, permit) { state.refusals[key] = nil }
+                if state.breakers[key]?.succeed(permit) == true { state.refusals[key] = nil }
             case .rejected(let refusal):
-                if state.breakers.fail(key, permit, at: now) { state.refusals[key] = refusal }
+                if state.breakers[key]?.fail(permit, at: now) == true { state.refusals[key] = refusal }
             case .none:
-                state.breakers.abandon(key, permit, at: now)
+                state.breakers[key]?.abandon(permit, at: now)
             }
-            return (before, state.breakers.state(of: key), state.refusals[key])
+            return (before, state.breaker(of: key), state.refusals[key])
         }
         guard before != after else { return }
         if case .closed = after { record(key, isRejected: false) } else { record(key, isRejected: true) }
@@ -106,7 +107,7 @@ final class AppleBreakers: Sendable {
     }
 
     func health(of key: String) -> (state: CircuitBreaker.State, refusal: AppleRefusal?) {
-        state.withLock { ($0.breakers.state(of: key), $0.refusals[key]) }
+        state.withLock { ($0.breaker(of: key), $0.refusals[key]) }
     }
 
     /// How long calls for this client id remain paused; nil unless the breaker is open.
