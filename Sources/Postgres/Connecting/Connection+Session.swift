@@ -139,11 +139,7 @@ extension Connection {
             ServerLimits.statements(deadline: deadline),
             inTransaction: !route.keepsSession
         )
-        try operate(.busy, deadline: nil) { handle in
-            guard handle.sendQuery(sql) else { throw lost(handle) }
-            try flush(handle)
-            if let failed = try drain(handle) { throw error(failed, handle, statement: sql) }
-        }
+        try operate(.busy, deadline: nil) { try runScript(sql, $0) }
         serverLimit = deadline
     }
 

@@ -123,10 +123,6 @@ extension Connection {
     package func script(unsafeSQL sql: String, deadline: Duration? = nil) throws {
         guard !sql.utf8.contains(0) else { throw encodingError(.nul, Statement(unsafeSQL: "")) }
         try raiseServerLimit(for: deadline)
-        try operate(.busy, deadline: deadline) { handle in
-            guard handle.sendQuery(sql) else { throw lost(handle) }
-            try flush(handle)
-            if let failed = try drain(handle) { throw error(failed, handle, statement: nil) }
-        }
+        try operate(.busy, deadline: deadline) { try runScript(sql, $0) }
     }
 }

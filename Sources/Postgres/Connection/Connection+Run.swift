@@ -43,6 +43,13 @@ extension Connection {
         }
     }
 
+    /// Sends statements with the simple protocol and reads their results to the end.
+    func runScript(_ sql: String, _ handle: ConnectionHandle) throws {
+        guard handle.sendQuery(sql) else { throw lost(handle) }
+        try flush(handle)
+        if let failed = try drain(handle) { throw error(failed, handle, statement: nil) }
+    }
+
     private func runUnprepared(
         _ statement: Statement,
         _ binaryResult: Bool,

@@ -153,11 +153,7 @@ extension Connection {
     /// A failure drops the connection, which also rolls back; the caller throws the error that led here.
     private func attemptEnd(_ sql: String) {
         do {
-            try operate(.busy, deadline: configuration.cancelGrace, isCancellable: false) { handle in
-                guard handle.sendQuery(sql) else { throw lost(handle) }
-                try flush(handle)
-                if let failed = try drain(handle) { throw error(failed, handle, statement: sql) }
-            }
+            try operate(.busy, deadline: configuration.cancelGrace, isCancellable: false) { try runScript(sql, $0) }
         } catch {
             lose()
             handle = nil
