@@ -6,16 +6,10 @@
 
 /// A row of the migration history.
 package struct AppliedMigration: Sendable, Equatable {
-    /// The progress of the migration; only one without a transaction is ever seen as started.
-    enum State: String, Sendable, Equatable {
-        case started, done
-    }
-
     let number: Int
     let name: String
     let bundle: String
     let checksum: String
-    let state: State
     package let appliedAt: Date
     /// The database role that applied it.
     package let appliedBy: String

@@ -47,7 +47,7 @@ extension Migration {
             }
         case "create index", "create unique":
             if let name = table(after: "on") {
-                locks.append((name, words.contains("concurrently") ? .shareUpdateExclusive : .share))
+                locks.append((name, .share))
             }
         default:
             break

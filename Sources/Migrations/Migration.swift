@@ -8,8 +8,6 @@ package struct Migration: Sendable, Hashable {
     package let name: String
     /// The bundle it belongs to; a bundle is installed as a whole or not at all.
     let bundle: String
-    /// Whether it runs in a transaction together with its history row.
-    let isTransactional: Bool
     /// The SQL text that is run.
     package let sql: String
     /// SHA-256 of the normalised text, in hex.
@@ -21,16 +19,14 @@ package struct Migration: Sendable, Hashable {
     ///
     /// ```sql
     /// -- accountctl: bundle=core
-    /// -- accountctl: no-transaction
-    /// create index concurrently …
+    /// create table …
     /// ```
     ///
     /// A harmful text is corrected in place, since no later migration runs before it. The new text names each former
     /// text that it replaces by `-- accountctl: replaces=CHECKSUM`, and leads to the same schema as a former text that
     /// did no harm.
     ///
-    /// - Throws: ``MigrationFileError`` if the name or the head is invalid, or a file without a transaction has more
-    ///   than one statement.
+    /// - Throws: ``MigrationFileError`` if the name or the head is invalid.
     package init(fileName: String, text: String) throws(MigrationFileError) {
         let digits = fileName.prefix { $0.isASCII && $0.isNumber }
         let rest = fileName.dropFirst(digits.count)
@@ -43,16 +39,9 @@ package struct Migration: Sendable, Hashable {
         self.number = number
         self.name = String(rest.dropFirst().dropLast(4))
         bundle = head.bundle
-        isTransactional = !head.isWithoutTransaction
         sql = text
         checksum = Self.checksum(of: text)
         replaced = head.replaced
-        if head.isWithoutTransaction, SQLText.statements(text).count != 1 {
-            throw MigrationFileError(
-                fileName: fileName,
-                reason: "a file with the line \"-- accountctl: no-transaction\" must hold exactly one statement"
-            )
-        }
     }
 
     /// The name of the file.

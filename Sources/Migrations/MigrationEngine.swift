@@ -4,8 +4,7 @@ package import Postgres
 /// Applies each migration to a database exactly once, even if other runs start at the same time or a run dies halfway.
 ///
 /// A session takes an advisory lock, reads the history and applies what is missing. Each migration runs in one
-/// transaction together with its history row or, if its head says so, as a single statement outside a transaction, with
-/// its history row written before and after.
+/// transaction together with its history row.
 package struct MigrationEngine: Sendable {
     /// The settings of the engine.
     package struct Options: Sendable {
@@ -181,10 +180,7 @@ package struct MigrationEngine: Sendable {
         for item in pending {
             guard let migration = byNumber[item.number] else { continue }
             event(.started(fileName: migration.fileName))
-            let duration =
-                migration.isTransactional
-                ? try await applyInTransaction(migration, on: connection)
-                : try await applyAlone(migration, wasStarted: item.state == .interrupted, on: connection)
+            let duration = try await apply(migration, on: connection)
             event(.applied(fileName: migration.fileName, duration: duration))
             applied.append(migration.fileName)
         }

@@ -5,8 +5,6 @@ package enum MigrationEvent: Sendable {
     case started(fileName: String)
     /// Other sessions hold a lock on a table; the migration is retried after the pause.
     case blocked(fileName: String, by: [LockBlocker], pause: Duration)
-    /// An earlier run left an invalid index.
-    case droppedInvalidIndex(name: String)
     /// Somebody changed objects of earlier migrations; they stay as they are, and count as differences until they are
     /// accepted.
     case drifted(objects: [String])

@@ -3,7 +3,6 @@ struct MigrationHead {
     private static let mark = "-- accountctl:"
 
     var bundle: String
-    var isWithoutTransaction = false
     /// Checksums of former texts of the file.
     var replaced: Set<String> = []
 
@@ -12,9 +11,7 @@ struct MigrationHead {
         for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
             guard line.hasPrefix(Self.mark) else { break }
             for word in line.dropFirst(Self.mark.count).split(whereSeparator: { $0 == " " || $0 == "," }) {
-                if word == "no-transaction" {
-                    isWithoutTransaction = true
-                } else if word.hasPrefix("bundle="), word.count > 7 {
+                if word.hasPrefix("bundle="), word.count > 7 {
                     bundle = String(word.dropFirst(7))
                 } else if word.hasPrefix("replaces="), word.count == 9 + 64, word.dropFirst(9).allSatisfy(\.isHexDigit)
                 {

@@ -48,8 +48,7 @@ enum MigrationHistory {
                     comment on table accountctl.migrations is
                         'What the migration engine applied; a row is written in the transaction of its migration.';
                     comment on column accountctl.migrations.checksum is 'SHA-256 of the file, blanks at line ends aside.';
-                    comment on column accountctl.migrations.state is
-                        'started: runs without a transaction and has not been seen to end. done: applied.';
+                    comment on column accountctl.migrations.state is 'done: applied. No row is in another state.';
                     create table if not exists accountctl.migration_bundles (
                         name text not null constraint migration_bundles_pkey primary key,
                         chosen_at timestamptz not null default clock_timestamp()
@@ -77,11 +76,11 @@ enum MigrationHistory {
         )
         let rows = try connection.query(
             """
-            select number, name, bundle, checksum, state, applied_at, applied_by::text, duration_ms, version
+            select number, name, bundle, checksum, applied_at, applied_by::text, duration_ms, version
             from accountctl.migrations
             order by number
             """,
-            as: (Int, String, String, String, String, Date, String, Int, String).self
+            as: (Int, String, String, String, Date, String, Int, String).self
         )
         return (
             bundles,
@@ -91,11 +90,10 @@ enum MigrationHistory {
                     name: row.1,
                     bundle: row.2,
                     checksum: row.3,
-                    state: row.4 == "done" ? .done : .started,
-                    appliedAt: row.5,
-                    appliedBy: row.6,
-                    milliseconds: row.7,
-                    version: row.8
+                    appliedAt: row.4,
+                    appliedBy: row.5,
+                    milliseconds: row.6,
+                    version: row.7
                 )
             }
         )
@@ -119,7 +117,6 @@ enum MigrationHistory {
 
     static func insert(
         _ migration: Migration,
-        state: AppliedMigration.State,
         duration: Duration,
         version: String,
         on connection: isolated Connection
@@ -129,18 +126,8 @@ enum MigrationHistory {
             insert into accountctl.migrations (number, name, bundle, checksum, state, duration_ms, version)
             values (
                 \(migration.number)::bigint, \(migration.name), \(migration.bundle), \(migration.checksum),
-                \(state.rawValue), \(duration.wholeMilliseconds)::bigint, \(version)
+                'done', \(duration.wholeMilliseconds)::bigint, \(version)
             )
-            """
-        )
-    }
-
-    static func finish(_ migration: Migration, duration: Duration, on connection: isolated Connection) throws {
-        try connection.execute(
-            """
-            update accountctl.migrations
-            set state = 'done', duration_ms = \(duration.wholeMilliseconds)::bigint, applied_at = clock_timestamp()
-            where number = \(migration.number)::bigint
             """
         )
     }

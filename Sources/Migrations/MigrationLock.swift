@@ -2,8 +2,8 @@ package import Postgres
 
 /// The advisory lock that lets only one process at a time migrate a database.
 ///
-/// The lock is polled with `pg_try_advisory_lock`. A session that waits inside `pg_advisory_lock` holds a snapshot, and
-/// `create index concurrently` in the process that holds the lock would wait for that snapshot: a deadlock.
+/// The lock is polled with `pg_try_advisory_lock`. A session that waits inside `pg_advisory_lock` holds a snapshot, for
+/// which `create index concurrently` of anybody would wait.
 package struct MigrationLock: Sendable {
     /// The session that holds the lock.
     package struct Holder: Sendable, Equatable, CustomStringConvertible {

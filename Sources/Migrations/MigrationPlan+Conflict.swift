@@ -4,7 +4,7 @@ extension MigrationPlan.Item {
         let title = "\(number) \(name)"
         let version = applied?.version ?? "unknown"
         return switch state {
-        case .applied, .pending, .interrupted, .notChosen:
+        case .applied, .pending, .notChosen:
             nil
         case .unknown:
             MigrationError(

@@ -15,8 +15,6 @@ package struct MigrationPlan: Sendable, Equatable {
         case applied
         /// Will be applied by `up`.
         case pending
-        /// Was started without a transaction and did not finish; `up` determines how far it came.
-        case interrupted
         /// Belongs to a bundle that is not installed here.
         case notChosen = "not_chosen"
         /// The text differs from the applied one and does not declare that it replaces it.
@@ -57,7 +55,7 @@ package struct MigrationPlan: Sendable, Equatable {
     }
 
     /// The migrations that `up` would run, in order.
-    package var pending: [Item] { items.filter { $0.state == .pending || $0.state == .interrupted } }
+    package var pending: [Item] { items.filter { $0.state == .pending } }
 
     /// The migrations that forbid any run.
     package var conflicts: [Item] {
@@ -75,7 +73,6 @@ package struct MigrationPlan: Sendable, Equatable {
             return migration.number < highest[migration.bundle] ?? 0 ? .outOfOrder : .pending
         }
         let isSame = row.checksum == migration.checksum || migration.replaced.contains(row.checksum)
-        if !isSame || row.name != migration.name { return .changed }
-        return row.state == .started ? .interrupted : .applied
+        return isSame && row.name == migration.name ? .applied : .changed
     }
 }

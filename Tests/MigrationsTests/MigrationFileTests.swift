@@ -43,9 +43,7 @@ struct MigrationFileTests {
             ("0001_name.txt", "-- accountctl: bundle=core\nselect 1"),
             ("0001_name.sql", "select 1"),
             ("0001_name.sql", "-- accountctl: bundle=\nselect 1"),
-            ("0001_name.sql", "-- accountctl: bundle=core no-transactoin\nselect 1"),
-            ("0001_name.sql", "-- accountctl: bundle=core, no-transaction\nselect 1; select 2"),
-            ("0001_name.sql", "-- accountctl: bundle=core, no-transaction\n-- nothing"),
+            ("0001_name.sql", "-- accountctl: bundle=core no-transaction\nselect 1"),
             ("0001_name.sql", "-- accountctl: bundle=core replaces=4bf25de2\nselect 1"),
         ]
     )

@@ -48,7 +48,7 @@ extension MigrationPlan.State {
     fileprivate var emphasis: Emphasis {
         switch self {
         case .applied: .none
-        case .pending, .interrupted: .caution
+        case .pending: .caution
         case .notChosen: .faint
         case .changed, .unknown, .outOfOrder: .bad
         }

@@ -37,7 +37,7 @@ extension CommandContext {
             event: { event in
                 switch event {
                 case .started, .applied: messages.progress(event.sentence)
-                case .waitingForProcess, .blocked, .droppedInvalidIndex, .drifted: messages.note(event.sentence)
+                case .waitingForProcess, .blocked, .drifted: messages.note(event.sentence)
                 }
             }
         )
@@ -60,8 +60,6 @@ extension MigrationEvent {
             "\(file) waits for a lock"
                 + (blockers.isEmpty ? "" : ", held by " + blockers.map(\.description).joined(separator: "; "))
                 + "; trying again in \(Wording.length(pause))"
-        case .droppedInvalidIndex(let name):
-            "Dropped the unfinished index \(name) of an earlier run"
         case .drifted(let objects):
             Wording.count(objects.count, "object differs", "objects differ")
                 + " from what earlier migrations made; nothing is changed there: "
