@@ -78,7 +78,7 @@ package struct StorageClient: Sendable {
     /// - Parameters:
     ///   - targets: 1 to ``largestBatch`` objects.
     ///   - bucket: The bucket's id.
-    /// - Returns: The keys that the service named as deleted. Check all others in the database.
+    /// - Returns: Whether the service reports success; the database shows what is left.
     /// - Throws: `CancellationError`.
     package func delete(
         _ targets: [StorageTarget],

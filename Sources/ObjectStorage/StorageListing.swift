@@ -23,22 +23,15 @@ package struct StorageListing: Sendable, Hashable {
 }
 
 /// The result of a delete-many call.
+///
+/// It says nothing of the requested keys: the service answers 200 and leaves out a key that was missing before, is
+/// hidden by a policy, or is in a bucket that does not exist. The database shows what is left.
 package struct StorageDeletion: Sendable, Hashable {
-    /// Requested keys that the answer names.
-    package let deleted: [String]
-    /// Requested keys that the answer does not name: missing before, hidden by a policy, or in a bucket that does not
-    /// exist.
-    ///
-    /// The service answers 200 in all of these cases; the database shows which one it was.
-    package let notNamed: [String]
     /// Keys in the answer that were not requested; never seen, and worth an alarm.
     package let unrequested: [String]
 
     init(requested: [String], named: [String]) {
         let wanted = Set(requested)
-        let done = Set(named)
-        deleted = requested.filter(done.contains)
-        notNamed = requested.filter { !done.contains($0) }
         unrequested = named.filter { !wanted.contains($0) }
     }
 }
@@ -47,6 +40,4 @@ package struct StorageDeletion: Sendable, Hashable {
 package struct StorageBucket: Sendable, Hashable, Decodable {
     /// The bucket's id, by which it is addressed.
     package let id: String
-    /// The bucket's name.
-    let name: String
 }

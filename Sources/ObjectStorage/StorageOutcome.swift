@@ -10,16 +10,6 @@ package enum StorageOutcome<Value: Sendable>: Sendable {
     case misconfigured(StorageRefusal)
     /// No verdict for now; the call may be repeated, a delete only after its objects have been checked again.
     case later(StorageDelay)
-
-    /// This outcome with another value.
-    package func map<Other: Sendable>(_ transform: (Value) -> Other) -> StorageOutcome<Other> {
-        switch self {
-        case .done(let value): .done(transform(value))
-        case .gone(let refusal): .gone(refusal)
-        case .misconfigured(let refusal): .misconfigured(refusal)
-        case .later(let delay): .later(delay)
-        }
-    }
 }
 
 extension StorageOutcome: Equatable where Value: Equatable {}
