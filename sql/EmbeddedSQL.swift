@@ -79,5 +79,6 @@ package enum EmbeddedSQL {
         File(name: "0077_given_up_identifiers.sql") { PackageResources._077_given_up_identifiers_sql },
         File(name: "0078_deletion_status_times.sql") { PackageResources._078_deletion_status_times_sql },
         File(name: "0079_accounts_created_later.sql") { PackageResources._079_accounts_created_later_sql },
+        File(name: "0080_token_teams.sql") { PackageResources._080_token_teams_sql },
     ]
 }

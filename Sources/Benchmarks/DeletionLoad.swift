@@ -74,6 +74,7 @@ struct DeletionLoad: Sendable {
                         Secret(person.grant.refreshToken),
                         user: person.id,
                         clientID: WorkerFiles.clientID,
+                        teamID: sandbox.apple.teamID,
                         subject: person.grant.sub,
                         keys: keys,
                         on: connection

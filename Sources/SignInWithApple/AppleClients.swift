@@ -99,6 +99,15 @@ package struct AppleClients: Sendable {
         clients[clientID]
     }
 
+    /// Whether a client id is now another team's than when a token of it was obtained: Apple then accepts that token no
+    /// more.
+    ///
+    /// False if the token's team is not known, or the client id is not configured.
+    package func hasLeft(_ teamID: String?, _ clientID: String) -> Bool {
+        guard let teamID, let client = clients[clientID] else { return false }
+        return client.identity.teamID != teamID
+    }
+
     /// The state of a client id's breaker, and Apple's last refusal of it.
     func health(of clientID: String) -> ClientHealth {
         let (state, refusal) = transport.breakers.health(of: clientID)

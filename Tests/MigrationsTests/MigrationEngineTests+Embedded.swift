@@ -112,4 +112,69 @@ extension MigrationEngineTests {
             }
         }
     }
+
+    /// Before migration 0080, the dates of a transfer told which tokens are of the team that the app left.
+    @Test("Tokens of a team that an app has left by then count as such, and others are of no known team")
+    func teams() async throws {
+        try await TestDatabase.withPlatform { database in
+            let all = try MigrationSet.embedded()
+            let before = try MigrationSet(all.migrations.filter { $0.fileName < "0080" })
+            try await Self.up(before, database)
+            try await database.withConnection { connection in
+                // The app moved two hours ago; of its tokens, one is older and one is younger.
+                for (name, hours) in [("former", 3), ("new", 1)] {
+                    let user = UUID()
+                    for client in ["com.example.app", "com.example.web"] {
+                        try connection.execute(
+                            """
+                            with account as (
+                                insert into auth.users (id)
+                                values (\(user))
+                                on conflict do nothing
+                            )
+                            insert into accountctl.pending_revocations
+                                (client_id, sealed_token, sealing_key_id, give_up_at, created_at, last_outcome)
+                            values (
+                                \(client), \(name), 'k', now(), now() - \(hours) * interval '1 hour',
+                                case when \(client) = 'com.example.web' and \(name) = 'former' then 'former_team' end
+                            )
+                            """
+                        )
+                        try connection.execute(
+                            """
+                            insert into accountctl.apple_credentials
+                                (user_id, client_id, apple_sub, sealed_token, sealing_key_id, obtained_at)
+                            values (\(user), \(client), \(name), \(name), 'k', now() - \(hours) * interval '1 hour')
+                            """
+                        )
+                    }
+                    try connection.execute(
+                        """
+                        insert into accountctl.apple_transfers
+                            (user_id, client_id, target_team, old_sub, transfer_identifier, new_sub, state, updated_at)
+                        values (
+                            \(user), 'com.example.app', 'RECIPIENT1', \(name), \(name), 'n', 'exchanged',
+                            now() - interval '2 hours'
+                        )
+                        """
+                    )
+                }
+            }
+            try await Self.up(all, database)
+            try await database.withConnection { connection in
+                for table in ["apple_credentials", "pending_revocations"] {
+                    let former = try connection.query(
+                        "select sealed_token from accountctl.\(unsafeSQL: table) where team_id = 'FORMERTEAM'",
+                        as: String.self
+                    )
+                    #expect(former == ["former", "former"], "\(table)")
+                }
+                let told = try connection.one(
+                    "select count(*) from accountctl.pending_revocations where last_outcome is not null",
+                    as: Int.self
+                )
+                #expect(told == 0)
+            }
+        }
+    }
 }

@@ -68,6 +68,7 @@ from unnest(
 ) as relation;
 insert into refused
 values
+    ('apple_credentials', '{"team_id": "TEAM12345"}', 'apple_credentials_team_id'),
     ('apple_identity_marks', '{"state": "moved"}', 'apple_identity_marks_state'),
     ('apple_inbox', '{"body": ""}', 'apple_inbox_body'),
     ('apple_inbox', jsonb_build_object('body', repeat('b', 32769)), 'apple_inbox_body'),
@@ -99,6 +100,7 @@ values
     ('credential_events', jsonb_build_object('handled_at', now()), 'credential_events_handled'),
     ('credential_events', '{"outcome": "done"}', 'credential_events_handled'),
     ('pending_revocations', jsonb_build_object('request_id', id('nobody')), 'pending_revocations_request_id_fkey'),
+    ('pending_revocations', '{"team_id": "TEAM12345"}', 'pending_revocations_team_id'),
     ('pending_revocations', '{"sealing_key_id": null}', 'pending_revocations_key'),
     ('pending_revocations', '{"sealed_token": null, "sealing_key_id": null}', 'pending_revocations_wiped'),
     ('pending_revocations', jsonb_build_object('state', 'revoked', 'settled_at', now()), 'pending_revocations_wiped'),

@@ -111,10 +111,11 @@ package struct TransferBooks: Sendable {
                   and n.new_sub = i.provider_id
             )
             or i.created_at > (
-                select first.told_at
-                from (\(beginnings)) as first
-                where first.client_id = \(transfer.clientID)
-                  and first.target_team = \(transfer.targetTeam)
+                select min(told.updated_at)
+                from accountctl.apple_transfers as told
+                where told.client_id = \(transfer.clientID)
+                  and told.target_team = \(transfer.targetTeam)
+                  and told.new_sub is not null
             ),
             false
         )

@@ -14,6 +14,8 @@ package struct AppleCredential: Sendable {
     let clientID: String
     /// The Apple sub for which the token was issued.
     let subject: String
+    /// The team with whose key it was obtained, or last found valid; nil if that is not known.
+    let teamID: String?
     let sealedToken: String
     let sealingKeyID: String
     /// Whether another account now has the identity of the token, by the sub before or after a team transfer.
@@ -35,26 +37,6 @@ package struct AppleCredential: Sendable {
         anyOf: subs("c.apple_sub", of: "c.user_id", at: "c.client_id"),
         than: "c.user_id"
     )
-
-    /// An SQL expression: whether a credential `c` is of the team that the app left, as far as can be told.
-    ///
-    /// A token is of the new team if it was obtained, or still valid, after Apple told the recipient about anybody. The
-    /// app moved before that answer, so two more are of the new team, however old: that of a newcomer, whom the former
-    /// team never named to Apple; and, until the transfer is applied, one for the new sub. A Services ID's token counts
-    /// once Apple has told the new sub of its person.
-    static let isOfFormerTeam: Statement = """
-        exists (
-            select
-            from accountctl.apple_transfers as t
-            join (\(TransferBooks.beginnings)) as first using (client_id, target_team)
-            where t.user_id = c.user_id
-              and t.transfer_identifier is not null
-              and (t.new_sub is not null or t.client_id = c.client_id)
-              and \(TransferBooks.concerns(clientID: "c.client_id", sub: "c.apple_sub"))
-              and (t.state = \(TransferState.applied.rawValue) or t.new_sub is distinct from c.apple_sub)
-              and first.told_at > greatest(c.obtained_at, c.last_live_at)
-        )
-        """
 
     /// An SQL expression: the Apple subs of a token's subject, before and after a team transfer.
     private static func subs(_ subject: Statement, of user: Statement, at clientID: Statement) -> Statement {
@@ -91,41 +73,23 @@ package struct AppleCredential: Sendable {
         return try connection.one("select \(Self.isAnothers(anyOf: subs, than: "\(user)"))", as: Bool.self)
     }
 
-    /// Whether this token is of the team that the app left: it is dead under the new team's key.
-    ///
-    /// Reads all transfers, so this is asked once a token: after Apple has answered, or when its revocation is put off.
-    func isOfFormerTeam(on connection: isolated Connection) throws -> Bool {
-        try connection.one(
-            """
-            select exists (
-                select
-                from accountctl.apple_credentials as c
-                where c.id = \(id)
-                  and c.sealed_token = \(sealedToken)
-                  and \(Self.isOfFormerTeam)
-            )
-            """,
-            as: Bool.self,
-            deadline: .forAllAccounts
-        )
-    }
-
     /// Every credential of an account.
     static func all(of user: UUID, on connection: isolated Connection) throws -> [AppleCredential] {
         try connection.query(
             """
-            select c.id, c.client_id, c.apple_sub, c.sealed_token, c.sealing_key_id, \(isAnothers)
+            select c.id, c.client_id, c.apple_sub, c.team_id, c.sealed_token, c.sealing_key_id, \(isAnothers)
             from accountctl.apple_credentials as c
             where c.user_id = \(user)
             order by c.id
             """,
-            as: (Int64, String, String, String, String, Bool).self
-        ).map { id, clientID, subject, sealed, keyID, belongsToAnother in
+            as: (Int64, String, String, String?, String, String, Bool).self
+        ).map { id, clientID, subject, teamID, sealed, keyID, belongsToAnother in
             AppleCredential(
                 id: id,
                 user: user,
                 clientID: clientID,
                 subject: subject,
+                teamID: teamID,
                 sealedToken: sealed,
                 sealingKeyID: keyID,
                 belongsToAnother: belongsToAnother
@@ -136,12 +100,15 @@ package struct AppleCredential: Sendable {
     /// Stores a token from Apple, replacing the one held for the same account and client id.
     ///
     /// The replaced token may belong to another Apple Account that is linked to the same account. Its grant stays
-    /// valid, and an erasure, which revokes only with the token it holds, has to report that.
+    /// valid, and an erasure, which revokes only with the token it holds, has to report that. `teamID` is the team with
+    /// whose key the token was obtained.
+    ///
     /// - Throws: ``PostgresError``.
     package static func store(
         _ token: Secret<String>,
         user: UUID,
         clientID: String,
+        teamID: String,
         subject: String,
         keys: KeyRing,
         on connection: isolated Connection
@@ -170,10 +137,11 @@ package struct AppleCredential: Sendable {
         try connection.execute(
             """
             insert into accountctl.apple_credentials as c
-                (user_id, client_id, apple_sub, sealed_token, sealing_key_id)
-            values (\(user), \(clientID), \(subject), \(sealed.text), \(sealed.keyID.text))
+                (user_id, client_id, team_id, apple_sub, sealed_token, sealing_key_id)
+            values (\(user), \(clientID), \(teamID), \(subject), \(sealed.text), \(sealed.keyID.text))
             on conflict (user_id, client_id) do update
-            set apple_sub = excluded.apple_sub,
+            set team_id = excluded.team_id,
+                apple_sub = excluded.apple_sub,
                 sealed_token = excluded.sealed_token,
                 sealing_key_id = excluded.sealing_key_id,
                 obtained_at = clock_timestamp(),

@@ -64,7 +64,7 @@ import Testing
     func nobodyWaitsForAGrantOfTheFormerTeam(_ isFormer: Bool, _ isAccepted: Bool) async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
-            try await stage.move(person, to: "001234.new.0001", hoursAgo: isFormer ? 0 : 2)
+            if isFormer { try await stage.makeTokensFormer() }
             if !isAccepted { stage.sandbox.faults.set(.appleError("invalid_grant"), for: .appleRevoke) }
             let request = try await stage.request(person)
             guard isFormer || isAccepted else {
@@ -79,22 +79,15 @@ import Testing
         }
     }
 
-    /// What a person got after Apple had told the new team about somebody else is of that team, though Apple was asked
-    /// about this person later.
-    ///
-    /// So is what a newcomer got before that: the former team never named them.
-    @Test(arguments: [false, true]) func aGrantOfTheNewTeamIsNotGivenUp(_ isNewcomer: Bool) async throws {
+    /// The worker has the new team's key by the time of the deletion.
+    @Test func aGrantIsOfTheTeamWithWhoseKeyItWasObtained() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
-            if !isNewcomer { try await stage.move(person, to: "001234.new.0001") }
-            let berta = try await stage.signUp("berta", apple: false)
-            try await stage.move(berta, to: "another", hoursAgo: isNewcomer ? 0 : 2)
-            stage.sandbox.faults.set(.appleError("invalid_grant"), for: .appleRevoke)
+            let services = stage.services(apple: try stage.clientsAfterMove())
             let request = try await stage.request(person)
-            try await stage.drive(request)
-            #expect(try await stage.situation(request)?.code == .appleMisconfigured)
-            #expect(try await stage.outcome(.revokeApple, request) == nil)
-            #expect(try await stage.count("select from accountctl.apple_credentials") == 1)
+            #expect(try await DeletionDriver(services).drive(request) == .ended(.verified))
+            #expect(try await stage.outcome(.revokeApple, request) == "not_revoked")
+            #expect(try await stage.count("select from accountctl.pending_revocations") == 0)
         }
     }
 

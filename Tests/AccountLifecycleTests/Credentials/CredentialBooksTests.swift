@@ -1,5 +1,6 @@
 import Foundation
 import Postgres
+import Sandbox
 import Sealing
 import TestSupport
 import Testing
@@ -62,6 +63,7 @@ import Testing
                     Secret("r.new"),
                     user: anna.id,
                     clientID: CredentialStage.clientID,
+                    teamID: stage.sandbox.apple.teamID,
                     subject: anna.sub,
                     keys: stage.keys,
                     on: connection

@@ -27,26 +27,23 @@ extension CredentialStage {
         return runs
     }
 
-    /// Records that a person has moved to the new team, which Apple was asked about some minutes ago; where the transfer
-    /// is not applied yet, the account still has its former sub.
-    func move(
-        _ person: Person,
-        of clientID: String = Self.clientID,
-        minutesAgo: Int,
-        isApplied: Bool = true
-    ) async throws {
-        let (oldSub, newSub) = isApplied ? ("former \(person.sub)", person.sub) : (person.sub, "new \(person.sub)")
-        let state: TransferState = isApplied ? .applied : .exchanged
+    /// Records that a person has moved to the new team.
+    func move(_ person: Person) async throws {
         try await sql(
             """
             insert into accountctl.apple_transfers
-                (user_id, client_id, target_team, old_sub, transfer_identifier, new_sub, state, updated_at)
+                (user_id, client_id, target_team, old_sub, transfer_identifier, new_sub, state)
             values (
-                \(person.id), \(clientID), \(transfer.targetTeam), \(oldSub), \(person.text), \(newSub), \(state.rawValue),
-                now() - \(minutesAgo) * interval '1 minute'
+                \(person.id), \(transfer.clientID), \(transfer.targetTeam), \("former " + person.sub), \(person.text),
+                \(person.sub), \(TransferState.applied.rawValue)
             )
             """
         )
+    }
+
+    /// Makes a person's tokens those of a team that the app left.
+    func makeFormer(_ person: Person) async throws {
+        try await sql("update accountctl.apple_credentials set team_id = 'FORMERTEAM' where user_id = \(person.id)")
     }
 
     /// Adds a second Apple identity, with another sub, that is three hours old.

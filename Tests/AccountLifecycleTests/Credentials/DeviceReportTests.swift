@@ -73,7 +73,7 @@ import Testing
     @Test func aTransferThatWasAppliedIsNotNotedAgain() async throws {
         try await CredentialStage.with { stage in
             let anna = try await stage.signUp()
-            try await stage.move(anna, minutesAgo: 1)
+            try await stage.move(anna)
             #expect(try await stage.markReported(as: "transferred", by: anna) == nil)
             // A Services ID moves with its app, which alone the transfer names.
             let web = "com.example.web"

@@ -200,6 +200,7 @@ import Testing
                     of: anna.id,
                     subject: .sub(anna.sub),
                     event: event,
+                    apple: stage.apple,
                     on: connection
                 ).hasOtherWayIn
                 try connection.script(
@@ -213,6 +214,7 @@ import Testing
                     of: anna.id,
                     subject: .sub(anna.sub),
                     event: event,
+                    apple: stage.apple,
                     on: connection
                 ).hasOtherWayIn
                 try connection.script(

@@ -54,6 +54,7 @@ import Testing
                         Secret("token"),
                         user: person.id,
                         clientID: clientID,
+                        teamID: stage.sandbox.apple.teamID,
                         subject: subject,
                         keys: stage.vault.keys,
                         on: connection

@@ -103,6 +103,19 @@ struct Stage: Sendable {
         )
     }
 
+    /// Moves the app to another team, and makes clients with that team's key.
+    func clientsAfterMove(to team: String = "RECIPIENT1") throws -> AppleClients {
+        sandbox.apple.startTransfer(of: Self.clientID, to: team)
+        sandbox.apple.acceptTransfer(of: Self.clientID)
+        return try AppleClients(
+            of: sandbox,
+            [Self.clientID],
+            key: sandbox.apple.makeKey(teamID: team),
+            caller: caller,
+            deadline: Self.appleDeadline
+        )
+    }
+
     /// The desk of an operator called test.
     var desk: DeletionDesk { DeletionDesk(Operator(name: "test", hashKey: vault.hashKey)) }
 

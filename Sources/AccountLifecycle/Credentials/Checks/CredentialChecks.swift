@@ -114,15 +114,15 @@ struct CredentialChecks: Sendable {
         }
         tally.postponed += unasked.count
         try await putOff(later[...], atLeast: silence ?? .zero)
+        // Apple accepted the client as the new team's, so these need no proof.
+        let ofThisTeam = try await forgetFormer(refused)
+        tally.gone += refused.count - ofThisTeam.count
+        refused = ofThisTeam
         guard !refused.isEmpty else { return silence }
         guard try await proof.works(clientID, since: beginning, besides: Set(refused.map(\.user))) else {
             tally.inconclusive += refused.count
             return silence
         }
-        let former = try await forgetFormer(refused)
-        tally.gone += former.count
-        refused.removeAll { former.contains($0.id) }
-        guard !refused.isEmpty else { return silence }
         let answered = refused.count + answers.count { $0.answer == .lives }
         guard try await !isMass(refused.count, of: answered, clientID) else {
             tally.heldBack += refused.count

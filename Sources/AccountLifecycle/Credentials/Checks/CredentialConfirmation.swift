@@ -94,7 +94,7 @@ extension CredentialChecks {
                 """
                 with held as materialized (
                     select
-                        c.id, c.user_id, c.client_id, c.sealed_token,
+                        c.id, c.user_id, c.client_id, c.sealed_token, c.team_id,
                         coalesce(c.last_live_at >= \(happenedAt), false) as lives,
                         coalesce(
                             c.report_answered_at > greatest(c.obtained_at, now() - \(interval) * interval '1 second'),
@@ -116,10 +116,10 @@ extension CredentialChecks {
                 from held
                 order by id
                 """,
-                as: (Int64, UUID, String, String, Bool, Bool).self
+                as: (Int64, UUID, String, String, String?, Bool, Bool).self
             )
-        }.map { id, user, clientID, sealed, lives, wasAsked in
-            (HeldCredential((id, user, clientID, sealed)), lives ? .lives : wasAsked ? .askedBefore : nil)
+        }.map { id, user, clientID, sealed, teamID, lives, wasAsked in
+            (HeldCredential((id, user, clientID, sealed, teamID)), lives ? .lives : wasAsked ? .askedBefore : nil)
         }
     }
 }

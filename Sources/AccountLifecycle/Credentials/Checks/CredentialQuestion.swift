@@ -34,7 +34,8 @@ struct CredentialQuestion {
         }
         switch try await services.apple.inTurn({ try await client.check(refreshToken: token) }) {
         case .live:
-            try await note(credential, "last_live_at = clock_timestamp(), doubts = 0")
+            let teamID = client.identity.teamID
+            try await note(credential, "last_live_at = clock_timestamp(), doubts = 0, team_id = \(teamID)")
             return .lives
         case .grantGone:
             try await note(credential, "doubts = least(doubts + 1, 1000)")

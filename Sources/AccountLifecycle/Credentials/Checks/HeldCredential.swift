@@ -12,13 +12,15 @@ struct HeldCredential: Sendable {
     let user: UUID
     let clientID: String
     let sealed: String
+    /// The team with whose key it was obtained, or last found valid; nil if that is not known.
+    let teamID: String?
 
     /// The columns that ``init(_:)`` takes, for a `select` or a `returning`.
-    static let columns: Statement = "id, user_id, client_id, sealed_token"
+    static let columns: Statement = "id, user_id, client_id, sealed_token, team_id"
 
     /// Reads a row of ``columns``.
-    init(_ row: (Int64, UUID, String, String)) {
-        (id, user, clientID, sealed) = row
+    init(_ row: (Int64, UUID, String, String, String?)) {
+        (id, user, clientID, sealed, teamID) = row
     }
 
     /// Takes credentials for their daily check, and returns them.
@@ -42,7 +44,7 @@ struct HeldCredential: Sendable {
             where id = any(array(select id from chosen))
             returning \(columns)
             """,
-            as: (Int64, UUID, String, String).self
+            as: (Int64, UUID, String, String, String?).self
         ).map(HeldCredential.init)
     }
 }

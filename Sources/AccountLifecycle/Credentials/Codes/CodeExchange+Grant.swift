@@ -30,6 +30,7 @@ extension CodeExchange {
                     grant.refreshToken,
                     user: user,
                     clientID: grant.clientID,
+                    teamID: grant.teamID,
                     subject: grant.subject,
                     keys: services.vault.keys,
                     on: connection
@@ -83,6 +84,7 @@ extension CodeExchange {
             PendingRevocation.keeping(
                 grant.refreshToken,
                 clientID: grant.clientID,
+                teamID: grant.teamID,
                 subject: grant.subject,
                 request: request,
                 from: "(select true) as granted",

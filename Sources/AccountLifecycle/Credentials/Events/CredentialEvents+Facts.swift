@@ -1,4 +1,5 @@
 import Postgres
+import SignInWithApple
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -14,6 +15,7 @@ extension CredentialEvents {
         of user: UUID,
         subject: EventSubject,
         event: CredentialEvent,
+        apple: AppleClients,
         on connection: isolated Connection
     ) throws -> CredentialRules.Facts {
         let isMeant = isAppleIdentity(subject)
@@ -58,7 +60,7 @@ extension CredentialEvents {
             newestSignIn: known.newestSignIn,
             newestCredential: known.newestCredential,
             newestProofOfLife: known.newestProofOfLife,
-            isOfFormerTeam: try areOfFormerTeam(clientIDs, of: user, on: connection),
+            isOfFormerTeam: try areOfFormerTeam(clientIDs, of: user, apple: apple, on: connection),
             isBeingErased: known.isBegunForGood == true,
             isLockedOut: known.isBegunForGood == false,
             hasIdentity: known.hasIdentity,
@@ -84,18 +86,19 @@ extension CredentialEvents {
     static func areOfFormerTeam(
         _ clientIDs: Set<String>,
         of user: UUID,
+        apple: AppleClients,
         on connection: isolated Connection
     ) throws -> Bool {
         guard !clientIDs.isEmpty else { return false }
-        return try connection.one(
+        let held = try connection.query(
             """
-            select coalesce(bool_and(\(AppleCredential.isOfFormerTeam)), false)
-            from accountctl.apple_credentials as c
-            where c.user_id = \(user)
-              and c.client_id = any(\(clientIDs.sorted()))
+            select client_id, team_id
+            from accountctl.apple_credentials
+            where user_id = \(user)
+              and client_id = any(\(clientIDs.sorted()))
             """,
-            as: Bool.self,
-            deadline: .forAllAccounts
+            as: (String, String?).self
         )
+        return !held.isEmpty && held.allSatisfy { clientID, teamID in apple.hasLeft(teamID, clientID) }
     }
 }

@@ -130,7 +130,7 @@ struct CredentialEvents: Sendable {
             try CredentialEventRows.settle(id, .unknownAccount, on: connection)
             return .settled
         }
-        let facts = try facts(of: user, subject: subject, event: event, on: connection)
+        let facts = try facts(of: user, subject: subject, event: event, apple: services.apple, on: connection)
         if subject != .any, CredentialRules.endsForwarding(event, facts) {
             try CredentialReactions(on: user, to: event).endForwarding(to: subject, on: connection)
         }
@@ -177,7 +177,7 @@ struct CredentialEvents: Sendable {
         case .gone?:
             let gone = confirmation?.gone ?? []
             var facts = facts
-            facts.isOfFormerTeam = try areOfFormerTeam(gone, of: user, on: connection)
+            facts.isOfFormerTeam = try areOfFormerTeam(gone, of: user, apple: services.apple, on: connection)
             let due = CredentialRules.reactionsToGrantGone(facts, services.policy)
             let (reactions, outcome) = CredentialRules.permitted(due, facts)
             if outcome == .otherSignIn { tell(id, services) }

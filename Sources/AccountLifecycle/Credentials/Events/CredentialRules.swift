@@ -14,7 +14,7 @@ package enum CredentialRules {
         var newestCredential: Date?
         /// When a held credential was last known to be valid: obtained, or confirmed by a check.
         var newestProofOfLife: Date?
-        /// Whether the token that Apple refused is of the team that the app left, as far as can be told.
+        /// Whether the token that Apple refused is of the team that the app left.
         var isOfFormerTeam = false
         /// Whether an erasure can no longer be cancelled: our own revocation comes back as an event.
         var isBeingErased = false

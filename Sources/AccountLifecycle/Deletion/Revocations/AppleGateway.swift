@@ -10,6 +10,8 @@ package struct AppleGateway: Sendable {
         /// The `sub` of the identity token: the person for whom the grant was issued.
         let subject: String
         let clientID: String
+        /// The team with whose key it was obtained.
+        let teamID: String
     }
 
     /// The result of exchanging a code at Apple.
@@ -103,7 +105,14 @@ package struct AppleGateway: Sendable {
             guard let token = grant.identityToken?.reveal() else { return .unusable(nil) }
             switch try await clients.verify(identityTokenFromApple: token, for: clientID) {
             case .success(let identity):
-                return .granted(Grant(refreshToken: grant.refreshToken, subject: identity.sub, clientID: clientID))
+                return .granted(
+                    Grant(
+                        refreshToken: grant.refreshToken,
+                        subject: identity.sub,
+                        clientID: clientID,
+                        teamID: client.identity.teamID
+                    )
+                )
             case .failure(let problem): return .unusable(problem)
             }
         case .codeRefused(let refusal): return .refused(refusal, clientID: clientID)
@@ -129,6 +138,9 @@ package struct AppleGateway: Sendable {
             return delay.cause == .breakerOpen ? .unasked(situation) : .trouble(situation)
         }
     }
+
+    /// Whether a token is of a team that its client id has left: Apple accepts it no more, and calls it revoked.
+    func isOfFormerTeam(_ teamID: String?, clientID: String) -> Bool { clients?.hasLeft(teamID, clientID) == true }
 
     /// Whether any client id is configured.
     var isConfigured: Bool { clients?.clientIDs.isEmpty == false }

@@ -12,6 +12,8 @@ extension PendingRevocation {
         let id: Int64
         let request: UUID?
         let clientID: String
+        /// The team with whose key the token was obtained, or last found valid; nil if that is not known.
+        let teamID: String?
         let binding: UUID
         let token: String
         /// The sealed name of the person for whom the token was issued, if that was known.
@@ -25,7 +27,9 @@ extension PendingRevocation {
         try await services.pool.withConnection { connection in
             try connection.query(
                 """
-                select id, request_id, client_id, binding, sealed_token, sealed_subject, give_up_at <= clock_timestamp()
+                select
+                    id, request_id, client_id, team_id, binding, sealed_token, sealed_subject,
+                    give_up_at <= clock_timestamp()
                 from accountctl.pending_revocations
                 where state = 'waiting'
                   and not \(isStopped("request_id"))
@@ -45,13 +49,14 @@ extension PendingRevocation {
                     id
                 limit 50
                 """,
-                as: (Int64, UUID?, String, UUID, String, String?, Bool).self
+                as: (Int64, UUID?, String, String?, UUID, String, String?, Bool).self
             )
-            .map { id, request, clientID, binding, token, subject, isOver in
+            .map { id, request, clientID, teamID, binding, token, subject, isOver in
                 Due(
                     id: id,
                     request: request,
                     clientID: clientID,
+                    teamID: teamID,
                     binding: binding,
                     token: token,
                     subject: subject,

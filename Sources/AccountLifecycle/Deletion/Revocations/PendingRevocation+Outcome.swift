@@ -30,10 +30,7 @@ extension PendingRevocation {
                 set state = \(state.rawValue),
                     attempts = attempts + \(wasTried)::int,
                     last_tried_at = case when \(wasTried) then clock_timestamp() else last_tried_at end,
-                    last_outcome = case
-                        when \(waits) and last_outcome = \(formerTeam) then last_outcome
-                        else \(words)
-                    end,
+                    last_outcome = \(words),
                     settled_at = case when not \(waits) then clock_timestamp() end,
                     sealed_token = case when \(waits) then sealed_token end,
                     sealed_subject = case when \(waits) then sealed_subject end,

@@ -11,8 +11,7 @@ import Sealing
 package enum PendingRevocation {
     /// The outcome recorded in the row if the person has an account again.
     static let personReturned = "person_returned"
-    /// The outcome recorded in the row of a token of the team that the app left; also while it waits, if that was known
-    /// when it was handed over.
+    /// The outcome recorded in the row of a token of the team that the app left.
     static let formerTeam = "former_team"
 
     /// The result for one credential.
@@ -86,31 +85,11 @@ package enum PendingRevocation {
         case .ask(let token):
             try lease?(services.apple.longestCall)
             let answer = try await services.apple.revoke(token, clientID: due.clientID)
-            if answer.isAboutToken, try await isOfFormerTeam(due, with: services) { return .formerTeam }
+            // An answer about the token shows that Apple accepted the client as its present team's.
+            if answer.isAboutToken, services.apple.isOfFormerTeam(due.teamID, clientID: due.clientID) {
+                return .formerTeam
+            }
             return .apple(answer)
-        }
-    }
-
-    /// Whether a token was of the former team when it was handed over, or Apple told another team about somebody of its
-    /// client id since.
-    ///
-    /// The row does not say whose token it was. So a token of the new team counts as well if it was handed over before
-    /// Apple's first answer to that team.
-    private static func isOfFormerTeam(_ due: Due, with services: DeletionServices) async throws -> Bool {
-        try await services.pool.withConnection { connection in
-            try connection.one(
-                """
-                select exists (
-                    select
-                    from accountctl.pending_revocations as p
-                    left join (\(TransferBooks.beginnings)) as first using (client_id)
-                    where p.id = \(due.id)
-                      and (p.last_outcome = \(formerTeam) or first.told_at > p.created_at)
-                )
-                """,
-                as: Bool.self,
-                deadline: .forAllAccounts
-            )
         }
     }
 

@@ -54,9 +54,9 @@ extension DeletionRun {
             let pending = PendingRevocation.keeping(
                 token,
                 clientID: credential.clientID,
+                teamID: credential.teamID,
                 subject: credential.subject,
                 request: record.id,
-                isOfFormerTeam: try credential.isOfFormerTeam(on: connection),
                 from: "removed",
                 with: services
             )

@@ -86,7 +86,7 @@ extension DeletionRun {
             return nil
         }
         // Apple answers for a dead token that it is revoked: success proves nothing about one of the former team.
-        if answer.isAboutToken, try await services.pool.withConnection({ try credential.isOfFormerTeam(on: $0) }) {
+        if answer.isAboutToken, services.apple.isOfFormerTeam(credential.teamID, clientID: credential.clientID) {
             try await giveUp(credential, because: Self.isOfFormerTeam)
             return nil
         }
