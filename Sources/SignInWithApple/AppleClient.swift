@@ -113,13 +113,7 @@ extension AppleClient {
     }
 
     func misconfiguration(_ refusal: AppleRefusal) -> AppleMisconfiguration {
-        let kind: AppleMisconfiguration.Kind =
-            switch refusal.code {
-            case .invalidClient: .clientRejected
-            case .unauthorizedClient: .clientNotAllowed
-            case .invalidRequest, .invalidGrant, .unsupportedGrantType, .invalidScope, .other: .requestRejected
-            }
-        return AppleMisconfiguration(kind: kind, identity: identity, refusal: refusal)
+        AppleMisconfiguration(refusal, of: identity)
     }
 
     func outcome(ofSelfTest answer: AppleAnswer) -> SelfTestOutcome {

@@ -77,7 +77,6 @@ extension AppleNotification {
         guard case .object(let members) = payload, let told = members["events"] else { throw .missingClaim }
         id = Self.text(payload["jti"], upTo: 255) ?? Self.digest(of: token)
         audience = claims.audience
-        issuedAt = claims.issuedAt
         events = Self.events(told, issuedAt: claims.issuedAt)
     }
 
@@ -122,11 +121,10 @@ extension AppleNotification.Event {
         sub = AppleNotification.text(json["sub"], upTo: 255)
         self.occurredAt = occurredAt
         email = AppleNotification.text(json["email"], upTo: 320)
-        isPrivateEmail = json["is_private_email"]?.truth
     }
 
     fileprivate static func unreadable(at moment: Date) -> Self {
-        Self(type: .other("unreadable"), sub: nil, occurredAt: moment, email: nil, isPrivateEmail: nil)
+        Self(type: .other("unreadable"), sub: nil, occurredAt: moment, email: nil)
     }
 
     /// Parses milliseconds, as in every captured notification, or seconds, as in Apple's documentation, told apart by

@@ -10,8 +10,6 @@ package struct AppleNotification: Sendable, Hashable {
     package let id: String
     /// The configured client id that the notification is for.
     package let audience: String
-    /// When Apple signed the notification, or when it arrived if it does not say.
-    let issuedAt: Date
     /// The events, usually one.
     ///
     /// An event that cannot be read has the type `unreadable`.
@@ -27,17 +25,6 @@ package struct AppleNotification: Sendable, Hashable {
         package let occurredAt: Date
         /// The relay address, in e-mail events only.
         package let email: String?
-        /// Whether the address is a relay address.
-        let isPrivateEmail: Bool?
-
-        /// An event.
-        init(type: EventType, sub: String?, occurredAt: Date, email: String?, isPrivateEmail: Bool?) {
-            self.type = type
-            self.sub = sub
-            self.occurredAt = occurredAt
-            self.email = email
-            self.isPrivateEmail = isPrivateEmail
-        }
     }
 
     /// The type of an event.

@@ -15,7 +15,6 @@ struct TokenClaims {
 
     let audience: String
     let issuedAt: Date
-    let expiresAt: Date?
 
     /// Checks the claims; expiry is checked at the time of arrival, and `iat` at the current time.
     ///
@@ -36,10 +35,8 @@ struct TokenClaims {
         if payload["exp"] != nil {
             guard let expires = Self.date(payload["exp"]) else { throw .payload }
             if let clock, clock.arrived.timeIntervalSince(expires) >= Self.skew { throw .expired }
-            expiresAt = expires
-        } else {
-            guard !datesRequired else { throw .missingClaim }
-            expiresAt = nil
+        } else if datesRequired {
+            throw .missingClaim
         }
         self.audience = audience
         self.issuedAt = issuedAt

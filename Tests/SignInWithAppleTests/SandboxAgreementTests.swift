@@ -121,7 +121,7 @@ import Testing
                 Issue.record("a revoked key is good")
                 return
             }
-            #expect(reason.kind == .clientRejected)
+            #expect(reason.refusal.code == .invalidClient)
             #expect(clients.isPaused(Self.app))
         }
     }
