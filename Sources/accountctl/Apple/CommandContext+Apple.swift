@@ -22,14 +22,6 @@ extension CommandContext {
         }
     }
 
-    /// The identities of this service at Apple, one for each client id.
-    ///
-    /// - Throws: ``CommandError`` if there is none.
-    func appleIdentities(_ settings: AppleSettings) throws -> [AppleClientIdentity] {
-        guard settings.isConfigured else { throw CommandError.noApple }
-        return settings.identities
-    }
-
     /// The sealing keys.
     ///
     /// - Throws: ``CommandError`` if no keys are configured, or the file is invalid.
@@ -53,7 +45,8 @@ extension CommandContext {
     ///
     /// - Throws: ``CommandError`` when it is not configured.
     func appleIdentity(of clientID: String, _ settings: AppleSettings) throws -> AppleClientIdentity {
-        let identities = try appleIdentities(settings)
+        guard settings.isConfigured else { throw CommandError.noApple }
+        let identities = settings.identities
         guard let identity = identities.first(where: { $0.clientID == clientID }) else {
             throw CommandError(
                 .notFound,

@@ -12,8 +12,7 @@ extension CredentialChecks {
     private static let putOffAtOnce = 50_000
 
     func takeDue() async throws -> [HeldCredential] {
-        let interval = services.policy.checkInterval
-        return try await services.pool.withConnection { connection in
+        try await services.pool.withConnection { connection in
             try HeldCredential.take(
                 choosing: """
                     select id
@@ -23,7 +22,6 @@ extension CredentialChecks {
                     limit \(Self.batch)
                     for update skip locked
                     """,
-                every: interval,
                 on: connection
             )
         }

@@ -88,8 +88,7 @@ extension CredentialChecks {
         _ clientID: String?,
         _ happenedAt: Date
     ) async throws -> [(HeldCredential, CredentialConfirmation.Finding?)] {
-        let interval = services.policy.checkInterval.components.seconds
-        return try await services.pool.withConnection { connection in
+        try await services.pool.withConnection { connection in
             try connection.query(
                 """
                 with held as materialized (
@@ -97,7 +96,7 @@ extension CredentialChecks {
                         c.id, c.user_id, c.client_id, c.sealed_token, c.team_id,
                         coalesce(c.last_live_at >= \(happenedAt), false) as lives,
                         coalesce(
-                            c.report_answered_at > greatest(c.obtained_at, now() - \(interval) * interval '1 second'),
+                            c.report_answered_at > greatest(c.obtained_at, now() - interval '24 hours'),
                             false
                         ) as was_asked
                     from accountctl.apple_credentials as c
@@ -106,7 +105,7 @@ extension CredentialChecks {
                 ),
                 taken as (
                     update accountctl.apple_credentials as c
-                    set check_after = greatest(c.check_after, now() + \(interval) * interval '1 second')
+                    set check_after = greatest(c.check_after, now() + interval '24 hours')
                     from held as h
                     where c.id = h.id
                       and not h.lives

@@ -25,22 +25,18 @@ struct HeldCredential: Sendable {
 
     /// Takes credentials for their daily check, and returns them.
     ///
-    /// The next check falls due up to a tenth later than the interval, at random, so that checks that fell together
-    /// drift apart over the days. `ids` is a query of ids that locks the rows.
+    /// The next check falls due a day later and up to a tenth of it more, at random, so that checks that fell together
+    /// drift apart over the days; Apple asks for at most one a day. `ids` is a query of ids that locks the rows.
     ///
     /// - Throws: ``PostgresError``.
-    static func take(
-        choosing ids: Statement,
-        every interval: Duration,
-        on connection: isolated Connection
-    ) throws -> [HeldCredential] {
+    static func take(choosing ids: Statement, on connection: isolated Connection) throws -> [HeldCredential] {
         try connection.query(
             """
             with chosen as materialized (
                 \(ids)
             )
             update accountctl.apple_credentials
-            set check_after = now() + \(interval.components.seconds) * (1 + random() / 10) * interval '1 second'
+            set check_after = now() + (1 + random() / 10) * interval '24 hours'
             where id = any(array(select id from chosen))
             returning \(columns)
             """,

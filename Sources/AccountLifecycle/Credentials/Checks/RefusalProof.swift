@@ -67,8 +67,7 @@ struct RefusalProof {
 
     /// The credential whose check is due next; its daily check is brought forward, not made twice.
     private func takeWitness(_ clientID: String, besides asked: [UUID]) async throws -> HeldCredential? {
-        let interval = services.policy.checkInterval
-        return try await services.pool.withConnection { connection in
+        try await services.pool.withConnection { connection in
             try HeldCredential.take(
                 choosing: """
                     select id
@@ -78,7 +77,6 @@ struct RefusalProof {
                     limit 1
                     for update skip locked
                     """,
-                every: interval,
                 on: connection
             )
         }.first

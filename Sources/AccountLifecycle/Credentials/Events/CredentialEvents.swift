@@ -152,7 +152,6 @@ struct CredentialEvents: Sendable {
                 mark: mark,
                 signedInAt: facts.newestSignIn,
                 dead: dead,
-                services.policy,
                 on: connection
             )
             try CredentialEventRows.settle(id, outcome, on: connection)
@@ -189,7 +188,6 @@ struct CredentialEvents: Sendable {
                 mark: .consentRevoked,
                 signedInAt: facts.newestSignIn,
                 dead: dead,
-                services.policy,
                 on: connection
             )
             try CredentialEventRows.settle(id, outcome, on: connection)

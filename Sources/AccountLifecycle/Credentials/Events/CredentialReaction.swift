@@ -24,12 +24,6 @@ package struct CredentialPolicy: Sendable, Hashable {
     ///
     /// The cause may be just a changed password.
     package var grantGone: Set<CredentialReaction> = [.signOut, .forgetCredential, .markIdentity]
-    /// The grace period of deletions that an event of Apple requests; nil for the setting of all deletions.
-    var deletionGrace: Duration?
-    /// The time between two checks of one credential.
-    ///
-    /// Apple asks for at most one a day.
-    var checkInterval: Duration = .seconds(86_400)
 
     /// The default policy.
     package init() {}

@@ -32,7 +32,6 @@ struct CredentialReactions {
         mark state: CredentialRules.Mark,
         signedInAt: Date?,
         dead: Dead,
-        _ policy: CredentialPolicy,
         on connection: isolated Connection
     ) throws {
         if reactions.contains(.forgetCredential) {
@@ -45,13 +44,7 @@ struct CredentialReactions {
             try mark(state, signedInAt: signedInAt, on: connection)
         }
         if reactions.contains(.requestDeletion) {
-            let grace = policy.deletionGrace.map { $0.components.seconds }
-            try connection.execute(
-                """
-                select request_id
-                from accountctl.open_deletion_request(\(user), 'apple', null, \(grace) * interval '1 second')
-                """
-            )
+            try connection.execute("select request_id from accountctl.open_deletion_request(\(user), 'apple')")
         }
     }
 
