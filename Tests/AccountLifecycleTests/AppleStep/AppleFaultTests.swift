@@ -60,14 +60,14 @@ import Testing
     /// also where Apple answers as for a dead token, that it is revoked: the person's authorization of the app goes on.
     ///
     /// One that the person gave to the new team since may still be valid, and is kept.
-    @Test(arguments: [true, false], [true, false])
-    func nobodyWaitsForAGrantOfTheFormerTeam(_ isFormer: Bool, _ isAccepted: Bool) async throws {
+    @Test(arguments: [true, false], [nil, "invalid_grant", "invalid_request"])
+    func nobodyWaitsForAGrantOfTheFormerTeam(_ isFormer: Bool, _ refusal: String?) async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             if isFormer { try await stage.makeTokensFormer() }
-            if !isAccepted { stage.sandbox.faults.set(.appleError("invalid_grant"), for: .appleRevoke) }
+            if let refusal { stage.sandbox.faults.set(.appleError(refusal), for: .appleRevoke) }
             let request = try await stage.request(person)
-            guard isFormer || isAccepted else {
+            guard isFormer || refusal == nil else {
                 let situation = try await stage.drive(request).failure
                 #expect(situation.code == .appleMisconfigured)
                 #expect(try await stage.count("select from accountctl.apple_credentials") == 1)

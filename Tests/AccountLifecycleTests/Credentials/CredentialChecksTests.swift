@@ -103,6 +103,19 @@ import Testing
         }
     }
 
+    /// Apple may call a request invalid where client and token do not fit each other, which otherwise proves nothing.
+    @Test(arguments: [true, false]) func anInvalidRequestEndsATokenOfTheFormerTeamAlone(_ isFormer: Bool) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            if isFormer { try await stage.makeFormer(anna) }
+            stage.sandbox.faults.set(.appleError("invalid_request"), for: .appleToken)
+            let tally = try await CredentialChecks(stage.services()).sweep()
+            #expect(tally.gone == (isFormer ? 1 : 0))
+            #expect(tally.inconclusive == (isFormer ? 0 : 1))
+            #expect(try await stage.traces(of: anna) == .init(credentials: isFormer ? 0 : 1))
+        }
+    }
+
     /// A token that Apple accepts is of the team with whose key Apple was asked, whatever was known of it.
     @Test(arguments: [nil, "FORMERTEAM"]) func anAnswerTellsTheTeamOfAToken(_ known: String?) async throws {
         try await CredentialStage.with { stage in

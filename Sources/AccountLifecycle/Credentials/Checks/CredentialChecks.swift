@@ -102,6 +102,8 @@ struct CredentialChecks: Sendable {
             switch answer {
             case .lives: tally.live += 1
             case .refused: refused.append(credential)
+            // Apple says that a request is invalid also where client and token do not fit each other.
+            case .doubtful where services.apple.hasLeft(credential.teamID, clientID): refused.append(credential)
             case .doubtful: tally.inconclusive += 1
             case .unreadable:
                 later.append(credential)

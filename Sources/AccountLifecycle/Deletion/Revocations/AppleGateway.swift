@@ -33,20 +33,16 @@ package struct AppleGateway: Sendable {
     /// The result of revoking at Apple.
     enum Revocation: Sendable, Hashable {
         case revoked
+        /// Apple has answered, and the token is of a team that the client id left. It is dead, and Apple calls a dead token
+        /// revoked, unlike the person's authorization of the app: it counts as not revoked whatever the answer, and
+        /// trying on is in vain.
+        case ofFormerTeam
         /// Apple was asked, and knows no such grant under this client id.
         case unknownGrant(Situation)
         /// Apple was asked, and did not revoke.
         case trouble(Situation)
         /// Nothing was sent: Apple rejected the client id a while ago, or it is not configured.
         case unasked(Situation)
-
-        /// Whether Apple has answered about the token.
-        var isAboutToken: Bool {
-            switch self {
-            case .revoked, .unknownGrant: true
-            case .trouble, .unasked: false
-            }
-        }
     }
 
     private let clients: AppleClients?
@@ -123,9 +119,15 @@ package struct AppleGateway: Sendable {
     }
 
     /// Ends the authorisation for which a refresh token was issued; may be repeated.
-    func revoke(_ token: Secret<String>, clientID: String) async throws -> Revocation {
-        guard let client = clients?[clientID] else { return .unasked(Self.unconfigured(clientID)) }
+    ///
+    /// `teamID` is the team with whose key the token was obtained, or last found valid; nil if that is not known.
+    func revoke(_ token: Secret<String>, clientID: String, teamID: String?) async throws -> Revocation {
+        guard let clients, let client = clients[clientID] else { return .unasked(Self.unconfigured(clientID)) }
+        let isFormer = clients.hasLeft(teamID, clientID)
         switch try await client.revoke(token) {
+        case .revoked where isFormer, .grantUnknown where isFormer: return .ofFormerTeam
+        // Apple says that a request is invalid also where client and token do not fit each other.
+        case .misconfigured(let reason) where isFormer && reason.refusal.code == .invalidRequest: return .ofFormerTeam
         case .revoked: return .revoked
         // For a dead token, Apple answers that it is revoked. This answer means the wrong client id, or an incident at
         // Apple, and the grant may still be valid.
@@ -138,9 +140,6 @@ package struct AppleGateway: Sendable {
             return delay.cause == .breakerOpen ? .unasked(situation) : .trouble(situation)
         }
     }
-
-    /// Whether a token is of a team that its client id has left: Apple accepts it no more, and calls it revoked.
-    func isOfFormerTeam(_ teamID: String?, clientID: String) -> Bool { clients?.hasLeft(teamID, clientID) == true }
 
     /// Whether any client id is configured.
     var isConfigured: Bool { clients?.clientIDs.isEmpty == false }

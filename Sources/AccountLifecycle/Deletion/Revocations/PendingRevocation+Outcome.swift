@@ -15,11 +15,11 @@ extension PendingRevocation {
         var detail: String?
         switch outcome {
         case .apple(.revoked): (state, words) = (.revoked, "revoked")
+        case .apple(.ofFormerTeam): (state, words) = (.givenUp, formerTeam)
         case .apple(.unknownGrant(let situation)), .apple(.trouble(let situation)), .apple(.unasked(let situation)):
             (state, words) = (due.isOver ? .givenUp : .waiting, situation.code.rawValue)
             detail = situation.detail
         case .personReturned: (state, words) = (.givenUp, personReturned)
-        case .formerTeam: (state, words) = (.givenUp, formerTeam)
         }
         let waits = state == .waiting
         let wasTried = if case .apple(.unasked) = outcome { false } else { true }

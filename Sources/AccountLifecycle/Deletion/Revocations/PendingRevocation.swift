@@ -20,10 +20,6 @@ package enum PendingRevocation {
         /// The person has an account again. Revoking would end the authorisation on which that account depends, and its
         /// own erasure will revoke what it holds then; the old credential is reported as not revoked.
         case personReturned
-        /// Apple has answered, and the token is of the team that the app left. It is dead under the new team's key, and
-        /// Apple answers for a dead token that it is revoked: it counts as not revoked whatever the answer, and trying on
-        /// is in vain.
-        case formerTeam
     }
 
     /// The decision about one credential.
@@ -60,7 +56,7 @@ package enum PendingRevocation {
                 continue
             case .apple(.trouble(let situation)) where situation.code == .appleUnreachable:
                 resting.insert(due.clientID)
-            case .apple, .personReturned, .formerTeam: break
+            case .apple, .personReturned: break
             }
             try await record(outcome, of: due, with: services)
         }
@@ -84,12 +80,7 @@ package enum PendingRevocation {
         case .leave(let outcome): return outcome
         case .ask(let token):
             try lease?(services.apple.longestCall)
-            let answer = try await services.apple.revoke(token, clientID: due.clientID)
-            // An answer about the token shows that Apple accepted the client as its present team's.
-            if answer.isAboutToken, services.apple.isOfFormerTeam(due.teamID, clientID: due.clientID) {
-                return .formerTeam
-            }
-            return .apple(answer)
+            return .apple(try await services.apple.revoke(token, clientID: due.clientID, teamID: due.teamID))
         }
     }
 

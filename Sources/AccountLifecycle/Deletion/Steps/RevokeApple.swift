@@ -79,18 +79,16 @@ extension DeletionRun {
             guard let askedAt else { return nil }
             // The flush or the row lock may have taken long.
             try lease?(services.apple.longestCall)
-            return (try await services.apple.revoke(token, clientID: credential.clientID), askedAt)
+            let (clientID, teamID) = (credential.clientID, credential.teamID)
+            return (try await services.apple.revoke(token, clientID: clientID, teamID: teamID), askedAt)
         }
         guard let (answer, askedAt) = asked else {
             try await giveUp(credential, because: Self.belongsToAnother)
             return nil
         }
-        // Apple answers for a dead token that it is revoked: success proves nothing about one of the former team.
-        if answer.isAboutToken, services.apple.isOfFormerTeam(credential.teamID, clientID: credential.clientID) {
-            try await giveUp(credential, because: Self.isOfFormerTeam)
-            return nil
-        }
         switch answer {
+        case .ofFormerTeam:
+            try await giveUp(credential, because: Self.isOfFormerTeam)
         case .revoked:
             try await services.probe(.middle(.revokeApple))
             try await services.pool.withConnection { try forget(credential, as: .revoked, at: askedAt, on: $0) }
