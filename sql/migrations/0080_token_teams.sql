@@ -47,3 +47,9 @@ and (
         having min(t.updated_at) > p.created_at
     )
 );
+
+-- A sub that a transfer will give somebody is that person's for every client of the team, of which the run names one.
+drop index accountctl.apple_transfers_new_sub_idx;
+create index apple_transfers_new_sub_idx
+    on accountctl.apple_transfers (new_sub)
+    where new_sub is not null;

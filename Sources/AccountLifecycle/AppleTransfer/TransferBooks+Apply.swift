@@ -12,16 +12,15 @@ extension TransferBooks {
         state in (\(TransferState.exchanged.rawValue), \(TransferState.conflict.rawValue))
         """
 
-    /// A query of the subs that a transfer of the app will give an account.
+    /// A query of the subs that transfers will give an account.
     ///
     /// Apple uses these as soon as the recipient's key is configured, while the identities keep the old subs until the
-    /// transfer is applied.
-    static func comingSubs(of user: Statement, clientID: Statement) -> Statement {
+    /// transfer is applied. A sub is one person's in one team, of whose clients the run names only one.
+    static func comingSubs(of user: Statement) -> Statement {
         """
         select t.new_sub
         from accountctl.apple_transfers as t
         where t.user_id = \(user)
-          and t.client_id = \(clientID)
           and t.\(awaitsApplying)
         """
     }

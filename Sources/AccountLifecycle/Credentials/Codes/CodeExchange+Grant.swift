@@ -54,7 +54,7 @@ extension CodeExchange {
                 from auth.identities
                 where provider = 'apple' and provider_id = \(grant.subject) and user_id = \(user)
             )
-            or \(grant.subject) in (\(TransferBooks.comingSubs(of: "\(user)", clientID: "\(grant.clientID)")))
+            or \(grant.subject) in (\(TransferBooks.comingSubs(of: "\(user)")))
             and not \(AppleCredential.isAnothers(anyOf: "array[\(grant.subject)]::text[]", than: "\(user)"))
         )
         """

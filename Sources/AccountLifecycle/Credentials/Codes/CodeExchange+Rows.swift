@@ -26,9 +26,7 @@ extension CodeExchange {
 
     /// Reads the code and records, in the same statement, that Apple may be asked from now on.
     func take(_ id: Int64, _ fence: JobFence?) async throws -> Code? {
-        // The client id for which the code will be exchanged.
-        let clientID: Statement = "coalesce(before.client_id, \(services.apple.onlyClientID))"
-        return try await write(fence) { connection in
+        try await write(fence) { connection in
             try connection.first(
                 """
                 with before as (
@@ -49,7 +47,7 @@ extension CodeExchange {
                     from auth.identities as i
                     where i.user_id = before.user_id and i.provider = 'apple'
                     union
-                    \(TransferBooks.comingSubs(of: "before.user_id", clientID: clientID))
+                    \(TransferBooks.comingSubs(of: "before.user_id"))
                 )
                 from before
                 """,

@@ -19,11 +19,11 @@ struct EventOwner: Sendable, Hashable {
 
     /// Finds the account with a sub: by its identities, or by the sub that a transfer not yet applied will give it.
     ///
-    /// Apple uses the new team's subs as soon as a transfer is accepted. A sub is specific to a team: one that no
+    /// Apple uses the new team's subs as soon as a transfer is accepted, for every client of that team. A sub that no
     /// account here has, or will have, belongs to nobody here and is not stored.
     ///
     /// - Throws: ``PostgresError``.
-    static func find(_ sub: String, clientID: String, on connection: isolated Connection) throws -> EventOwner? {
+    static func find(_ sub: String, on connection: isolated Connection) throws -> EventOwner? {
         try connection.first(
             """
             with known as (
@@ -40,8 +40,7 @@ struct EventOwner: Sendable, Hashable {
                     from auth.identities as i
                     where \(TransferBooks.moves)
                 ) as i
-                where t.client_id = \(clientID)
-                  and t.new_sub = \(sub)
+                where t.new_sub = \(sub)
                   and t.\(TransferBooks.awaitsApplying)
                   and not exists (select from known)
                 order by t.id desc

@@ -96,9 +96,7 @@ package struct NotificationIntake: Sendable {
         // Issuer, audience and id identify a delivery; the issuer is always the same.
         let place = index == 0 ? "" : "#\(index)"
         let notificationID = "\(notification.audience)/\(notification.id)\(place)"
-        let found = try event.sub.flatMap { sub in
-            try EventOwner.find(sub, clientID: notification.audience, on: connection)
-        }
+        let found = try event.sub.flatMap { try EventOwner.find($0, on: connection) }
         // The rows of an account that is being deleted are locked, perhaps for long: a reference to one would make
         // Apple, and the events of others, wait.
         let owner = found.flatMap { $0.isBeingErased ? nil : $0 }
