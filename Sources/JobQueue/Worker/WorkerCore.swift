@@ -171,6 +171,8 @@ struct WorkerCore: Sendable {
         for done in batch { book.settled(done.job.leased) }
         plan.finished -= batch.count
         plan.oldestFinish = finished.isEmpty ? nil : now
+        // The claim that followed the end of the job still counted it under its limit.
+        if batch.contains(where: \.wasLocked) { plan.wake() }
     }
 
     /// Sets aside outcomes whose rows other sessions have locked, so that nothing else waits for them.

@@ -27,6 +27,21 @@ import Testing
         #expect(exchange().share(of: 9) == 5)
     }
 
+    /// The claim at the end of its job found no room under the limit, because the row could not be written yet, and
+    /// nothing else notifies of that room.
+    @Test func anOutcomeThatWaitedForItsRowCallsForAClaim() {
+        var core = core()
+        core.registered(1, serverTime: 0, sentAt: now, now: now)
+        core.plan.claimSent(from: .all)
+        core.plan.finished = 1
+        core.setAside([FinishedJob(job: ClaimedJob(row(0), of: 1), verdict: .end(.completed))], now: now)
+        let later = now.advanced(by: .seconds(1))
+        #expect(core.step(now: later) == .exchange(claim: 0, from: .all))
+        let written = core.takeFinished(now: later)
+        core.wrote(written, now: later)
+        #expect(core.step(now: later) == .exchange(claim: 50, from: .all))
+    }
+
     private func core() -> WorkerCore { WorkerCore(WorkerConfiguration(name: "test"), reserve: 0, now: now) }
 
     private func row(_ id: Int) -> JobQueue.ClaimRow {
