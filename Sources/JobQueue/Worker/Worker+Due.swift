@@ -94,7 +94,9 @@ extension Worker {
         }
         if result.promoted > 0 {
             wake()
-            let free = core.withLock { $0.plan.isStopping ? 0 : configuration.slots - $0.plan.running }
+            let free = core.withLock { core in
+                core.plan.isStopping || !core.suspects.allowsOrdinary ? 0 : core.plan.slots - core.plan.running
+            }
             // More became available than this worker can start, or in lanes that it does not serve.
             if result.promoted > free || !result.lanes.isSubset(of: all.map(\.name)) { await tellOthers() }
         }

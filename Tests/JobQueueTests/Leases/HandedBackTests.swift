@@ -89,12 +89,19 @@ import Testing
         }
     }
 
-    /// A worker promotes due jobs of all kinds, and notifies the workers that know them.
-    @Test func aJobThatIsDueIsToldToWorkersThatKnowItsKind() async throws {
+    /// A worker promotes due jobs of all kinds, and notifies the others of those that it does not claim itself: of kinds
+    /// that it does not know, or while it makes room for a job that must run alone.
+    @Test(arguments: ["test.other", "test.plain"])
+    func aJobThatIsDueIsToldToWorkersThatCanClaimIt(_ known: String) async throws {
         try await JobHarness.with { harness in
             var registry = JobRegistry()
-            try registry.register(JobKind<Note>("test.other")) { _, _ in .completed() }
+            try registry.register(JobKind<Note>(known)) { _, _ in .completed() }
             let worker = try harness.worker(registry)
+            if known == "test.plain" {
+                try await harness.execute(
+                    "insert into accountctl.jobs (queue, kind, crashes) values ('default', 'test.plain', 1)"
+                )
+            }
             try await Listener.with(
                 harness.database.configuration,
                 channels: ["accountctl_jobs"],
@@ -103,7 +110,7 @@ import Testing
                 for await event in events {
                     if case .notification = event { return }
                     try await harness.enqueue([Self.kind.job(Note(), runAt: Date(timeIntervalSinceNow: 3600))])
-                    try await harness.execute("update accountctl.jobs set run_at = now()")
+                    try await harness.execute("update accountctl.jobs set run_at = now() where state = 'scheduled'")
                     #expect(try await worker.promoteDue().nextIn == nil)
                 }
                 Issue.record("nobody was told")
