@@ -66,24 +66,20 @@ extension Worker {
 
     /// Does one part of the upkeep, and continues without it if it fails.
     ///
-    /// Logs the first failure in a row and every hundredth as a warning: a worker that cannot rescue or schedule must
-    /// not look healthy.
+    /// Failures are logged: a worker that cannot rescue or schedule must not look healthy.
     @discardableResult
     func attempt<Value: Sendable>(_ name: String, _ body: @Sendable () async throws -> Value) async -> Value? {
         do {
             let value = try await body()
-            upkeepFailures.withLock { _ = $0.removeValue(forKey: name) }
+            upkeepFailures.withLock { $0.succeeded(name) }
             return value
         } catch {
             guard !Task.isCancelled else { return nil }
-            let count = upkeepFailures.withLock { failures in
-                failures[name, default: 0] += 1
-                return failures[name, default: 0]
-            }
+            let (times, level) = upkeepFailures.withLock { $0.failed(name) }
             logger.log(
-                level: count % 100 == 1 ? .warning : .debug,
+                level: level,
                 "upkeep failed",
-                metadata: ["part": "\(name)", "error": "\(Verdict.describe(error))", "times": "\(count)"]
+                metadata: ["part": "\(name)", "error": "\(Verdict.describe(error))", "times": "\(times)"]
             )
             return nil
         }

@@ -53,8 +53,7 @@ package final class Worker: Sendable, Service {
     let signal = Signal()
     let beatSignal = Signal()
     let stopSignal = Signal()
-    /// How often each part of the upkeep has failed in a row.
-    let upkeepFailures = Mutex<[String: Int]>([:])
+    let upkeepFailures = Mutex(FailureCounts())
     let seenInstants = Mutex(SeenInstants())
 
     /// Creates a worker; ``run()`` starts it.

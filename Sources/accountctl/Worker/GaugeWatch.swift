@@ -1,4 +1,5 @@
 import AccountLifecycle
+import JobQueue
 import Logging
 import Metrics
 import Postgres
@@ -23,10 +24,11 @@ struct GaugeWatch: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             var (mail, webSecret) = (MailGauges(factory: factory), webSecret)
+            var failures = FailureCounts()
             for what in ["deletions", "mail streams"] { FigureStamp(what, factory: factory).record(.now) }
             while !Task.isCancelled {
-                await tell("deletions") { try await DeletionGauges.publish(from: pool, factory: factory) }
-                await tell("mail streams") { try await mail.publish(from: pool) }
+                await tell("deletions", &failures) { try await DeletionGauges.publish(from: pool, factory: factory) }
+                await tell("mail streams", &failures) { try await mail.publish(from: pool) }
                 webSecret?.look(logger)
                 try? await Task.sleep(for: Self.pause, clock: .continuous)
             }
@@ -34,14 +36,20 @@ struct GaugeWatch: Service {
     }
 
     /// Publishes one group of gauges; a failure to read it is logged and does not stop the other groups.
-    func tell(_ what: String, _ publish: () async throws -> Void) async {
+    func tell(_ what: String, _ failures: inout FailureCounts, _ publish: () async throws -> Void) async {
         do {
             try await publish()
+            failures.succeeded(what)
             FigureStamp(what, factory: factory).record(.now)
         } catch is CancellationError {
             // The cancellation also ends the calling loop.
         } catch {
-            logger.warning("could not read the figures of \(what)", metadata: ["reason": "\(error)"])
+            let (times, level) = failures.failed(what)
+            logger.log(
+                level: level,
+                "could not read the figures of \(what)",
+                metadata: ["reason": "\(error)", "times": "\(times)"]
+            )
         }
     }
 }

@@ -12,15 +12,20 @@ struct RejectionWatch: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
+            let what = "rejections"
+            var failures = FailureCounts()
             while !Task.isCancelled {
                 do {
                     try await board.exchange()
+                    failures.succeeded(what)
                 } catch is CancellationError {
                     return
                 } catch {
-                    logger.warning(
+                    let (times, level) = failures.failed(what)
+                    logger.log(
+                        level: level,
                         "could not exchange Apple's rejections with other workers",
-                        metadata: ["reason": "\(error)"]
+                        metadata: ["reason": "\(error)", "times": "\(times)"]
                     )
                 }
                 try? await Task.sleep(for: Self.pause, clock: .continuous)

@@ -1,4 +1,5 @@
 import Foundation
+import JobQueue
 import Postgres
 import Telemetry
 import TestSupport
@@ -84,10 +85,11 @@ struct WorkerMetricsTests {
                 let look = { @Sendable () async throws -> Void in
                     _ = try await pool.withConnection { try $0.one("select 1 from figures", as: Int.self) }
                 }
-                await watch.tell("deletions", look)
+                var failures = FailureCounts()
+                await watch.tell("deletions", &failures, look)
                 #expect(value(series, metrics.text()) == nil)
                 try await database.psql("create table figures as select 1; grant select on figures to postgres")
-                await watch.tell("deletions", look)
+                await watch.tell("deletions", &failures, look)
                 #expect(value(series, metrics.text()) ?? 0 > 1e9)
             }
         }
