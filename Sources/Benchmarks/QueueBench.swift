@@ -31,6 +31,12 @@ struct QueueBench: Sendable {
         }
     }
 
+    /// Another database of the same server, with empty job tables.
+    func beside(_ name: String) async throws -> QueueBench {
+        try await cluster.migratedDatabase(name)
+        return QueueBench(cluster: cluster, database: name)
+    }
+
     /// The smallest table with leases, which the floors claim from and write to.
     private static let floorTable = """
         create table floor_jobs (
