@@ -29,16 +29,10 @@ package struct JobContext: Sendable {
     /// The job's id.
     package var id: Int64 { running.job.id }
 
-    /// The job's kind.
-    var kind: String { running.job.kind }
-
     /// The attempt, from 1.
     ///
     /// Attempts that ended with a shutdown or the death of the process do not count.
     package var attempt: Int { Int(running.job.attempt) }
-
-    /// How often a process died while it ran this job.
-    var crashes: Int { Int(running.job.crashes) }
 
     /// The server's time, for instants that are stored or handed to ``JobOutcome/snooze(until:)``.
     ///
@@ -51,10 +45,7 @@ package struct JobContext: Sendable {
     /// Until when nobody else can be given the job, at most the deadline; nil if the lease is already lost.
     ///
     /// Each heartbeat extends it.
-    var leaseExpires: ContinuousClock.Instant? { trust().map { min($0, running.deadline) } }
-
-    /// Whether an operator asked for the job to be cancelled; its task is then cancelled, too.
-    var isCancelRequested: Bool { running.stopReason == .cancelRequested }
+    private var leaseExpires: ContinuousClock.Instant? { trust().map { min($0, running.deadline) } }
 
     /// Checks that nobody else can have the job before `duration` from now, by a clock that counts time spent
     /// suspended.
