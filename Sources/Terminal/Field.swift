@@ -10,6 +10,8 @@ package struct Field<Row>: Sendable {
     let alignment: TableColumn.Alignment
     /// The columns to keep for later rows of a list that grows, if its first rows need fewer.
     let width: Int
+    /// A table omits the field if it would have to cut it to fewer columns than this.
+    let least: Int
     /// The value of this field in a row.
     package let value: @Sendable (Row) -> OutputValue
     /// The emphasis of the value in a table.
@@ -21,6 +23,7 @@ package struct Field<Row>: Sendable {
         detail: String? = nil,
         alignment: TableColumn.Alignment = .left,
         width: Int = 0,
+        least: Int = 0,
         emphasis: @escaping @Sendable (Row) -> Emphasis = { _ in .none },
         value: @escaping @Sendable (Row) -> OutputValue
     ) {
@@ -29,6 +32,7 @@ package struct Field<Row>: Sendable {
         self.detail = detail
         self.alignment = alignment
         self.width = width
+        self.least = least
         self.value = value
         self.emphasis = emphasis
     }

@@ -75,7 +75,9 @@ package struct ListWriter<Row> {
     }
 
     private mutating func startTable(isWhole: Bool) throws {
-        let columns = fields.map { TableColumn($0.heading ?? $0.name, alignment: $0.alignment, width: $0.width) }
+        let columns = fields.map {
+            TableColumn($0.heading ?? $0.name, alignment: $0.alignment, width: $0.width, least: $0.least)
+        }
         let layout = TableLayout(columns, sample: sample, isWhole: isWhole, style: output.style)
         self.layout = layout
         if let note = layout.leftOut { output.messages.note(note + ": widen the terminal, or use --csv or --json.") }

@@ -7,11 +7,14 @@ package struct TableColumn: Sendable, Equatable {
     var alignment: Alignment
     /// The width to keep for later rows, as far as no other column needs the room.
     var width: Int
+    /// The column is omitted if it would have to shrink below this.
+    var least: Int
 
-    package init(_ heading: String, alignment: Alignment = .left, width: Int = 0) {
+    package init(_ heading: String, alignment: Alignment = .left, width: Int = 0, least: Int = 0) {
         self.heading = heading
         self.alignment = alignment
         self.width = width
+        self.least = least
     }
 }
 
@@ -37,9 +40,10 @@ struct TableCell: Sendable, Equatable {
 ///
 /// On a terminal, the widest columns shrink until a row fits. Columns of dates, ids and numbers do not shrink; nor does
 /// the first column, which identifies the row and is what people copy, up to two thirds of a line. Columns that still
-/// do not fit are omitted. Before any of that, if all rows are known, columns that are empty in all rows are omitted,
-/// from the right. Once columns have shrunk, a wider cell in a later row is cut, unless it is a number, or the first of
-/// its row and its column has its full width. ``wrapped(_:)`` continues such a cell on further lines instead.
+/// do not fit are omitted, and so are those that would shrink below the least width that they ask for. Before any of
+/// that, if all rows are known, columns that are empty in all rows are omitted, from the right. Once columns have
+/// shrunk, a wider cell in a later row is cut, unless it is a number, or the first of its row and its column has its
+/// full width. ``wrapped(_:)`` continues such a cell on further lines instead.
 struct TableLayout: Sendable {
     /// The minimum width of a column.
     private static let narrowest = 8
@@ -84,9 +88,18 @@ struct TableLayout: Sendable {
                 if !rigid.contains(0) { widths[0] = min(first, available * 2 / 3) }
                 let fixed = rigid.union([0])
                 let least = widths.indices.map { fixed.contains($0) ? widths[$0] : min(widths[$0], Self.narrowest) }
-                shown = Self.room(for: least, of: wordy, in: available)
-                let taken = shown.filter(fixed.contains).reduce(Self.gap.count * (shown.count - 1)) { $0 + widths[$1] }
-                Self.shrink(&widths, shown.filter { !fixed.contains($0) }, to: available - taken)
+                let full = widths
+                var candidates = wordy
+                var tooNarrow: [Int] = []
+                repeat {
+                    candidates.removeAll(where: tooNarrow.contains)
+                    widths = full
+                    shown = Self.room(for: least, of: candidates, in: available)
+                    let taken = shown.filter(fixed.contains)
+                        .reduce(Self.gap.count * (shown.count - 1)) { $0 + widths[$1] }
+                    Self.shrink(&widths, shown.filter { !fixed.contains($0) }, to: available - taken)
+                    tooNarrow = shown.filter { !fixed.contains($0) && widths[$0] < min(full[$0], columns[$0].least) }
+                } while !tooNarrow.isEmpty
             }
         }
         self.columns = columns

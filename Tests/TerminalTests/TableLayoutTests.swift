@@ -105,6 +105,30 @@ struct TableLayoutTests {
         )
     }
 
+    @Test("A column that says nothing when it is cut is left out instead, and a message says so")
+    func leastWidth() throws {
+        let fields: [Field<Int>] = [
+            Field("id", "Id") { .integer($0) }, Field("why", "Why") { _ in "sealing_key_missing" },
+            Field("end", "Ends by", least: 12) { _ in "adding the named sealing key to its file" },
+            Field("user", "User") { _ in "anna" },
+        ]
+        func listed(_ width: Int) throws -> (row: Substring, told: String) {
+            let (sink, told) = (MemorySink(), MemorySink())
+            let style = StreamStyle(isTerminal: true, width: width, colour: false)
+            try Output(format: .table, style: style, sink: sink, messages: Messages(style: .plain, sink: told))
+                .list([7], fields)
+            return (try #require(sink.text.split(separator: "\n").last), told.text)
+        }
+        let wide = try listed(80)
+        #expect(wide.row == "7   sealing_key_missing  adding the named sealing key to its file  anna", "\(wide)")
+        let enough = try listed(44)
+        #expect(enough.row.contains("adding the") && enough.told.isEmpty, "\(enough)")
+        // The others then have the room, and none of them is cut.
+        let narrow = try listed(34)
+        #expect(narrow.row == "7   sealing_key_missing  anna", "\(narrow)")
+        #expect(narrow.told.hasPrefix("No room for ENDS BY: "), "\(narrow)")
+    }
+
     @Test("A list that grows keeps the width that a column's later rows need")
     func keptWidth() throws {
         let fields: [Field<String>] = [Field("state", "State", width: 8) { .text($0) }, Field("n", "N") { _ in 1 }]

@@ -48,6 +48,8 @@ struct DeletionListCommand: AccountctlCommand {
         let withBrakes = requests.contains { $0.finishedAt == nil && ($0.isHeld || $0.isPaused) }
         let withProof = requests.contains { $0.proof != nil && $0.proof != .searched }
         let withEnd = requests.contains { $0.finishedAt != nil }
+        // What ends a situation is a long sentence: a few words of it would take the room of the cause beside it.
+        let leastOfSentence = requests.contains { $0.situation != nil } ? 40 : 0
         return [
             Field("id", "Id") { .uuid($0.id) },
             Field("user_id", "User") { .uuid($0.user) },
@@ -63,7 +65,7 @@ struct DeletionListCommand: AccountctlCommand {
                 .bool($0.isPaused)
             },
             Field("step", "Step") { .text($0.step?.rawValue) },
-            Field("ended_by", "Ends by") { .text($0.endedBy(naming)) },
+            Field("ended_by", "Ends by", least: leastOfSentence) { .text($0.endedBy(naming)) },
             Field("requested_at", nil) { .date($0.requestedAt) },
             Field("finished_at", withEnd ? "Ended" : nil) { .date($0.finishedAt) },
             Field("origin", nil) { .text($0.origin) },
@@ -128,10 +130,6 @@ struct DeletionListCommand: AccountctlCommand {
             // Two ids fill a line of 80 columns, so the account's id comes last, after columns of more interest such as
             // the state.
             if let user = fields.firstIndex(where: { $0.name == "user_id" }) { fields.append(fields.remove(at: user)) }
-            // There would be room for a word or two of this sentence, and the cause beside it would be cut, too.
-            if let width = context.output.style.width, width < 140, requests.contains(where: { $0.situation != nil }) {
-                fields.removeAll { $0.name == "ended_by" }
-            }
         }
         let isFiltered = paused || !state.isEmpty || !outcomes.isEmpty
         let none = all ? "No deletion requests." : "No open deletion requests; --all also lists those that have ended."

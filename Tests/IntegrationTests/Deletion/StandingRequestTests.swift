@@ -185,6 +185,7 @@ struct StandingRequestTests {
             }
             let blocked = try await listed()
             #expect(blocked.contains(/blocked +[0-9-]+ [0-9:]+Z  sealing_key_missing  preflight/), "\(blocked)")
+            #expect(blocked.contains("No room for ENDS BY and USER: "), "\(blocked)")
             #expect(try await stage.run(["deletion", "cancel", request]).status == 0)
             // A hold of the account does not concern a request that has ended.
             #expect(try await stage.run(["user", "hold", id, "--reason", "court"]).status == 0)
