@@ -11,7 +11,7 @@ enum AccountActOutcome: Sendable {
     /// The account has several holds and the command named none; the text lists them.
     case severalHolds(String)
 
-    /// The number of the hold that was set; nil for any other outcome.
+    /// The number of the hold that was set now; nil for any other outcome.
     var hold: Int64? {
         switch self {
         case .holding(.held(let hold)), .holding(.heldLate(let hold, _, _)): hold

@@ -41,8 +41,12 @@ struct UserHoldCommand: ActCommand {
                     ["its deletion does not continue until the release; see: accountctl deletion show \($0.text)"]
                 } ?? []
             },
-            // A dry run rolls its hold back, so the number would name none.
-            facts: { _, outcome in [.init("hold", "Hold", .integer(isRehearsed ? nil : outcome.hold))] },
+            facts: { _, outcome in
+                // A dry run rolls its own hold back, so that its number would name none.
+                let placed = isRehearsed ? nil : outcome.hold
+                let present: Int64? = if case .holding(.unchanged(let hold)) = outcome { hold } else { placed }
+                return [.init("hold", "Hold", .integer(present))]
+            },
             perform: { actor, _, user, connection in
                 .holding(try await DeletionDesk(actor).hold(user, reason: reason, on: connection))
             }

@@ -50,7 +50,7 @@ import Testing
             }
             let told = try await second.value
             #expect(first == .held(1))
-            #expect(told == .unchanged)
+            #expect(told == .unchanged(1))
         }
     }
 

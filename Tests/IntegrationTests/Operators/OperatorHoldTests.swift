@@ -96,6 +96,11 @@ struct OperatorHoldTests {
                     "select id from accountctl.holds where reason = '\(reason)'"
                 )
                 #expect(told == "\(number)\n")
+                // So do those that find the hold there already, as a script that is run again does.
+                for more in [[], ["--dry-run"]] {
+                    let again = try await stage.run(["user", "hold", id, "--reason", reason, "--tsv"] + more)
+                    #expect(again.output == "\(id)\tunchanged\t\(number)\n", "\(again)")
+                }
             }
             let asked = try await stage.run(["user", "release", id])
             #expect(asked.status == 6 && asked.errors.contains("court order"), "\(asked)")

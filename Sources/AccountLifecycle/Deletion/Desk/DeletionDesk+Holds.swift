@@ -14,8 +14,8 @@ extension DeletionDesk {
         /// Placed under this number, but late: the deletion, in this state, had begun these steps, which cannot be
         /// undone.
         case heldLate(Int64, state: DeletionState, done: [DeletionStep])
-        /// The account is already on hold for the same reason.
-        case unchanged
+        /// The account is already on hold for the same reason, under this number.
+        case unchanged(Int64)
         case unknownUser
         /// A step that cannot be interrupted is in progress: too late, unless it fails.
         case notNow(DeletionRefusal)
@@ -65,18 +65,23 @@ extension DeletionDesk {
             // Its job would now be locked in the wrong order. A request that is opened from here on locks nobody out
             // before the hold is placed.
             guard try Self.openRequest(of: user, on: connection) == open else { throw RequestOpened() }
-            let hold = try connection.first(
+            let (hold, isNew) = try connection.one(
                 """
-                insert into accountctl.holds (user_id, reason, placed_by)
-                select \(user), \(reason), \(operatorName)
-                where not exists (
-                    select from accountctl.holds where user_id = \(user) and reason = \(reason)
+                with present as (
+                    select id from accountctl.holds where user_id = \(user) and reason = \(reason) order by id limit 1
+                ), placed as (
+                    insert into accountctl.holds (user_id, reason, placed_by)
+                    select \(user), \(reason), \(operatorName)
+                    where not exists (select from present)
+                    returning id
                 )
-                returning id
+                select id, true from placed
+                union all
+                select id, false from present
                 """,
-                as: Int64.self
+                as: (Int64, Bool).self
             )
-            guard let hold else { return .unchanged }
+            guard isNew else { return .unchanged(hold) }
             try log("deletion.hold", user: user, reason: reason, request: nil, on: connection)
             let late = try connection.first(
                 """
