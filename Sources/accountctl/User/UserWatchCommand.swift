@@ -66,10 +66,16 @@ struct UserWatch: Watch, Sendable {
         var isHeld = false
     }
 
+    /// The columns of the longest state that an account can get while it is watched.
+    private static let widestState =
+        DeletionState.allCases.map { DisplayWidth.of(AccountState.deletion($0).word) }.max() ?? 0
+
     static let fields: [Field<Change>] = [
         Field("at", "At") { .date($0.at) },
-        Field("state", "State", emphasis: { $0.state == "active" ? .none : .caution }) { .text($0.state) },
-        Field("step", "Step") { .text($0.step) },
+        Field("state", "State", width: widestState, emphasis: { $0.state == "active" ? .none : .caution }) {
+            .text($0.state)
+        },
+        Field("step", "Step", width: DisplayWidth.ofWidest(DeletionStep.allCases)) { .text($0.step) },
         Field("sessions", "Sessions", alignment: .right) { .integer($0.sessions) },
         Field("last_sign_in_at", "Last sign-in") { .date($0.lastSignInAt) },
         Field("operation", "Operator") { .text($0.operation) },

@@ -68,6 +68,27 @@ struct WatchTests {
         }
     }
 
+    @Test("The columns of a followed account stay where they are when its state becomes longer")
+    func columns() async throws {
+        try await OperatorStage.with { stage in
+            try await stage.addAccounts(1)
+            let watch = try AccountctlProcess(["user", "watch", Self.anna], environment: stage.variables)
+            #expect(try await watch.waitForOutput(containing: "active"))
+            #expect(try await stage.run(["deletion", "request", Self.anna, "--confirm=\(Self.anna)"]).status == 0)
+            #expect(try await watch.waitForOutput(containing: "deletion_grace"), "\(watch.errorsSoFar)")
+            #expect(try await stage.run(["deletion", "cancel", Self.anna]).status == 0)
+            try await stage.database.psql("delete from auth.users where id = '\(Self.anna)'")
+            let output = try await watch.result().output
+            let lines = output.split(separator: "\n")
+            let heading = try #require(lines.first)
+            let end = try #require(heading.firstRange(of: "SESSIONS")).upperBound.utf16Offset(in: heading)
+            for line in lines.dropFirst() {
+                // The number of sessions is aligned to the right under its heading.
+                #expect(line.prefix(end).last?.isNumber == true, "\(output)")
+            }
+        }
+    }
+
     @Test("An account is followed across a lost connection until it is gone")
     func account() async throws {
         try await OperatorStage.with { stage in
