@@ -23,7 +23,7 @@ extension LookupAnswer {
     static func seeReceipt(_ number: Int64) -> String { "What was done: accountctl deletion receipt \(number)" }
 
     /// The hint if no account matches the whole term.
-    var hintOfAbsence: String? {
+    func hintOfAbsence(_ relayDomains: RelayDomains) -> String? {
         if let leaving = leaving.first {
             return "See: accountctl deletion show \(leaving.deletion.request.text)"
         }
@@ -32,13 +32,9 @@ extension LookupAnswer {
             return Self.seeReceipt(receipt)
         }
         guard erased.isEmpty else { return nil }
+        // A person may have hidden this address behind one of Apple's relay.
+        let mayBeHidden = term.email.map { !relayDomains.isRelay($0, appleClaim: nil) } ?? false
         return mayBeHidden ? Self.partsHint + "\n" + Self.hiddenHint : Self.partsHint
-    }
-
-    /// Whether the term is an address that a person may have hidden behind a relay address.
-    private var mayBeHidden: Bool {
-        guard let email = term.email else { return false }
-        return !RelayDomains.standard.contains { email.hasSuffix("@" + $0) }
     }
 
     private static let hiddenHint = """

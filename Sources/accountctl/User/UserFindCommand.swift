@@ -171,13 +171,15 @@ struct UserFindCommand: AccountctlCommand {
             }
         }
         try rows.finish()
-        if comparison == .exact, let hint = Self.hint(of: answers) { context.messages.note(hint) }
+        if comparison == .exact, let hint = try Self.hint(of: answers, context) { context.messages.note(hint) }
         return isAnyMissing ? .notFound : .ok
     }
 
     /// The hint for terms without an account; for several terms, one that suits them all.
-    private static func hint(of answers: [LookupAnswer]) -> String? {
-        if answers.count == 1 { return answers[0].matches.isEmpty ? answers[0].hintOfAbsence : nil }
+    private static func hint(of answers: [LookupAnswer], _ context: CommandContext) throws -> String? {
+        if answers.count == 1 {
+            return answers[0].matches.isEmpty ? answers[0].hintOfAbsence(try context.relayDomains()) : nil
+        }
         return answers.contains(where: \.isAbsent) ? LookupAnswer.partsHint : nil
     }
 }

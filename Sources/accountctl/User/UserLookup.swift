@@ -1,5 +1,6 @@
 import AccountLifecycle
 import ArgumentParser
+import MailRelay
 import Postgres
 import Sealing
 import Settings
@@ -79,6 +80,11 @@ extension CommandContext {
         }
     }
 
+    /// The domains of the setting `mail.relay_domains`.
+    func relayDomains() throws -> RelayDomains {
+        try RelayDomains(checkedSettings().settings.mail.relayDomains)
+    }
+
     /// Finds the one account that a term names.
     ///
     /// `hint` says how to choose among several accounts.
@@ -93,7 +99,7 @@ extension CommandContext {
     ) throws -> AccountMatch {
         let answer = try directory.find(term, on: connection)
         guard let match = answer.matches.first else {
-            throw CommandError(.notFound, answer.absence, hint: answer.hintOfAbsence)
+            throw CommandError(.notFound, answer.absence, hint: answer.hintOfAbsence(try relayDomains()))
         }
         let named = answer.named
         guard named.count == 1 else {

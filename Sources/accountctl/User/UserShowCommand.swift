@@ -1,6 +1,5 @@
 import AccountLifecycle
 import ArgumentParser
-import MailRelay
 import Postgres
 import Settings
 import Terminal
@@ -68,7 +67,7 @@ struct UserShowCommand: AccountctlCommand {
         let directory = AccountDirectory(hashKey: hashKey)
         let reason = acting.reason
         let settings = try context.settings(needing: [])
-        let relayDomains = try RelayDomains(settings.mail.relayDomains)
+        let relayDomains = try context.relayDomains()
         let folders = WorkerServices.policy(settings).avatarFolders
         let report = try await context.withConnection { connection in
             let match = try context.oneAccount(term, in: directory, on: connection)

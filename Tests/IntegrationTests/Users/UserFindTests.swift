@@ -190,6 +190,14 @@ struct UserFindTests {
                 let unknown = try await stage.run(["user", "find", address]).errors
                 #expect(unknown.contains("is found by the relay address") == isHidden, "\(unknown)")
             }
+            // An address of a relay that only the settings know hides nobody either.
+            for command in ["find", "show"] {
+                let unknown = try await AccountctlProcess(
+                    ["user", command, "a1b2@relay.example.com"],
+                    environment: stage.variables.merging(["ACCOUNTCTL_MAIL_RELAY_DOMAINS": "relay.example.com"]) { $1 }
+                ).result()
+                #expect(unknown.status == 3 && !unknown.errors.contains("the relay address"), "\(unknown)")
+            }
             let long = try await stage.run(["user", "find", String(repeating: "a", count: 100_000)])
             #expect(long.status == 3 && long.errors.count < 500, "\(long.errors.prefix(1000))")
             let start = try await stage.run(["user", "find", "u1", "--prefix", "--tsv", "id"])
