@@ -33,8 +33,10 @@ extension ServicesDoctor {
                     "\(delay)",
                     why: "Whether Storage accepts the key was not checked. While it gives no answer, deletions of "
                         + "accounts that own files wait.",
-                    todo: Self.advice(for: parts.settings.storage.url ?? "it", outages: Self.outagesOfSupabase)
-                        + " Storage's address ends in /storage/v1 on Supabase."
+                    todo: Self.advice(
+                        for: parts.settings.storage.url ?? "it",
+                        outages: "Storage's own log, or \(Self.outagesOfSupabase) if Supabase hosts it,"
+                    ) + " Storage's address ends in /storage/v1 on Supabase."
                 )
             ]
         }

@@ -228,7 +228,7 @@ struct DoctorServiceTests {
                 sandbox.faults.clearAll()
                 for (code, outages) in [
                     ("apple.reachable", "developer.apple.com/system-status"),
-                    ("storage.reachable", "status.supabase.com"),
+                    ("storage.reachable", "Storage's own log, or https://status.supabase.com if Supabase hosts it,"),
                 ] {
                     let found = try #require(failing.first { $0.code == code }, "\(failing)")
                     #expect(found.what.contains("HTTP 503") && found.todo?.contains(outages) == true, "\(found)")
