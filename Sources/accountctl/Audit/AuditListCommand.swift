@@ -22,6 +22,8 @@ struct AuditListCommand: AccountctlCommand {
             """
     )
 
+    static let otherWords = ["log", "logs", "history"]
+
     private static let fields: [Field<OperatorLog.Entry>] = [
         Field("id", "Number", alignment: .right) { .integer($0.id) },
         Field("logged_at", "When") { .date($0.loggedAt) },

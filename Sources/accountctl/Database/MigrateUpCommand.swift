@@ -23,6 +23,8 @@ struct MigrateUpCommand: AccountctlCommand {
             """
     )
 
+    static let otherWords = ["install", "init", "setup", "apply", "upgrade"]
+
     static let outputFields = ["applied", "bundles"] + MigratePlanCommand.outputFields
 
     @OptionGroup

@@ -35,6 +35,8 @@ struct DeletionCancelCommand: AccountctlCommand {
             """
     )
 
+    static let otherWords = ["abort", "undo", "withdraw"]
+
     static let outputFields = DeletionCancelResult.outputFields
 
     @Argument(help: "A request id, or the user id of its account.")

@@ -34,6 +34,8 @@ struct DeletionPauseCommand: AccountctlCommand {
             """
     )
 
+    static let otherWords = ["stop", "halt"]
+
     static let outputFields = [RequestTarget.idField.name, ActOutcome.field]
 
     @OptionGroup

@@ -47,6 +47,8 @@ struct DeletionRequestCommand: AccountctlCommand {
             """
     )
 
+    static let otherWords = ["delete", "erase", "remove", "purge", "forget"]
+
     static let outputFields = DeletionRequestSheet.Fact.allCases.map(\.rawValue)
 
     @Argument(help: "Any term that user find accepts.")

@@ -23,6 +23,8 @@ struct DeletionResumeCommand: AccountctlCommand {
             """
     )
 
+    static let otherWords = ["unpause", "continue"]
+
     static let outputFields = [RequestTarget.idField.name, ActOutcome.field]
 
     @OptionGroup

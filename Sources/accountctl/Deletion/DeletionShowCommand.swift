@@ -27,6 +27,8 @@ struct DeletionShowCommand: AccountctlCommand {
             """
     )
 
+    static let otherWords = ["status", "info", "get", "inspect"]
+
     static let isSequential = true
 
     static let outputFields = [

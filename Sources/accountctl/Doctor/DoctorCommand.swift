@@ -32,6 +32,8 @@ struct DoctorCommand: AccountctlCommand {
             """
     )
 
+    static let otherWords = ["status", "health", "diagnose"]
+
     private static let fields: [Field<DoctorFinding>] = [
         Field("severity", "Severity") { .text($0.severity.rawValue) },
         Field("code", "Code") { .text($0.code) },

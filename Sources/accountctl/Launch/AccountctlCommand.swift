@@ -5,6 +5,9 @@ protocol AccountctlCommand: ParsableCommand {
     /// The options every command takes.
     var global: GlobalOptions { get }
 
+    /// Words that people try for this command: a command line with one of them is refused, and this command suggested.
+    static var otherWords: [String] { get }
+
     /// The names of the selectable fields, in column order: for the help, and to tell a selection from an operand.
     static var outputFields: [String] { get }
 
@@ -28,6 +31,7 @@ protocol AccountctlCommand: ParsableCommand {
 }
 
 extension AccountctlCommand {
+    static var otherWords: [String] { [] }
     static var outputFields: [String] { [] }
     static var sectionFields: [String] { [] }
     var selectableFields: [String] { Self.outputFields }

@@ -33,7 +33,8 @@ struct CommandPath {
     /// The error that reports the stray word, with a suggestion if a name is close; nil if there is no stray word.
     var mistake: CommandError? {
         guard let strayWord else { return nil }
-        let near = meaning(of: strayWord).map { "Did you mean: \(text) \($0)\n" } ?? ""
+        let meant = meanings(of: strayWord)
+        let near = meant.isEmpty ? "" : "Did you mean: \(Wording.list(meant, "or"))\n"
         return CommandError(
             .usage,
             "there is no command \"\(text) \(SafeText.line(strayWord))\"",
@@ -41,21 +42,39 @@ struct CommandPath {
         )
     }
 
-    /// The name that the word may have meant: a similar one, one that starts with all of the word but its last letter,
-    /// or the only group that has a command of this name.
-    private func meaning(of word: String) -> String? {
-        let groups = last.shownSubcommands
-        let names = groups.flatMap { $0.names }
-        if let near = NearestName.of(word, among: names) { return near }
-        if word.count > 4, let longer = names.first(where: { $0.hasPrefix(word.dropLast()) }) { return longer }
-        let inside = groups.filter { group in group.shownSubcommands.contains { $0.names.contains(word) } }
-        return inside.count == 1 ? inside.first.map { "\($0._commandName) \(word)" } : nil
+    /// The commands that the word may have meant, as they are typed: those of this group, or else of the whole program.
+    private func meanings(of word: String) -> [String] {
+        let inside = meaningsBelow(word)
+        return inside.isEmpty && commands.count > 1
+            ? CommandPath(root: commands[0], words: []).meaningsBelow(word) : inside
+    }
+
+    /// The commands below this one that the word may have meant: those of this name, or that people call so, on the
+    /// nearest level; else a similar name; else one that starts with all of the word but its last letter.
+    private func meaningsBelow(_ word: String) -> [String] {
+        var level = [(path: text, command: last)]
+        while !level.isEmpty {
+            level = level.flatMap { path, group in
+                group.shownSubcommands.map { (path: "\(path) \($0._commandName)", command: $0) }
+            }
+            let meant = level.filter { $0.command.isMeant(by: word) }
+            if !meant.isEmpty { return meant.map { $0.path } }
+        }
+        let names = last.shownSubcommands.flatMap { $0.names }
+        if let near = NearestName.of(word, among: names) { return ["\(text) \(near)"] }
+        let longer = word.count > 4 ? names.first { $0.hasPrefix(word.dropLast()) } : nil
+        return longer.map { ["\(text) \($0)"] } ?? []
     }
 }
 
 extension ParsableCommand {
     /// The name of the command and its aliases.
     static var names: [String] { [_commandName] + configuration.aliases }
+
+    /// Whether the word is a name of the command, or one that people try for it.
+    fileprivate static func isMeant(by word: String) -> Bool {
+        names.contains(word) || (self as? any AccountctlCommand.Type)?.otherWords.contains(word) == true
+    }
 
     /// The subcommands that the help shows.
     static var shownSubcommands: [any ParsableCommand.Type] {

@@ -22,6 +22,8 @@ struct ConfigCheckCommand: AccountctlCommand {
             """
     )
 
+    static let otherWords = ["validate"]
+
     private static let fields: [Field<SettingsProblem>] = [
         Field("source", "Source") { .text($0.source.description) },
         Field("key", "Key") { .text($0.key) },

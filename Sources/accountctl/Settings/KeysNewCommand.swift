@@ -21,6 +21,8 @@ struct KeysNewCommand: AccountctlCommand {
             """
     )
 
+    static let otherWords = ["create", "generate", "keygen"]
+
     @Argument(help: ArgumentHelp("The key's id: letters, digits, - and _, at most 32.", valueName: "id"))
     var id: String
 

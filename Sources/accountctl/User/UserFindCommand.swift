@@ -46,6 +46,8 @@ struct UserFindCommand: AccountctlCommand {
             """
     )
 
+    static let otherWords = ["search", "lookup", "get", "who"]
+
     /// An account, or what is known about one that does not exist.
     private struct Row {
         let number: Int

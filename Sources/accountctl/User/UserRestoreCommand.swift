@@ -16,6 +16,8 @@ struct UserRestoreCommand: ActCommand {
             """
     )
 
+    static let otherWords = ["unban", "unblock", "enable", "unlock", "unsuspend"]
+
     @OptionGroup
     var options: ActOptions<AccountTarget, WriteOptions>
 

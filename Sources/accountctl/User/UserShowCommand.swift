@@ -35,6 +35,8 @@ struct UserShowCommand: AccountctlCommand {
             """
     )
 
+    static let otherWords = ["info", "inspect", "status", "view"]
+
     static let sectionFields = AccountSheet.sectionFields
 
     static let isSequential = true

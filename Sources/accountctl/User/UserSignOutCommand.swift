@@ -20,6 +20,8 @@ struct UserSignOutCommand: ActCommand {
             """
     )
 
+    static let otherWords = ["logout", "kick"]
+
     @OptionGroup
     var options: ActOptions<AccountTarget, WriteOptions>
 

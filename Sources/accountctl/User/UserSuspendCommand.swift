@@ -27,6 +27,8 @@ struct UserSuspendCommand: ActCommand {
             """
     )
 
+    static let otherWords = ["ban", "block", "disable", "lock"]
+
     @Option(
         name: .customLong("for"),
         help: ArgumentHelp(

@@ -29,6 +29,8 @@ struct WorkerCommand: AccountctlCommand {
             """
     )
 
+    static let otherWords = ["run", "start"]
+
     @Flag(name: .long, help: "Stop when nothing is left that can run now.")
     var untilIdle = false
 
