@@ -43,22 +43,36 @@ struct AppleVaultRotateCommand: AccountctlCommand {
                     hint: "Name the right file; nothing was changed."
                 )
             }
-            let due = uses.filter { !$0.isNewest }.reduce(0) { $0 + $1.credentials + $1.pendingRevocations }
+            let older = uses.filter { !$0.isNewest }
+            let credentials = older.reduce(0) { $0 + $1.credentials }
+            let revocations = older.reduce(0) { $0 + $1.pendingRevocations }
             if write.dryRun {
-                context.messages.note("Would move \(Wording.count(due, "credential")) to key \"\(keys.newestID)\".")
+                let due = Self.told(credentials, revocations)
+                context.messages.note("Would move \(due) to key \"\(keys.newestID)\".")
                 return .ok
             }
             try await vault.recordKeys()
-            let facts = ["key": keys.newestID.text, "credentials": "\(due)"]
+            let facts = [
+                "key": keys.newestID.text, "credentials": "\(credentials)", "pending_revocations": "\(revocations)",
+            ]
             try await pool.withConnection { try signature.log("apple.rotate_vault", facts: facts, on: $0) }
-            let rotation = try await vault.rotate()
+            let progress = context.progress("Moving", total: credentials + revocations)
+            let rotation = try await vault.rotate { progress.update($0.done) }
+            progress.finish(rotation.done)
+            let moved = Self.told(rotation.credentials, rotation.pendingRevocations)
             context.messages.note(
-                "Moved \(Wording.count(rotation.moved, "credential")) to key \"\(keys.newestID)\". "
+                "Moved \(moved) to key \"\(keys.newestID)\". "
                     + "accountctl apple vault status shows which keys are still needed."
             )
             guard rotation.failed > 0 else { return .ok }
             context.messages.warning("\(Wording.count(rotation.failed, "credential")) could not be opened")
             return .residue
         }
+    }
+
+    /// What was moved, as apple vault status counts it.
+    private static func told(_ credentials: Int, _ revocations: Int) -> String {
+        let held = Wording.count(credentials, "credential")
+        return revocations == 0 ? held : held + " and " + Wording.count(revocations, "pending revocation")
     }
 }

@@ -109,6 +109,21 @@ struct AppleCommandTests {
             let first = try String(contentsOfFile: file, encoding: .utf8)
             let second = try await AccountctlProcess.run("keys", "new", "second").output
             let both = ["ACCOUNTCTL_KEYS_SEALING_FILE": try program.secretFile("both.keys", first + second)]
+            try await program.database.psql(
+                """
+                insert into accountctl.pending_revocations (client_id, sealed_token, sealing_key_id, binding, give_up_at)
+                select client_id, sealed_token, sealing_key_id, gen_random_uuid(), now() + interval '1 day'
+                from accountctl.apple_credentials
+                limit 1
+                """
+            )
+            let counted = try await program.run("apple", "vault", "rotate", "--dry-run", environment: both)
+            #expect(
+                counted.errors.contains("Would move 5 credentials and 1 pending revocation to key \"second\""),
+                "\(counted)"
+            )
+            // Its token was copied, and opens for nobody.
+            try await program.database.psql("delete from accountctl.pending_revocations")
             let worker = try AccountctlProcess(["worker"], environment: program.variables.merging(both) { $1 })
             defer { worker.signal(SIGKILL) }
             #expect(try await worker.waitForErrors(containing: "worker registered"))

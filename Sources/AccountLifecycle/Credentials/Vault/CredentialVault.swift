@@ -29,10 +29,15 @@ package struct CredentialVault: Sendable {
 
     /// What a rotation did.
     package struct Rotation: Sendable, Hashable, Codable {
-        /// Moved to the newest key.
-        package var moved = 0
+        /// Credentials of existing accounts that were moved to the newest key.
+        package var credentials = 0
+        /// Credentials of erased accounts, still to be revoked, that were moved to the newest key.
+        package var pendingRevocations = 0
         /// Could not be opened; ``CredentialVault/status()`` shows what remains under each key.
         package var failed = 0
+
+        /// How many were looked at.
+        package var done: Int { credentials + pendingRevocations + failed }
     }
 
     /// What is sealed with a key.
@@ -144,7 +149,10 @@ package struct CredentialVault: Sendable {
                 try Task.checkCancellation()
                 let batch = try await moveBatch(of: table, after: after)
                 guard let last = batch.last else { break }
-                rotation.moved += batch.moved
+                switch table {
+                case .credentials: rotation.credentials += batch.moved
+                case .pendingRevocations: rotation.pendingRevocations += batch.moved
+                }
                 rotation.failed += batch.failed
                 after = last
                 progress(rotation)
