@@ -47,7 +47,7 @@ extension StandingBrakes.Pause {
 }
 
 extension Sheet.Fact {
-    /// The fact whether a request is paused, by itself or with others; empty if it is not paused or does not exist.
+    /// The fact whether a request is paused, by itself or with others; null if it has ended or does not exist.
     static func paused(_ brakes: StandingBrakes?) -> Sheet.Fact {
         let whole = brakes?.pausedWhole
         let alone = brakes?.pausedSince.map { since in
@@ -57,8 +57,8 @@ extension Sheet.Fact {
         return Sheet.Fact(
             "paused",
             "Paused",
-            words.isEmpty ? nil : true,
-            .caution,
+            .bool(brakes.map { _ in !words.isEmpty }),
+            words.isEmpty ? .none : .caution,
             shown: words.isEmpty ? nil : words.joined(separator: "; ")
         )
     }

@@ -83,6 +83,10 @@ struct StandingRequestTests {
             #expect(try await stage.run(["deletion", "show", id, "--tsv", "paused"]).output == "true\n")
             // The previous pause is not shown any more.
             #expect(try await stage.run(["deletion", "resume", id]).status == 0)
+            for command in ["deletion", "user"] {
+                let resumed = try await stage.run([command, "show", id, "--tsv", "paused"])
+                #expect(resumed.output == "false\n", "\(resumed)")
+            }
             #expect(try await stage.run(["deletion", "pause", id]).status == 0)
             let again = try await stage.run(["deletion", "show", id]).output
             #expect(again.contains("by olga") && !again.contains("second"), "\(again)")
