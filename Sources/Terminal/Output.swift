@@ -76,13 +76,21 @@ package struct Output: Sendable {
     /// - Throws: errors of the sink.
     package func show(_ sheet: Sheet) throws {
         switch format {
-        case .table: try paged { try $0.sink.write(sheet.text(style: style, disclosure: disclosure)) }
+        case .table: try screen([sheet])
         case .json(let fields): try write(Self.select(fields, of: sheet), pretty: true)
         case .ndjson(let fields): try write(Self.select(fields, of: sheet), pretty: false)
         case .csv, .tsv:
             let fields = sheet.row().map { cell in Field<Void>(cell.name, nil) { _ in cell.value } }
             try list(CollectionOfOne(()), fields)
         }
+    }
+
+    /// Shows several items to people, one below the other.
+    ///
+    /// - Throws: errors of the sink.
+    package func screen(_ sheets: [Sheet]) throws {
+        let texts = sheets.map { $0.text(style: style, disclosure: disclosure) }
+        try paged { try $0.sink.write(texts.joined(separator: "\n")) }
     }
 
     /// Writes text unchanged, for output that is a document of its own, such as a completion script.

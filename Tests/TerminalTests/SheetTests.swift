@@ -38,6 +38,15 @@ struct SheetTests {
         )
     }
 
+    @Test("Several objects are screens with a blank line between them")
+    func screens() throws {
+        let sink = MemorySink()
+        let messages = Messages(style: .plain, sink: MemorySink())
+        let sheets = ["news", "mail"].map { Sheet(facts: [.init("name", "Stream", .text($0)), .init("n", "No", 1)]) }
+        try Output(format: .table, style: .plain, sink: sink, messages: messages).screen(sheets)
+        #expect(sink.text == "Stream  news\nNo      1\n\nStream  mail\nNo      1\n")
+    }
+
     @Test("An object is one row whose cells do not depend on the facts that there are")
     func row() throws {
         func shown(_ format: OutputFormat, _ profile: [Sheet.Fact]) throws -> String {

@@ -53,15 +53,11 @@ struct RelayBounceExplainCommand: AccountctlCommand {
         let rows = BounceReply.replies(in: input.utf8).map { Row(reply: $0, explanation: BounceExplanation($0)) }
         guard !rows.isEmpty else { throw CommandError(.notFound, "there is no reply in the input") }
         if context.output.format == .table {
-            for row in rows { try context.output.show(Self.sheet(row)) }
+            try context.output.screen(rows.map { Sheet(facts: Sheet.facts(of: Self.fields, row: $0)) })
         } else {
             try context.output.list(rows, Self.fields)
         }
         return rows.contains { $0.explanation.code != .unrecognized } ? .ok : .notFound
-    }
-
-    private static func sheet(_ row: Row) -> Sheet {
-        Sheet(facts: Sheet.facts(of: fields, row: row))
     }
 }
 

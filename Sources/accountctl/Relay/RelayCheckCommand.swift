@@ -53,7 +53,7 @@ struct RelayCheckCommand: AccountctlCommand {
                 await Self.check(streams, CachingResolver(resolver))
             }
         if context.output.format == .table {
-            for report in reports { try context.output.show(report.sheet(explaining: explain)) }
+            try context.output.screen(reports.map { $0.sheet(explaining: explain) })
         } else if subject != nil, let report = reports.first {
             let members = report.object(explaining: explain)
             let facts = Self.outputFields.map { Sheet.Fact($0, $0, members[$0] ?? .null) }
