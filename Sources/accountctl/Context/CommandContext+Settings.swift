@@ -129,7 +129,7 @@ struct SettingsFileSearch {
 }
 
 extension SettingsError: ReportableError {
-    var report: ErrorReport {
-        ErrorReport(.usage, description, hint: "Check them: accountctl config check")
+    var report: CommandError {
+        CommandError(.usage, description, hint: "Check them: accountctl config check")
     }
 }

@@ -27,7 +27,7 @@ extension CommandContext {
         } catch is CancellationError {
             throw CancellationError()
         } catch {
-            let report = ErrorReport(error)
+            let report = CommandError(error)
             messages.warning("no hash key \(isRehearsed ? "would be" : "was") registered: \(report.message)")
             if let hint = report.hint { messages.note(hint) }
             return .advice

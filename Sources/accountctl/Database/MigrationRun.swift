@@ -72,7 +72,7 @@ extension MigrationEvent {
 }
 
 extension MigrationError: ReportableError {
-    var report: ErrorReport {
+    var report: CommandError {
         let status: ExitStatus
         switch code {
         case .lockHeld, .lockTimeout, .readOnly, .unknownPooler: status = .temporary
@@ -81,6 +81,6 @@ extension MigrationError: ReportableError {
         case .transactionPooler: status = .usage
         default: status = .failure
         }
-        return ErrorReport(status, message, hint: hint)
+        return CommandError(status, message, hint: hint)
     }
 }

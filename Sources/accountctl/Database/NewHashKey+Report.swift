@@ -1,8 +1,8 @@
 import AccountLifecycle
 
 extension NewHashKey: ReportableError {
-    var report: ErrorReport {
-        ErrorReport(
+    var report: CommandError {
+        CommandError(
             .blocked,
             "keys.hash_file: \(OtherHashKeys(others)?.warning(ofNew: key) ?? description)",
             hint: OtherHashKeys.hintOfNew

@@ -1,44 +1,44 @@
 import Postgres
 
 extension PostgresError: ReportableError {
-    var report: ErrorReport {
+    var report: CommandError {
         let message = diagnostics?.message
         switch code {
         case .connectionFailed: return refusedConnection
         case .connectionLost:
-            return ErrorReport(.temporary, "the connection to the database broke: \(message ?? reason ?? description)")
+            return CommandError(.temporary, "the connection to the database broke: \(message ?? reason ?? description)")
         case .commitInDoubt:
-            return ErrorReport(
+            return CommandError(
                 .temporary,
                 "the connection broke during the commit: check whether the change was made before you repeat it",
                 hint: "Operators' actions are logged in the same transaction: accountctl audit list shows it if it was "
                     + "made."
             )
         case .configuration:
-            return ErrorReport(.usage, "the database connection is misconfigured: \(reason ?? description)")
+            return CommandError(.usage, "the database connection is misconfigured: \(reason ?? description)")
         case .tlsRequired:
-            return ErrorReport(
+            return CommandError(
                 .usage,
                 "the server does not accept TLS: \(reason ?? description)",
                 hint: "Turn on TLS there, or use sslmode=disable if nobody else is on that network."
             )
         case .server:
             if sqlState.map(Self.isRefusal) == true {
-                return ErrorReport(
+                return CommandError(
                     .notAuthorised,
                     message ?? description,
                     hint: diagnostics?.hint ?? "The commands need the rights of postgres: see accountctl doctor."
                 )
             }
             if sqlState == .readOnlyTransaction {
-                return ErrorReport(
+                return CommandError(
                     .temporary,
                     "the database accepts no writes: it is a standby or in read-only mode",
                     hint: Self.readOnlyHint
                 )
             }
             if sqlState == .lockNotAvailable {
-                return ErrorReport(
+                return CommandError(
                     .temporary,
                     "another session holds a lock that this needs; try again",
                     hint: "While a command waits, pg_blocking_pids and pg_stat_activity show which session that is."
@@ -46,10 +46,10 @@ extension PostgresError: ReportableError {
             }
             if sqlState == .queryCanceled {
                 let isByRequest = message == Self.cancelledByRequest
-                return ErrorReport(.temporary, message ?? description, hint: isByRequest ? nil : Self.serverLimitHint)
+                return CommandError(.temporary, message ?? description, hint: isByRequest ? nil : Self.serverLimitHint)
             }
             if sqlState == SQLState(rawValue: "42P01") || sqlState == .invalidSchemaName {
-                return ErrorReport(
+                return CommandError(
                     .failure,
                     message ?? description,
                     hint:
@@ -57,9 +57,9 @@ extension PostgresError: ReportableError {
                         + "installs it."
                 )
             }
-            return ErrorReport(isTransient ? .temporary : .failure, message ?? description, hint: diagnostics?.hint)
+            return CommandError(isTransient ? .temporary : .failure, message ?? description, hint: diagnostics?.hint)
         default:
-            return ErrorReport(isTransient ? .temporary : .failure, description)
+            return CommandError(isTransient ? .temporary : .failure, description)
         }
     }
 
@@ -77,10 +77,10 @@ extension PostgresError: ReportableError {
         + "database.statement_timeout: raise it, or use the direct or the session port, 5432."
 
     /// The report of a failed connection: the server is unreachable, or refuses the role or the connection.
-    private var refusedConnection: ErrorReport {
+    private var refusedConnection: CommandError {
         let place = "It is named by --database-url, the setting database.url or the PG* variables."
         if lacksPassword {
-            return ErrorReport(
+            return CommandError(
                 .notAuthorised,
                 "the database refuses the login: it asks for a password, but none was given",
                 hint: Self.roleHint
@@ -88,25 +88,25 @@ extension PostgresError: ReportableError {
         }
         guard let state = sqlState, let message = diagnostics?.message else {
             let said = reason ?? description
-            return ErrorReport(
+            return CommandError(
                 .temporary,
                 "cannot reach the database: \(said)",
                 hint: Self.directHint(said) ?? place
             )
         }
         if Self.isRefusal(state) {
-            return ErrorReport(
+            return CommandError(
                 .notAuthorised,
                 "the database refuses the login: \(message)",
                 hint: Self.roleHint
             )
         }
         if state == .invalidCatalogName {
-            return ErrorReport(.usage, "the connection string is not valid: \(message)", hint: place)
+            return CommandError(.usage, "the connection string is not valid: \(message)", hint: place)
         }
         return isTransient
-            ? ErrorReport(.temporary, "the database accepts no connections at present: \(message)")
-            : ErrorReport(.failure, "the database refuses the connection: \(message)", hint: place)
+            ? CommandError(.temporary, "the database accepts no connections at present: \(message)")
+            : CommandError(.failure, "the database refuses the connection: \(message)", hint: place)
     }
 
     /// The hint for the direct host of a hosted project, which is often unreachable; nil if the message names no such

@@ -60,7 +60,7 @@ struct DatabaseDoctor {
     }
 
     private func refusal(of what: String, _ error: PostgresError) -> DoctorFinding {
-        let said = "cannot check \(what): \(ErrorReport(error).message)"
+        let said = "cannot check \(what): \(CommandError(error).message)"
         switch error.sqlState {
         case .insufficientPrivilege?:
             return DoctorFinding(

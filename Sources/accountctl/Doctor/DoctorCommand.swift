@@ -98,7 +98,7 @@ struct DoctorCommand: AccountctlCommand {
             hasProfiles = bundles?.contains("profiles") ?? true
         } catch let error as PostgresError {
             // The other findings are still shown, since a failing database is when an operator runs doctor.
-            let report = ErrorReport(error)
+            let report = CommandError(error)
             unreachable = report.status
             findings.append(Self.unreachable(report))
         } catch let error as SettingsError {
@@ -127,7 +127,7 @@ struct DoctorCommand: AccountctlCommand {
         return grave.allSatisfy { except.contains($0.code) } ? .ok : .failure
     }
 
-    private static func unreachable(_ report: ErrorReport) -> DoctorFinding {
+    private static func unreachable(_ report: CommandError) -> DoctorFinding {
         DoctorFinding(
             .error,
             "database.reachable",

@@ -55,7 +55,7 @@ struct DoctorFinding: Sendable, Equatable {
     /// A finding about something configured that cannot be used, with the error's message and hint; `todo` is used if
     /// the error has no hint.
     static func unusable(_ code: String, _ error: any Error, why: String, todo: String? = nil) -> DoctorFinding {
-        let report = ErrorReport(error)
+        let report = CommandError(error)
         return DoctorFinding(.error, code, report.message, why: why, todo: report.hint ?? todo)
     }
 }

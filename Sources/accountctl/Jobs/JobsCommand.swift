@@ -77,14 +77,14 @@ struct JobFilterOptions: ParsableArguments {
 extension JobState: ExpressibleByArgument {}
 
 extension JobQueueError: ReportableError {
-    var report: ErrorReport {
+    var report: CommandError {
         switch code {
-        case .invalidField: ErrorReport(.usage, message(typed: CommandLine.arguments))
-        case .duplicateKind: ErrorReport(.usage, message)
-        case .notFound: ErrorReport(.notFound, message)
-        case .wrongState, .liveDuplicate, .cancelled: ErrorReport(.blocked, message)
-        case .outcomesLost: ErrorReport(.temporary, message)
-        default: ErrorReport(.failure, message)
+        case .invalidField: CommandError(.usage, message(typed: CommandLine.arguments))
+        case .duplicateKind: CommandError(.usage, message)
+        case .notFound: CommandError(.notFound, message)
+        case .wrongState, .liveDuplicate, .cancelled: CommandError(.blocked, message)
+        case .outcomesLost: CommandError(.temporary, message)
+        default: CommandError(.failure, message)
         }
     }
 

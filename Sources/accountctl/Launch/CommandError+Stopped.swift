@@ -3,7 +3,7 @@ extension CommandError {
     /// cancellation is returned unchanged.
     static func stopped(by obstacle: any Error, left: Int, of total: Int, then next: String) -> any Error {
         if obstacle is CancellationError { return obstacle }
-        let report = ErrorReport(obstacle)
+        let report = CommandError(obstacle)
         return CommandError(
             report.status,
             "stopped, \(left) of \(total) not done: \(report.message)",

@@ -68,7 +68,7 @@ struct Launch {
     func report(_ error: any Error) -> ExitStatus { report(error, messages) }
 
     private func report(_ error: any Error, _ messages: Messages) -> ExitStatus {
-        let report = ErrorReport(error)
+        let report = CommandError(error)
         if !report.message.isEmpty { messages.failure(report.message, hint: report.hint) }
         return report.status
     }

@@ -45,9 +45,9 @@ extension CommandContext {
 }
 
 extension DomainInputError: ReportableError {
-    var report: ErrorReport { ErrorReport(.usage, description) }
+    var report: CommandError { CommandError(.usage, description) }
 }
 
 extension CaresError: ReportableError {
-    var report: ErrorReport { ErrorReport(.temporary, description) }
+    var report: CommandError { CommandError(.temporary, description) }
 }

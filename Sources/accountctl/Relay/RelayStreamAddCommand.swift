@@ -108,16 +108,16 @@ struct RelayStreamAddCommand: AccountctlCommand {
 }
 
 extension MailStreamError: ReportableError {
-    var report: ErrorReport {
+    var report: CommandError {
         switch code {
         case .nameTaken:
-            ErrorReport(
+            CommandError(
                 .blocked,
                 description,
                 hint: "See: accountctl relay stream show \(name). --replace declares it again."
             )
-        case .badName: ErrorReport(.usage, description)
-        case .unreadable: ErrorReport(.failure, description)
+        case .badName: CommandError(.usage, description)
+        case .unreadable: CommandError(.failure, description)
         }
     }
 }

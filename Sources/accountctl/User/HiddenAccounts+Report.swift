@@ -1,8 +1,8 @@
 import AccountLifecycle
 
 extension HiddenAccounts: ReportableError {
-    var report: ErrorReport {
-        ErrorReport(
+    var report: CommandError {
+        CommandError(
             .notAuthorised,
             description,
             hint: "Connect as postgres, or as a role with SELECT on these tables and BYPASSRLS."

@@ -1,7 +1,7 @@
 import AccountLifecycle
 
 extension NamedSubject: ReportableError {
-    var report: ErrorReport {
+    var report: CommandError {
         let what =
             switch kind {
             case .userID: "the id of the account"
@@ -14,7 +14,7 @@ extension NamedSubject: ReportableError {
             case .reason, .ticket: "--\(words.rawValue)"
             case .name: "the operator's name (--as, ACCOUNTCTL_OPERATOR)"
             }
-        return ErrorReport(
+        return CommandError(
             .usage,
             "\(text) contains \(what): \(OptionText.logRule)"
         )

@@ -212,5 +212,5 @@ struct UserExportCommand: AccountctlCommand {
 }
 
 extension TarWriter.Failure: ReportableError {
-    var report: ErrorReport { ErrorReport(.failure, description) }
+    var report: CommandError { CommandError(.failure, description) }
 }
