@@ -120,13 +120,17 @@ struct GlobalOptions: ParsableArguments {
     }
 }
 
-extension GlobalOptions: PlainOptions {
+/// For ``PlainWords``.
+extension GlobalOptions {
+    /// Sets each property to its default value.
     mutating func setDefaults() {
         (databaseURL, config, environment, logLevel) = (nil, nil, nil, nil)
         (json, csv, tsv, format) = (nil, nil, nil, nil)
         (noColor, noPager, noInput) = (false, false, false)
     }
 
+    /// Takes an option, given by the name of its property, and its value from the words; false leaves the line to the
+    /// parser.
     mutating func takeOption(_ property: String, from words: inout PlainWords) -> Bool {
         switch CodingKeys(stringValue: property) {
         case .databaseURL?: words.take(&databaseURL)

@@ -22,8 +22,6 @@ extension Launch {
     private static func parsed(_ words: [String]) throws -> (any AccountctlCommand)? {
         let path = CommandPath(root: Accountctl.self, words: words)
         let rest = Array(words[path.wordCount...])
-        // Compared by type: a conditional cast to ``PlainOptions`` would search all protocol conformances of the
-        // program.
         if path.last == UserFindCommand.self, let command = UserFindCommand.plain(rest) { return command }
         if let command = (path.last as? any AccountctlCommand.Type)?.parsed(rest) { return command }
         var parsed = try Accountctl.parseAsRoot(words)

@@ -41,13 +41,11 @@ struct ActingOptions: ParsableArguments {
     }
 }
 
-extension ActingOptions: PlainOptions {
+extension ActingOptions {
+    /// Sets each property to its default value, for ``PlainWords``.
     mutating func setDefaults() {
         (reason, operatorName, ticket) = (nil, nil, nil)
     }
-
-    /// Leaves every option to the parser: commands with these options are rare, and a reason needs long checks.
-    mutating func takeOption(_ property: String, from words: inout PlainWords) -> Bool { false }
 }
 
 extension CommandContext {

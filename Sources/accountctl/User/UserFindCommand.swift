@@ -186,7 +186,9 @@ struct UserFindCommand: AccountctlCommand {
     }
 }
 
-extension UserFindCommand: PlainOptions {
+/// For ``PlainWords``.
+extension UserFindCommand {
+    /// Sets each property to its default value.
     mutating func setDefaults() {
         (terms, by, reveal, prefix, contains, limit) = ([], nil, false, false, false, Self.usualLimit)
         acting = ActingOptions()
@@ -195,6 +197,8 @@ extension UserFindCommand: PlainOptions {
         global.setDefaults()
     }
 
+    /// Takes an option and its value from the words; false leaves the line to the parser, as for who acts and why: such
+    /// lines are rare, and a reason needs long checks.
     mutating func takeOption(_ property: String, from words: inout PlainWords) -> Bool {
         switch CodingKeys(stringValue: property) {
         case .by?: words.take(&by)
