@@ -131,13 +131,23 @@ struct RelayStreamShowCommand: AccountctlCommand {
                 "Selectors",
                 names(stream.selectors.map(Self.selector))
             ),
-            Sheet.Fact(
-                "registered",
-                "Registered",
-                record.registrations.map { names($0.map { "\($0.name) (by \($0.by))" }) } ?? .null
-            ),
+            registered(record.registrations),
             Sheet.Fact("created_at", "Declared at", .date(record.createdAt)),
         ]
+    }
+
+    /// The names registered with Apple, with those who declared them.
+    private static func registered(_ registrations: [MailStreamRecord.Registration]?) -> Sheet.Fact {
+        let told = (registrations ?? []).map { "\($0.name) (by \($0.by))" }
+        let list = registrations.map { all in
+            OutputValue.list(all.map { .object(["name": .text($0.name), "by": .text($0.by)]) })
+        }
+        return Sheet.Fact(
+            "registered",
+            "Registered",
+            list ?? .null,
+            shown: told.isEmpty ? nil : told.joined(separator: ", ")
+        )
     }
 
     /// The selector as it was declared.

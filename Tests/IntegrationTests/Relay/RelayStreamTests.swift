@@ -99,6 +99,9 @@ struct RelayStreamTests {
                 let shown = try await run("stream", "show", "news")
                 #expect(shown.output.contains("reachable: yes -> no") && shown.output.contains("spf.missing"))
                 #expect(shown.output.contains("shop.test (by kim)"))
+                // Programs that declare the stream again need the names alone.
+                let declaration = try await run("stream", "show", "news", "--format", "ndjson", "--json", "declared")
+                #expect(declaration.output.contains(#"{"by":"kim","name":"shop.test"}"#), "\(declaration)")
                 #expect(try await run("check", "news").status == 8)
                 #expect(try await run("check", "news", "--selector", "s2").status == 2)
                 #expect(try await run("check", "other").status == 3)
