@@ -47,7 +47,9 @@ struct DeletionRequestCommand: AccountctlCommand {
             """
     )
 
-    static let otherWords = ["delete", "erase", "remove", "purge", "forget"]
+    static let otherWords = [
+        "delete", "erase", "remove", "purge", "forget", "user delete", "user erase", "user remove", "user purge",
+    ]
 
     static let outputFields = DeletionRequestSheet.Fact.allCases.map(\.rawValue)
 

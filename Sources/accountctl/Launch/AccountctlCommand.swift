@@ -5,7 +5,8 @@ protocol AccountctlCommand: ParsableCommand {
     /// The options every command takes.
     var global: GlobalOptions { get }
 
-    /// Words that people try for this command: a command line with one of them is refused, and this command suggested.
+    /// What people try instead of this command's name, in its group or right after the program's name, or after another
+    /// group's name, as in `user delete`. Such a command line is refused, and this command suggested.
     static var otherWords: [String] { get }
 
     /// The names of the selectable fields, in column order: for the help, and to tell a selection from an operand.

@@ -44,26 +44,23 @@ struct CommandPath {
 
     /// The commands that the word may have meant, as they are typed: those of this group, or else of the whole program.
     private func meanings(of word: String) -> [String] {
-        let inside = meaningsBelow(word)
-        return inside.isEmpty && commands.count > 1
-            ? CommandPath(root: commands[0], words: []).meaningsBelow(word) : inside
+        if let inside = named(word, word) { return inside }
+        let typed = (commands.dropFirst().map { $0._commandName } + [word]).joined(separator: " ")
+        return CommandPath(root: commands[0], words: []).named(word, typed) ?? []
     }
 
-    /// The commands below this one that the word may have meant: those of this name, or that people call so, on the
-    /// nearest level; else a similar name; else one that starts with all of the word but its last letter.
-    private func meaningsBelow(_ word: String) -> [String] {
+    /// The commands below this one that have this name, or for which people try these words, on the nearest level; else
+    /// the one with a similar name.
+    private func named(_ name: String, _ words: String) -> [String]? {
         var level = [(path: text, command: last)]
         while !level.isEmpty {
             level = level.flatMap { path, group in
                 group.shownSubcommands.map { (path: "\(path) \($0._commandName)", command: $0) }
             }
-            let meant = level.filter { $0.command.isMeant(by: word) }
+            let meant = level.filter { $0.command.names.contains(name) || $0.command.wordsTried.contains(words) }
             if !meant.isEmpty { return meant.map { $0.path } }
         }
-        let names = last.shownSubcommands.flatMap { $0.names }
-        if let near = NearestName.of(word, among: names) { return ["\(text) \(near)"] }
-        let longer = word.count > 4 ? names.first { $0.hasPrefix(word.dropLast()) } : nil
-        return longer.map { ["\(text) \($0)"] } ?? []
+        return NearestName.of(name, among: last.shownSubcommands.flatMap { $0.names }).map { ["\(text) \($0)"] }
     }
 }
 
@@ -71,10 +68,8 @@ extension ParsableCommand {
     /// The name of the command and its aliases.
     static var names: [String] { [_commandName] + configuration.aliases }
 
-    /// Whether the word is a name of the command, or one that people try for it.
-    fileprivate static func isMeant(by word: String) -> Bool {
-        names.contains(word) || (self as? any AccountctlCommand.Type)?.otherWords.contains(word) == true
-    }
+    /// What people try instead of the command's name; a group has nothing.
+    fileprivate static var wordsTried: [String] { (self as? any AccountctlCommand.Type)?.otherWords ?? [] }
 
     /// The subcommands that the help shows.
     static var shownSubcommands: [any ParsableCommand.Type] {

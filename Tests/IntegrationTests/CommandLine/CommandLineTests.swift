@@ -31,6 +31,9 @@ struct CommandLineTests {
             (["deletio", "lst"], "Did you mean: accountctl deletion\n"),
             (["pause"], "Did you mean: accountctl jobs pause or accountctl deletion pause\n"),
             (["user", "doctor"], "Did you mean: accountctl doctor\n"),
+            (["deleting"], "Did you mean: accountctl deletion\n"),
+            // Not the deletion of an account.
+            (["jobs", "delete", "42"], "accountctl jobs delete\"\nSee: accountctl jobs --help\n"),
             (["apply"], "Did you mean: accountctl migrate up\n"),
             (["config", "check", "--confg", "x"], "--config"),
             (["user", "find"], "term"),
