@@ -208,6 +208,15 @@ struct DeployFilesTests {
         }
     }
 
+    /// A worker ends if the database is away when it starts, such as after a restart of the machine.
+    ///
+    /// Kubernetes restarts the pods of a deployment by itself.
+    @Test("systemd and Docker start a worker that ended again")
+    func restart() throws {
+        #expect(try text("deploy/systemd/accountctl-worker.service").contains("\nRestart=always\n"))
+        #expect(try text("deploy/container/Dockerfile").contains(/docker run -d .*--restart unless-stopped --/))
+    }
+
     /// Kubernetes gives every pod environment variables that begin with the names of services, which include
     /// `accountctl`.
     @Test("No pod has service variables that the program would read as settings")
