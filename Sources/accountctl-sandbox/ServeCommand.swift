@@ -15,7 +15,8 @@ struct ServeCommand: AsyncParsableCommand {
             CONTROL REQUESTS, JSON in and out, by accountctl-sandbox control or at /control
               GET    health                 answers if it runs
               GET    requests               what was asked and answered; DELETE forgets it
-              POST   faults                 kind, endpoint, effect, times, sparing, subject
+              POST   faults                 kind, endpoint, effect, times, sparing, subject,
+                                            and what the kind needs
               DELETE faults[/ID]            switches faults off, lets held requests go
               POST   clock                  advance_seconds
               POST   apple/clients          client_id, kind, group, team_id: gives a key
@@ -37,13 +38,16 @@ struct ServeCommand: AsyncParsableCommand {
                                             again
 
             FAULTS
-              kind      status, html, empty, malformed, truncated, drop, delay, hold,
-                        throttle, apple-error, storage-error, empty-success,
-                        pretended-success
+              kind      status (status, body, retry_after), html (status),
+                        empty (status), malformed, truncated, drop,
+                        delay (delay_seconds), hold,
+                        throttle (requests, per_seconds, retry_after),
+                        apple-error (code), storage-error (storage_error),
+                        empty-success, pretended-success
               endpoint  apple.token, apple.revoke, apple.keys, apple.migration,
                         storage.list, storage.list-v2, storage.delete-many,
                         storage.delete-one, storage.upload, storage.download,
-                        storage.buckets
+                        storage.buckets, supabase.auth-settings; all if missing
               effect    none, before or after: whether the request is carried out, and when
 
             EXAMPLES

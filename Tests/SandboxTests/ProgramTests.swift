@@ -1,4 +1,5 @@
 import Foundation
+import Sandbox
 import TestSupport
 import Testing
 
@@ -31,6 +32,11 @@ import Testing
                 data += more
             }
             return try JSONSerialization.jsonObject(with: data) as? [String: Any] ?? [:]
+        }
+
+        /// Blocks until the program has ended, and returns all that it printed.
+        func text() throws -> String {
+            String(decoding: try output.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
         }
     }
 
@@ -76,6 +82,11 @@ import Testing
         program.process.waitUntilExit()
         #expect(program.process.terminationReason == .exit)
         #expect(program.process.terminationStatus == 0)
+    }
+
+    @Test func itsHelpNamesEveryEndpointThatFaultsAreSetFor() throws {
+        let help = try Program(["serve", "--help"]).text()
+        for endpoint in Endpoint.allCases { #expect(help.contains(endpoint.rawValue), "\(endpoint.rawValue)") }
     }
 
     @Test func aDatabaseWithoutAFolderIsAMistakeOfTheCaller() throws {

@@ -149,9 +149,7 @@ struct ControlEndpoints: Sendable {
     }
 
     private func decode<Body: Decodable>(_ type: Body.Type, _ request: ReceivedRequest) throws -> Body {
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .useDefaultKeys
-        return try decoder.decode(type, from: Data(request.body))
+        try JSONDecoder().decode(type, from: Data(request.body))
     }
 
     private func problem(_ status: Int, _ text: String) throws -> Reply {

@@ -58,11 +58,6 @@ package struct Fault: Sendable {
     struct Allowance: Sendable {
         let requests: Int
         let span: Duration
-
-        init(requests: Int, per span: Duration) {
-            self.requests = requests
-            self.span = span
-        }
     }
 
     package init(_ answer: Answer, effect: Effect = .none) {
@@ -170,7 +165,7 @@ extension Fault {
     /// Apple does not document the form of this answer; clients must cope with any.
     package static func throttle(_ requests: Int, per span: Duration, retryAfter: Int = 1) -> Fault {
         var fault = Fault(.status(429, body: #"{"error":"too_many_requests"}"#, retryAfter: String(retryAfter)))
-        fault.allowance = Allowance(requests: requests, per: span)
+        fault.allowance = Allowance(requests: requests, span: span)
         return fault
     }
 }

@@ -7,11 +7,4 @@ package struct StorageErrorBody: Sendable, Codable, Equatable {
     var error: String
     var message: String
     var code: String
-
-    init(statusCode: String, error: String, message: String, code: String) {
-        self.statusCode = statusCode
-        self.error = error
-        self.message = message
-        self.code = code
-    }
 }
