@@ -22,7 +22,7 @@ package struct BounceReply: Sendable, Hashable {
         let lines = unfolded(text)
         let statuses = deliveryStatuses(lines)
         if !statuses.isEmpty { return statuses }
-        let words = lines.map { Array($0.utf8)[...].trimmed }.filter { !$0.isEmpty }
+        let words = withoutHeader(lines).map { Array($0.utf8)[...].trimmed }.filter { !$0.isEmpty }
             .map { String(decoding: $0, as: UTF8.self) }
         guard !words.isEmpty else { return [] }
         return [BounceReply(words.joined(separator: " "), recipient: nil, server: nil, status: nil)]
@@ -45,7 +45,12 @@ package struct BounceReply: Sendable, Hashable {
     }
 
     private static func words(of text: String) -> [Substring] {
-        text.split(whereSeparator: separates).map { $0.hasSuffix(":") ? $0.dropLast() : $0 }
+        text.split(whereSeparator: separates).map { word in
+            // In the JSON of a provider's webhook, a number stands between these: `"code":550,`.
+            var word = word.drop { $0 == ":" }
+            while let last = word.last, ":,}]".contains(last) { word.removeLast() }
+            return word
+        }
     }
 
     /// Whether a character stands between a code and what mailers put around it: `smtp;550 5.1.1`, `'550-5.1.1`.
@@ -78,6 +83,16 @@ package struct BounceReply: Sendable, Hashable {
             }
         }
         return lines
+    }
+
+    /// The lines after the header of a mail, if they begin with one.
+    ///
+    /// The header is about the bounce itself: its `dmarc=pass` or its spam report is no part of the refusal.
+    private static func withoutHeader(_ lines: [String]) -> ArraySlice<String> {
+        let header = lines.prefix { !$0.isEmpty }
+        let names = header.map { line in line.firstIndex(of: ":").map { line[..<$0].lowercased() } ?? " " }
+        let isHeader = names.contains("from") && names.allSatisfy { !$0.contains(" ") }
+        return isHeader ? lines[header.endIndex...] : lines[...]
     }
 
     /// The per-recipient parts of a delivery-status message that have a diagnostic code.

@@ -64,6 +64,8 @@ struct BounceTests {
             "550: 5.1.1 <a@b.test>: user not found", "smtp;550 5.1.1 user not found",
             "Remote Server returned '550 5.1.1 <a@b.test>: user not found'", "#550-5.1.1 user not found",
             "mx.b.test:587 (Exim 4.94.2) said: 550 5.1.1: user not found",
+            #"{"delivery-status":{"attempt-no":1,"code":550,"message":"5.1.1 <a@b.test>: user not found"}}"#,
+            #"{ "attempt-no": 1, "message": "5.1.1 <a@b.test>: user not found", "code": 550 }"#,
         ]
     )
     func quotedCodes(_ text: String) throws {
@@ -111,6 +113,33 @@ struct BounceTests {
         #expect(replies.first?.recipient == "abc@privaterelay.appleid.com")
         #expect(replies.first?.server == "smtp2.privaterelay.appleid.com")
         #expect(replies.first?.enhancedCode == "5.1.1")
+    }
+
+    @Test("the header of a bounce without delivery statuses is no part of the reply")
+    func headerOfABounce() throws {
+        let header = """
+            Return-Path: <>
+            Authentication-Results: mx.app.test;
+                spf=pass; dmarc=pass
+            From: MAILER-DAEMON@app.test
+            Subject: failure notice
+            """
+        let body = """
+            Hi. This is the qmail-send program at app.test.
+
+            <abc@privaterelay.appleid.com>:
+            Remote host said: 550 5.1.1 <abc@privaterelay.appleid.com>: user not found
+            """
+        for lineEnd in ["\n", "\r\n"] {
+            let mail = "\(header)\n\n\(body)\n".replacing("\n", with: lineEnd)
+            let reply = try #require(BounceReply.replies(in: mail.utf8).first)
+            #expect(BounceExplanation(reply).code == .userNotFound)
+            #expect(reply.status == 550)
+        }
+        #expect(BounceReply.replies(in: "\(header)\n\n".utf8).isEmpty)
+        // A reply alone has no header, whatever follows it.
+        let alone = "550: 5.1.1 user not found\n\nfrom: mx.app.test".utf8
+        #expect(BounceReply.replies(in: alone).first?.status == 550)
     }
 
     @Test("the server's own code takes precedence over the mailer's interpretation")
