@@ -46,10 +46,7 @@ struct DMARCCheck<Source: Resolver> {
             else { continue }
             switch await resolver.lookup(Question(question, .txt), by: deadline) {
             case .records(let answer):
-                let agrees = answer.records.contains { record in
-                    guard case .text(let strings) = record else { return false }
-                    return DMARCRecord.isRecord(Array(strings.joined()))
-                }
+                let agrees = answer.texts.contains { DMARCRecord.isRecord($0.joinedBytes) }
                 if !agrees { refused.append(question.description) }
             case .noData, .nxDomain: refused.append(question.description)
             case .serverFailure, .timeout, .refused, .unreachable, .badReply: continue

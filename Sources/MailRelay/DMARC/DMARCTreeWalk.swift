@@ -67,11 +67,7 @@ struct DMARCTreeWalk: Sendable, Hashable {
 
     private static func found(in outcome: LookupOutcome) -> Found {
         guard case .records(let answer) = outcome else { return outcome.isTemporary ? .unknown(outcome) : .nothing }
-        let records = answer.records.compactMap { record -> [UInt8]? in
-            guard case .text(let strings) = record else { return nil }
-            let text = Array(strings.joined())
-            return DMARCRecord.isRecord(text) ? text : nil
-        }
+        let records = answer.texts.map(\.joinedBytes).filter { DMARCRecord.isRecord($0) }
         guard let text = records.first else { return .nothing }
         guard records.count == 1 else { return .several(records.map { PrintableBytes.escaped($0) }) }
         let shown = PrintableBytes.escaped(text)

@@ -60,6 +60,13 @@ extension RecordData: CustomStringConvertible {
     }
 }
 
+extension LookupOutcome.Answer {
+    /// The strings of each text record.
+    var texts: [[[UInt8]]] {
+        records.compactMap { if case .text(let strings) = $0 { strings } else { nil } }
+    }
+}
+
 extension [[UInt8]] {
     /// The strings of a text record, joined.
     var joinedBytes: [UInt8] { count == 1 ? self[0] : reduce(into: []) { $0 += $1 } }

@@ -127,7 +127,7 @@ enum SPFRemarks {
         if term.contains(UInt8(ascii: ",")) { return "terms are divided by spaces, not by commas" }
         // A boundary between two strings inside the term: the space between them was lost.
         var boundary = 0
-        let whole = Array(strings.joined())
+        let whole = strings.joinedBytes
         for string in strings.dropLast() {
             boundary += string.count
             let start = whole[..<boundary].lastIndex(of: 0x20).map { $0 + 1 } ?? 0

@@ -115,10 +115,7 @@ struct SPFTreeReader<Source: Resolver>: Sendable {
         guard case .records(let answer) = outcome else {
             return .leaf(domain, outcome.isTemporary ? .unknown(outcome) : .none(outcome), term: term)
         }
-        let strings = answer.records.compactMap { record -> [[UInt8]]? in
-            guard case .text(let strings) = record else { return nil }
-            return strings
-        }
+        let strings = answer.texts
         let texts = strings.map(\.joinedBytes)
         let policies = zip(strings, texts).filter { SPFRecord.isPolicy($0.1) }
         guard let (parts, text) = policies.first else {

@@ -164,9 +164,7 @@ struct DKIMPathCheck<Source: Resolver> {
         _ selector: MailStream.Selector,
         _ name: DomainName
     ) -> KeyCheck {
-        let texts = answer.records.compactMap { record -> [[UInt8]]? in
-            if case .text(let strings) = record { strings } else { nil }
-        }
+        let texts = answer.texts
         guard let strings = texts.first, texts.count == 1 else {
             let finding = Finding(
                 .dkimSeveral,
@@ -176,7 +174,7 @@ struct DKIMPathCheck<Source: Resolver> {
             )
             return KeyCheck(verdict: .broken, findings: [finding])
         }
-        let record = DKIMKeyRecord(Array(strings.joined()))
+        let record = DKIMKeyRecord(strings.joinedBytes)
         let seen = [RecordData.quoted(strings)]
         var findings = record.problems.map { DKIMRemarks.finding($0, at: name, record, strings: strings, seen: seen) }
         if let expected = selector.key, record.key != nil,
