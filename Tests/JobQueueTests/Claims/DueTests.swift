@@ -41,8 +41,7 @@ import Testing
     @Test func dueJobsDoNotWaitForTheNextPoll() async throws {
         let kind = JobKind<Note>("test.late")
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(kind) { _, context in
+            let registry = try JobRegistry(kind) { _, context in
                 try await harness.effect(context)
                 return try await harness.effects() == 1 ? .retry(after: .seconds(1), reason: "no answer") : .completed()
             }
@@ -62,15 +61,13 @@ import Testing
         let short = JobKind<Note>("test.short", timeout: .seconds(60))
         try await JobHarness.with { harness in
             let deadline = Mutex<ContinuousClock.Instant?>(nil)
-            var registry = JobRegistry()
-            try registry.register(short) { _, context in
+            let registry = try JobRegistry(short) { _, context in
                 deadline.withLock { $0 = context.deadline }
                 return .completed()
             }
-            let registered = registry
             try await harness.database.withPool(maximumConnections: 1, sessionSettings: JobQueue.controlSettings) {
                 control in
-                let worker = try harness.worker(registered, control: control)
+                let worker = try harness.worker(registry, control: control)
                 try await harness.withWorker(worker) {
                     let beats: Statement = "select count(*) from accountctl.workers where beat_at > started_at"
                     try await harness.until { try await harness.count(beats) == 1 }
@@ -222,8 +219,7 @@ import Testing
     @Test func aSuspectThatIsGoneHoldsUpNothing() async throws {
         try await JobHarness.with { harness in
             let (end, ends) = AsyncStream.makeStream(of: Void.self)
-            var registry = JobRegistry()
-            try registry.register(JobHarness.plain) { note, _ in
+            let registry = try JobRegistry(JobHarness.plain) { note, _ in
                 if note.text == "long" { for await _ in end {} }
                 return .completed()
             }

@@ -113,8 +113,7 @@ import Testing
     /// comes.
     @Test func aSlotThatALostLeaseLeavesIsTaken() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.plain) { note, context in
+            let registry = try JobRegistry(Self.plain) { note, context in
                 try await harness.effect(context, note.text)
                 try await Task.sleep(for: .seconds(3600))
                 return .completed()
@@ -176,11 +175,7 @@ import Testing
     /// alone.
     @Test(arguments: [true, false]) func jobsAreFoundByNotificationOrByPolling(byNotification: Bool) async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.plain) { _, context in
-                try await harness.effect(context)
-                return .completed()
-            }
+            let registry = try harness.recording(Self.plain)
             let listener = JobListener(harness.database.configuration, logger: harness.logger)
             let worker = try harness.worker(registry, listener: byNotification ? listener : nil) {
                 $0.pollInterval = byNotification ? .seconds(3600) : .milliseconds(50)
@@ -276,11 +271,7 @@ extension JobHarness {
         async throws
     {
         let queue = JobQueue(waker: waker)
-        var registry = JobRegistry()
-        try registry.register(FairnessTests.plain) { _, context in
-            try await effect(context)
-            return .completed()
-        }
+        let registry = try recording(FairnessTests.plain)
         let listener = JobListener(database.configuration, logger: logger)
         let worker = try worker(registry, listener: listener) { $0.pollInterval = .seconds(3600) }
         try await withWorker(worker) {

@@ -14,8 +14,7 @@ import Testing
     @Test func aLateCommitIsFound() async throws {
         let late = JobKind<Note>("test.plain")
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(late) { note, context in
+            let registry = try JobRegistry(late) { note, context in
                 guard note.text != "late" else {
                     try await harness.effect(context, "late")
                     return .completed()
@@ -50,8 +49,7 @@ import Testing
     /// A job that was ready long before it commits is found although no other job comes.
     @Test func aLateCommitIsFoundFromWhereverClaimsBegin() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.kind) { _, _ in .completed() }
+            let registry = try JobRegistry(Self.kind) { _, _ in .completed() }
             let worker = try harness.worker(registry) { $0.pollInterval = .seconds(3600) }
             try await harness.withWorker(worker) {
                 try await harness.until { worker.core.withLock { $0.worker } != nil }

@@ -21,8 +21,7 @@ import Testing
         let before = try await harness.count(read)
         let settings = JobQueue.controlSettings.merging(["application_name": "pinned"]) { $1 }
         try await harness.database.withPool(maximumConnections: 6, sessionSettings: settings) { pool in
-            var registry = JobRegistry()
-            try registry.register(Self.kind) { _, _ in .completed() }
+            let registry = try JobRegistry(Self.kind) { _, _ in .completed() }
             let worker = try harness.worker(registry, in: pool) {
                 $0.remembersBounds = remembersBounds
                 // Without polls, each of which would walk over all dead rows, as a look at a table without jobs should.

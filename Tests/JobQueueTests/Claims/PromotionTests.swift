@@ -53,11 +53,7 @@ import Testing
     /// The worker's loop takes a full look now and then, not only when the worker starts.
     @Test func aWorkerFindsWhatIsLate() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(JobHarness.plain) { _, context in
-                try await harness.effect(context)
-                return .completed()
-            }
+            let registry = try harness.recording(JobHarness.plain)
             try await harness.withWorker(registry) {
                 // This job shows that the loop has run at least once.
                 let soon = try JobHarness.plain.job(Note(), runAt: Date(timeIntervalSinceNow: 0.5))

@@ -217,11 +217,7 @@ import Testing
             )
             let before = try await harness.pool.withConnection { try harness.queue.figures(on: $0) }
             #expect(before.oldestReady["default"].map { $0 < 60 } == true)
-            var registry = JobRegistry()
-            try registry.register(JobKind<Note>("test.plain")) { _, context in
-                try await harness.effect(context)
-                return .completed()
-            }
+            let registry = try harness.recording(JobKind<Note>("test.plain"))
             try await harness.withWorker(registry, { $0.leaseLifetime = .seconds(8) }) {
                 try await harness.until { try await harness.unfinished() == 1 }
             }
@@ -244,12 +240,8 @@ import Testing
                 """
             )
             let kind = JobKind<Note>("test.plain")
-            var registry = JobRegistry()
-            try registry.register(kind) { _, context in
-                try await harness.effect(context)
-                return .completed()
-            }
-            try await harness.pool.withTransaction { [registry] connection in
+            let registry = try harness.recording(kind)
+            try await harness.pool.withTransaction { connection in
                 try connection.execute("select from accountctl.jobs for update")
                 try await harness.enqueue([kind.job(Note(text: ""))])
                 try await harness.withWorker(registry) {

@@ -103,8 +103,7 @@ extension ServerFailureTests {
                     try await Standby.with(of: cluster) { standby in
                         let both = primary(of: cluster, standby, name)
                         try await Pool.withPool(PoolConfiguration(connection: both), logger: harness.logger) { pool in
-                            var registry = JobRegistry()
-                            try registry.register(ExactJobs.kind) { _, context in
+                            let registry = try JobRegistry(ExactJobs.kind) { _, context in
                                 try await Task.sleep(for: .milliseconds(20))
                                 try await gate.pass()
                                 return try await ExactJobs.end(context)
@@ -159,8 +158,7 @@ extension ServerFailureTests {
                     try await Standby.with(of: cluster) { standby in
                         let both = primary(of: cluster, standby, name)
                         try await Pool.withPool(PoolConfiguration(connection: both), logger: harness.logger) { pool in
-                            var registry = JobRegistry()
-                            try registry.register(ExactJobs.kind) { _, context in
+                            let registry = try JobRegistry(ExactJobs.kind) { _, context in
                                 let run = runs.withLock { runs in
                                     runs += 1
                                     return runs

@@ -115,14 +115,13 @@ import Testing
             // Handlers wait before their effect while the gate is shut, so that every lock meets jobs that are about to
             // end.
             let gate = Mutex((isOpen: false, waiting: 0))
-            var registry = JobRegistry()
-            try registry.register(ExactJobs.kind) { _, context in
+            let registry = try JobRegistry(ExactJobs.kind) { _, context in
                 gate.withLock { $0.waiting += 1 }
                 defer { gate.withLock { $0.waiting -= 1 } }
                 try await harness.until { gate.withLock { $0.isOpen } }
                 return try await ExactJobs.end(context)
             }
-            try await Pool.withPool(pooling, logger: harness.logger) { [registry] pool in
+            try await Pool.withPool(pooling, logger: harness.logger) { pool in
                 let worker = try harness.worker(registry, in: pool) {
                     $0.slots = 8
                     $0.leaseLifetime = .seconds(5)

@@ -14,12 +14,10 @@ enum ExactJobs {
     )
 
     static func registry(_ pause: Duration = .milliseconds(5)) throws -> JobRegistry {
-        var registry = JobRegistry()
-        try registry.register(kind) { _, context in
+        try JobRegistry(kind) { _, context in
             try await Task.sleep(for: pause)
             return try await end(context)
         }
-        return registry
     }
 
     /// Writes the effect and the job's end in one transaction.

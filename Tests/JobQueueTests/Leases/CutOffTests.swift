@@ -154,8 +154,7 @@ import Testing
     /// reported.
     @Test func aClockThatWasSetTakesNobodyForLost() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(JobHarness.plain) { _, _ in .completed() }
+            let registry = try JobRegistry(JobHarness.plain) { _, _ in .completed() }
             let (_, other) = try await harness.lateClaim()
             let worker = try harness.worker(registry) { $0.leaseLifetime = .seconds(600) }
             try await worker.begin()
@@ -179,8 +178,7 @@ import Testing
     /// The worker's own heartbeat releases the job that it held, and no crash is counted, since no process died.
     @Test func takesNeitherItselfNorOthersForLost() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(JobHarness.plain) { _, _ in .completed() }
+            let registry = try JobRegistry(JobHarness.plain) { _, _ in .completed() }
             let worker = try harness.worker(registry) { $0.leaseLifetime = .seconds(600) }
             try await worker.begin()
             let registered = worker.core.withLock { $0.worker }
@@ -219,10 +217,9 @@ import Testing
     /// nobody for lost either.
     @Test func norWhereTheTimeWentByBeforeItHadAConnection() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(JobHarness.plain) { _, _ in .completed() }
+            let registry = try JobRegistry(JobHarness.plain) { _, _ in .completed() }
             let (_, other) = try await harness.lateClaim()
-            try await harness.database.withPool(maximumConnections: 1) { [registry] control in
+            try await harness.database.withPool(maximumConnections: 1) { control in
                 let worker = try harness.worker(registry, control: control) { $0.leaseLifetime = .seconds(600) }
                 worker.core.withLock { core in
                     core.book.registered(sentAt: .now)

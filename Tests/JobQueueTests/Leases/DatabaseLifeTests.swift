@@ -131,8 +131,7 @@ import Testing
             let id = try await harness.enqueue([Self.kind.job(Note())])[0].id
             let (told, end) = (AsyncStream<Never>.makeStream(), AsyncStream<Never>.makeStream())
             defer { end.continuation.finish() }
-            var registry = JobRegistry()
-            try registry.register(Self.kind) { _, context in
+            let registry = try JobRegistry(Self.kind) { _, context in
                 try await harness.effect(context)
                 guard try await harness.effects() == 1 else { return .completed() }
                 let call = Task { for await _ in end.stream {} }
@@ -173,8 +172,7 @@ import Testing
             try await harness.enqueue([Self.kind.job(Note())])
             let end = AsyncStream<Never>.makeStream()
             defer { end.continuation.finish() }
-            var registry = JobRegistry()
-            try registry.register(Self.kind) { _, context in
+            let registry = try JobRegistry(Self.kind) { _, context in
                 try await harness.effect(context)
                 if try await harness.effects() == 1 { for await _ in end.stream {} }
                 return .completed()
@@ -221,8 +219,7 @@ import Testing
     /// Behind a pooler nothing else shows that the database was away.
     @Test func anExchangeThatSucceedsAgainIsFollowedByAHeartbeat() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.kind) { _, _ in .completed() }
+            let registry = try JobRegistry(Self.kind) { _, _ in .completed() }
             let worker = try harness.worker(registry) { $0.leaseLifetime = .seconds(600) }
             try await harness.withWorker(worker) {
                 let beats: Statement = "select count(*) from accountctl.workers where beat_at > started_at"
@@ -239,12 +236,10 @@ import Testing
     /// An idle worker learns of a failover by a heartbeat alone, and sends one because its listener's connection broke.
     @Test func aListenerThatComesBackIsFollowedByAHeartbeat() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.kind) { _, _ in .completed() }
-            let fixed = registry
+            let registry = try JobRegistry(Self.kind) { _, _ in .completed() }
             try await TCPProxy.with(to: harness.database.cluster.port) { proxy in
                 let through = ConnectionConfiguration(conninfo: harness.database.conninfo(port: proxy.port))
-                try await harness.withWorker(fixed, listener: JobListener(through, logger: harness.logger)) {
+                try await harness.withWorker(registry, listener: JobListener(through, logger: harness.logger)) {
                     $0.leaseLifetime = .seconds(600)
                 } _: {
                     try await harness.database.waitUntilListening("accountctl_jobs")
@@ -266,8 +261,7 @@ import Testing
         try await JobHarness.with { harness in
             let id = try await harness.enqueue([Self.kind.job(Note())])[0].id
             let stops = Mutex<[String]>([])
-            var registry = JobRegistry()
-            try registry.register(Self.kind) { _, context in
+            let registry = try JobRegistry(Self.kind) { _, context in
                 try await harness.effect(context)
                 guard try await harness.effects() == 1 else { return .completed() }
                 try? await Task.sleep(for: .seconds(60))

@@ -13,8 +13,7 @@ import Testing
     /// The notification of the wake-up came while the job still ran, and there was nothing to claim.
     @Test func aJobThatIsWokenWhileItRunsIsClaimedAgain() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.kind) { _, context in
+            let registry = try JobRegistry(Self.kind) { _, context in
                 try await harness.effect(context)
                 guard try await harness.effects() == 1 else { return .completed() }
                 let woken: Statement = "select count(*) from accountctl.jobs where run_at > claimed_at"
@@ -34,15 +33,10 @@ import Testing
     /// the next is due in a quarter of an hour.
     @Test func whatIsClaimedTooLateIsHandedBack() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.kind) { _, context in
-                try await harness.effect(context)
-                return .completed()
-            }
-            let registered = registry
+            let registry = try harness.recording(Self.kind)
             try await harness.database.withPool(maximumConnections: 1, sessionSettings: JobQueue.controlSettings) {
                 control in
-                let worker = try harness.worker(registered, control: control) {
+                let worker = try harness.worker(registry, control: control) {
                     $0.leaseLifetime = .seconds(3600)
                 }
                 try await harness.withWorker(worker) {
@@ -69,8 +63,7 @@ import Testing
     /// This happens whenever one release replaces another.
     @Test func whatAStoppingWorkerHandsBackIsClaimedByOthers() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.kind) { _, context in
+            let registry = try JobRegistry(Self.kind) { _, context in
                 try await harness.effect(context)
                 if try await harness.effects() == 1 { try await Task.sleep(for: .seconds(3600)) }
                 return .completed()
@@ -94,8 +87,7 @@ import Testing
     @Test(arguments: ["test.other", "test.plain"])
     func aJobThatIsDueIsToldToWorkersThatCanClaimIt(_ known: String) async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(JobKind<Note>(known)) { _, _ in .completed() }
+            let registry = try JobRegistry(JobKind<Note>(known)) { _, _ in .completed() }
             let worker = try harness.worker(registry)
             if known == "test.plain" {
                 try await harness.execute(

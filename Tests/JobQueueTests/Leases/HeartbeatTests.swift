@@ -22,9 +22,7 @@ import Testing
     }
 
     private func registry() throws -> JobRegistry {
-        var registry = JobRegistry()
-        try registry.register(Self.kind) { _, _ in .completed() }
-        return registry
+        try JobRegistry(Self.kind) { _, _ in .completed() }
     }
 
     /// A failed heartbeat is repeated soon, since nothing else makes the worker retry: the next one is due in minutes,
@@ -93,8 +91,7 @@ import Testing
     /// A heartbeat counts even if the history cannot be asked, for however long, what became of a job.
     @Test func aHeartbeatDoesNotWaitForTheHistory() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.kind) { _, context in
+            let registry = try JobRegistry(Self.kind) { _, context in
                 try await context.pool.withTransaction { try context.complete(on: $0) }
                 // Runs until its lease counts as lost.
                 try await Task.sleep(for: .seconds(300))

@@ -10,15 +10,6 @@ import Testing
     private static let kind = JobKind<Note>("test.held")
     private static let key = "held"
 
-    private func registry(_ harness: JobHarness) throws -> JobRegistry {
-        var registry = JobRegistry()
-        try registry.register(Self.kind) { _, context in
-            try await harness.effect(context)
-            return .completed()
-        }
-        return registry
-    }
-
     private func hold(
         _ harness: JobHarness,
         lifetime: Duration = .seconds(2),
@@ -88,7 +79,8 @@ import Testing
             let hold = try await hold(harness, lifetime: .seconds(6))
             let listener = JobListener(harness.database.configuration, logger: harness.logger)
             // Without polls: the worker is told of the job that is handed back.
-            try await harness.withWorker(registry(harness), listener: listener, { $0.pollInterval = .seconds(3600) }) {
+            let registry = try harness.recording(Self.kind)
+            try await harness.withWorker(registry, listener: listener, { $0.pollInterval = .seconds(3600) }) {
                 try await hold.keep(pool: harness.pool, logger: harness.logger) {
                     try await harness.database.waitUntilListening("accountctl_jobs")
                     try await harness.until {
@@ -173,7 +165,7 @@ import Testing
             }
             #expect(error?.code == .cancelled)
             #expect(try await harness.show(job)?.record.state == .available)
-            try await harness.worker(registry(harness)).runUntilIdle()
+            try await harness.worker(harness.recording(Self.kind)).runUntilIdle()
             #expect(try await harness.finished("cancelled") == 1)
             #expect(try await harness.effects() == 0)
         }

@@ -150,8 +150,7 @@ import Testing
     @Test func aRescuerNeedNotKnowTheKind() async throws {
         try await JobHarness.with { harness in
             let (_, job) = try await harness.lateClaim()
-            var registry = JobRegistry()
-            try registry.register(JobKind<Note>("test.other")) { _, _ in .completed() }
+            let registry = try JobRegistry(JobKind<Note>("test.other")) { _, _ in .completed() }
             let rescuer = try harness.worker(registry)
             try await rescuer.begin()
             rescuer.core.withLock { $0.server.answeredSince = nil }

@@ -78,12 +78,10 @@ import Testing
     )
 
     private func registry(_ gate: Gate) throws -> JobRegistry {
-        var registry = JobRegistry()
-        try registry.register(Self.kind) { _, _ in
+        try JobRegistry(Self.kind) { _, _ in
             await gate.pass()
             return .completed()
         }
-        return registry
     }
 
     /// Holds handlers, whether they are cancelled or not, until it is opened.

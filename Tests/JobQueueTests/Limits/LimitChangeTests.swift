@@ -65,8 +65,7 @@ import Testing
     @Test func aLimitGoesWithTheCodeThatHadIt() async throws {
         try await JobHarness.with { harness in
             for limits in [JobKind<Note>.Limits(running: 2), .init()] {
-                var registry = JobRegistry()
-                try registry.register(JobKind<Note>("test.plain", limits: limits)) { _, _ in .completed() }
+                let registry = try JobRegistry(JobKind<Note>("test.plain", limits: limits)) { _, _ in .completed() }
                 try await harness.worker(registry).runUntilIdle()
                 let records = try await harness.pool.withConnection { connection in
                     try harness.queue.kindLimits(on: connection)
@@ -85,8 +84,7 @@ import Testing
                     try harness.queue.limit(kind: "test.plain", running: running, runningPerKey: nil, on: connection)
                 }
             }
-            var registry = JobRegistry()
-            try registry.register(kind) { _, context in
+            let registry = try JobRegistry(kind) { _, context in
                 try await harness.effect(context)
                 try await Task.sleep(for: .seconds(3600))
                 return .completed()

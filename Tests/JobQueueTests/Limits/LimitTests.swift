@@ -14,8 +14,7 @@ import Testing
     ) async throws -> [String: Int] {
         let meter = RunningMeter()
         try await JobHarness.with(connections: 10) { harness in
-            var registry = JobRegistry()
-            try registry.register(kind) { note, context in
+            let registry = try JobRegistry(kind) { note, context in
                 meter.enter("all")
                 meter.enter(note.text)
                 try await harness.until { meter.most["all"] ?? 0 >= enough }
@@ -56,8 +55,7 @@ import Testing
     @Test func aBlockedKeyIsParked() async throws {
         let kind = JobKind<Note>("test.keyed", limits: .init(runningPerKey: 1))
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(kind) { note, context in
+            let registry = try JobRegistry(kind) { note, context in
                 try await harness.effect(context, note.text)
                 if note.text == "stuck" { try await Task.sleep(for: .seconds(3600)) }
                 return .completed()
@@ -86,11 +84,7 @@ import Testing
     @Test func aFullLimitIsRefilledWithoutWaiting() async throws {
         let kind = JobKind<Note>("test.serial", limits: .init(running: 1))
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(kind) { _, context in
-                try await harness.effect(context)
-                return .completed()
-            }
+            let registry = try harness.recording(kind)
             try await harness.enqueue(try (0..<50).map { _ in try kind.job(Note()) })
             // Without polls: jobs that had to wait for one a minute would exceed the time limit of the test.
             try await harness.withWorker(registry, { $0.pollInterval = .seconds(3600) }) {

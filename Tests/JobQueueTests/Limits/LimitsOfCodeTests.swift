@@ -91,8 +91,8 @@ import Testing
     }
 
     private func worker(_ version: String, _ limit: Int, _ harness: JobHarness) throws -> Worker {
-        var registry = JobRegistry()
-        try registry.register(JobKind<Note>("test.both", limits: .init(running: limit))) { _, _ in .completed() }
+        let kind = JobKind<Note>("test.both", limits: .init(running: limit))
+        let registry = try JobRegistry(kind) { _, _ in .completed() }
         return try harness.worker(registry) { $0.version = version }
     }
 

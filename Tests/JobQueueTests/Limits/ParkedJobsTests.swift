@@ -81,8 +81,7 @@ import Testing
     /// The worker takes all batches at once, not one per round: undecodable jobs have only one round.
     @Test func aWorkerTakesAllOfThem() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.kind) { _, _ in .completed() }
+            let registry = try JobRegistry(Self.kind) { _, _ in .completed() }
             try await harness.pool.withConnection { connection in
                 _ = try harness.queue.pause(queue: "default", reason: "test", on: connection)
             }

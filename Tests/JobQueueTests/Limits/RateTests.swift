@@ -9,11 +9,7 @@ import Testing
     @Test func aQueueStartsSoManyInATime() async throws {
         let kind = JobKind<Note>("test.rated", queue: "apple")
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(kind) { _, context in
-                try await harness.effect(context)
-                return .completed()
-            }
+            let registry = try harness.recording(kind)
             try await harness.pool.withConnection { connection in
                 _ = try harness.queue.limitRate(queue: "apple", to: (5, .seconds(3600)), on: connection)
             }
@@ -68,8 +64,7 @@ import Testing
     @Test(arguments: [10, 1_000_000]) func aRateGoesOnBetweenTwoPolls(_ rate: Int) async throws {
         let kind = JobKind<Note>("test.rated", queue: "apple")
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(kind) { _, _ in .completed() }
+            let registry = try JobRegistry(kind) { _, _ in .completed() }
             try await harness.pool.withConnection { connection in
                 _ = try harness.queue.limitRate(queue: "apple", to: (rate, .seconds(1)), on: connection)
             }

@@ -15,8 +15,7 @@ import Testing
         isLong: Bool = false,
         _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
-        var registry = JobRegistry()
-        try registry.register(Self.kind) { _, context in
+        let registry = try JobRegistry(Self.kind) { _, context in
             try await harness.effect(context)
             if isLong { try await Task.sleep(for: .seconds(3600)) }
             return .completed()

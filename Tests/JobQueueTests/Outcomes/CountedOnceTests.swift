@@ -87,8 +87,7 @@ import Testing
                 // The handler has a pool of its own: the text of COMMIT is sent only until it is a prepared statement.
                 let pools = PoolConfiguration(connection: through)
                 try await Pool.withPool(pools, logger: harness.logger) { own in
-                    var registry = JobRegistry()
-                    try registry.register(JobMetrics.good) { _, context in
+                    let registry = try JobRegistry(JobMetrics.good) { _, context in
                         if isHandlers {
                             try await own.withTransaction { connection in
                                 try context.complete(on: connection)
@@ -99,9 +98,8 @@ import Testing
                         proxy.behaviour = .cutAt("told at the end", afterServerAnswered: true)
                         return .completed(output: try JobDocument(encoding: Note(text: "told at the end")))
                     }
-                    let fixed = registry
                     try await Pool.withPool(pools, logger: harness.logger) { pool in
-                        let worker = try JobMetrics.worker(harness, metrics, in: pool, registry: fixed)
+                        let worker = try JobMetrics.worker(harness, metrics, in: pool, registry: registry)
                         try await harness.enqueue([JobMetrics.good.job(Note())])
                         try await harness.withWorker(worker) {
                             try await harness.until { try await harness.finished("completed") == 1 }

@@ -9,8 +9,7 @@ import Testing
         let kind = JobKind<Note>("test.fails", retry: .never)
         try await JobHarness.with { harness in
             let lines = LogLines()
-            var registry = JobRegistry()
-            try registry.register(kind) { _, _ in .retry(reason: "no answer") }
+            let registry = try JobRegistry(kind) { _, _ in .retry(reason: "no answer") }
             let ids = try await harness.enqueue([kind.job(Note())]).map(\.id)
             try await harness.withWorker(try harness.worker(registry, logger: lines.logger)) {
                 let told = "warning a job was discarded job=\(ids[0]) kind=test.fails reason=no answer"

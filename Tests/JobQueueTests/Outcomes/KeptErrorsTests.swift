@@ -15,8 +15,7 @@ import Testing
     @Test func theLastTenErrorsAreKept() async throws {
         let kind = JobKind<Note>("test.plain", retry: .exponential(attempts: 12, base: .milliseconds(1)))
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(kind) { _, context in
+            let registry = try JobRegistry(kind) { _, context in
                 .retry(after: .zero, reason: "failure \(context.attempt)")
             }
             let id = try await harness.enqueue([kind.job(Note())])[0].id

@@ -8,12 +8,10 @@ import Testing
     private static let kind = JobKind<Note>("test.tried", retry: .exponential(attempts: 3, base: .milliseconds(1)))
 
     private func registry(_ harness: JobHarness) throws -> JobRegistry {
-        var registry = JobRegistry()
-        try registry.register(Self.kind) { _, context in
+        try JobRegistry(Self.kind) { _, context in
             try await harness.effect(context)
             return .retry(after: .zero, reason: "no answer")
         }
-        return registry
     }
 
     @Test(arguments: [1, 5] as [Int16]) func aJobSaysForItself(_ attempts: Int16) async throws {

@@ -28,8 +28,7 @@ import Testing
     /// The progress is kept however the handler ends the job, in one statement with the next claim or not.
     @Test(arguments: [true, false]) func anEndedJobKeepsItsProgress(isFused: Bool) async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.kind, handler: Self.ending)
+            let registry = try JobRegistry(Self.kind, handler: Self.ending)
             let ends = ["completed", "in its own transaction", "cancelled", "discarded", "failed"]
             // One slot, so that each end shares an exchange with the next claim.
             let notes = (0..<20).map { Note(text: ends[$0 % ends.count]) }
@@ -51,8 +50,7 @@ import Testing
     /// The progress is also kept when an operator ends a waiting job, and when a job's process died too often.
     @Test func whatEndsWithoutItsHandlerKeepsItsProgress() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.kind) { _, _ in .completed() }
+            let registry = try JobRegistry(Self.kind) { _, _ in .completed() }
             let jobs = try await harness.enqueue(try (0..<4).map { _ in try Self.kind.job(Note()) })
             // As in jobs that were given back.
             try await harness.execute("update accountctl.jobs set progress = '{\"done\": 7}' where id <> \(jobs[3].id)")
@@ -77,8 +75,7 @@ import Testing
         end: String
     ) async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.kind) { note, context in
+            let registry = try JobRegistry(Self.kind) { note, context in
                 let before = try await harness.show(context.id)?.progress?.decode(as: Step.self)
                 guard let before else { return try await Self.ending(note, context) }
                 return .completed(output: try JobDocument(encoding: before))

@@ -214,8 +214,7 @@ import Testing
     @Test(arguments: [Duration.seconds(10_000_000_000_000), .seconds(-10_000_000_000_000)])
     func aWaitOutOfRangeKeepsNothingElseFromBeingWritten(_ wait: Duration) async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(JobHarness.plain) { note, context in
+            let registry = try JobRegistry(JobHarness.plain) { note, context in
                 if note.text == "odd", context.attempt == 1 { return .retry(after: wait, reason: "later") }
                 return .completed()
             }

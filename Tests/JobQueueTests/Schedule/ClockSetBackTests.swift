@@ -25,8 +25,7 @@ import Testing
             let dead = try await harness.host(lifetime: .seconds(1))
             #expect(try await harness.claim(dead).count == 1)
             try await setBack(harness)
-            var registry = JobRegistry()
-            try registry.register(JobHarness.plain) { _, _ in .completed() }
+            let registry = try JobRegistry(JobHarness.plain) { _, _ in .completed() }
             try await harness.withWorker(registry, { $0.leaseLifetime = .seconds(4) }) {
                 try await harness.until { try await harness.finished("completed") == 1 }
             }
@@ -39,8 +38,7 @@ import Testing
             try await harness.enqueue([JobHarness.plain.job(Note())])
             let dead = try await harness.host(lifetime: .seconds(600))
             #expect(try await harness.claim(dead).count == 1)
-            var registry = JobRegistry()
-            try registry.register(JobHarness.plain) { _, _ in .completed() }
+            let registry = try JobRegistry(JobHarness.plain) { _, _ in .completed() }
             let worker = try harness.worker(registry) { $0.leaseLifetime = .seconds(4) }
             try await harness.withWorker(worker) {
                 // The check at its start is over.
@@ -123,8 +121,7 @@ import Testing
     @Test func aWorkerThatEndsWhenIdleLetsWaitsBeginAnew() async throws {
         try await JobHarness.with { harness in
             try await addWaitingJobs(1, harness)
-            var registry = JobRegistry()
-            try registry.register(JobHarness.plain) { _, _ in .completed() }
+            let registry = try JobRegistry(JobHarness.plain) { _, _ in .completed() }
             try await harness.worker(registry).runUntilIdle()
             let ahead: Statement = "select count(*) from accountctl.jobs where run_at > now() + interval '1 minute'"
             #expect(try await harness.count(ahead) == 0)
@@ -135,8 +132,7 @@ import Testing
     /// takes as many statements as it needs.
     @Test func aRunningWorkerLetsWaitsBeginAnew() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(JobHarness.plain) { _, _ in .completed() }
+            let registry = try JobRegistry(JobHarness.plain) { _, _ in .completed() }
             let worker = try harness.worker(registry) { $0.leaseLifetime = .seconds(4) }
             try await addWaitingJobs(1, harness)
             try await harness.withWorker(worker) {

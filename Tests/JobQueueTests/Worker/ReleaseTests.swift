@@ -12,11 +12,7 @@ import Testing
     @Test func unknownAndUndecodableJobsDoNotStopOthers() async throws {
         let kind = JobKind<Note>("test.plain")
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(kind) { _, context in
-                try await harness.effect(context)
-                return .completed()
-            }
+            let registry = try harness.recording(kind)
             let unknown = try await harness.enqueue([NewJob(kind: "later", queue: "default")])[0].id
             let odd = try await harness.enqueue([
                 NewJob(kind: "test.plain", queue: "default", arguments: .init(uncheckedJSON: #"{"text":7}"#)),
@@ -52,8 +48,7 @@ import Testing
         )
         try await JobHarness.with { harness in
             let run = { @Sendable (kind: JobKind<Note>) in
-                var registry = JobRegistry()
-                try registry.register(kind) { note, context in
+                let registry = try JobRegistry(kind) { note, context in
                     try await harness.effect(context, note.text)
                     return .completed()
                 }
@@ -234,13 +229,8 @@ import Testing
     @Test func aNewerJobThatTheOldReleaseTookIsNotStranded() async throws {
         let new = JobKind<Note>("test.plain", version: 2)
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(new) { _, context in
-                try await harness.effect(context)
-                return .completed()
-            }
-            let fixed = registry
-            try await harness.withWorker(fixed, { $0.leaseLifetime = .seconds(1) }) {
+            let registry = try harness.recording(new)
+            try await harness.withWorker(registry, { $0.leaseLifetime = .seconds(1) }) {
                 try await harness.enqueue([new.job(Note())])
                 try await harness.until { try await harness.finished("completed") == 1 }
                 try await harness.execute(

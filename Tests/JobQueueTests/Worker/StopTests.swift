@@ -11,14 +11,12 @@ import Testing
     /// A worker with nothing to write does not wait for the answer to its claim, which still waits for a connection.
     @Test func aWorkerThatHoldsNothingStopsWithoutTheDatabase() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(JobHarness.plain) { _, _ in .completed() }
-            let fixed = registry
+            let registry = try JobRegistry(JobHarness.plain) { _, _ in .completed() }
             try await harness.database.withPool(
                 maximumConnections: 1,
                 sessionSettings: JobQueue.controlSettings
             ) { control in
-                let worker = try harness.worker(fixed, control: control) {
+                let worker = try harness.worker(registry, control: control) {
                     $0.leaseLifetime = .seconds(3600)
                     $0.shutdownGrace = .seconds(3600)
                 }
@@ -60,8 +58,7 @@ import Testing
     @Test func aWorkerThatWaitsForItsLastJobIsShownAsStopping() async throws {
         try await JobHarness.with { harness in
             let stopping: Statement = "select count(*) from accountctl.worker_status where status = 'stopping'"
-            var registry = JobRegistry()
-            try registry.register(JobHarness.plain) { _, context in
+            let registry = try JobRegistry(JobHarness.plain) { _, context in
                 try await harness.effect(context)
                 try await harness.until { try await harness.count(stopping) == 1 }
                 return .completed()
@@ -86,8 +83,8 @@ import Testing
     /// A worker that is stopped between its registration and its first job deregisters, so that others do not count it.
     @Test func aWorkerThatCannotBeginSaysGoodbye() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(JobKind<Note>("test.limited", limits: .init(running: 1))) { _, _ in .completed() }
+            let kind = JobKind<Note>("test.limited", limits: .init(running: 1))
+            let registry = try JobRegistry(kind) { _, _ in .completed() }
             let worker = try harness.worker(registry)
             try await harness.database.withConnection { other in
                 try await other.transaction { other in

@@ -8,15 +8,6 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct UntilIdleTests {
     private let kind = JobKind<Note>("test.idle")
 
-    private func registry(_ harness: JobHarness) throws -> JobRegistry {
-        var registry = JobRegistry()
-        try registry.register(kind) { _, context in
-            try await harness.effect(context)
-            return .completed()
-        }
-        return registry
-    }
-
     @Test func jobsOfALostWorkerAreDone() async throws {
         try await JobHarness.with { harness in
             try await harness.execute(
@@ -31,7 +22,7 @@ import Testing
                 from lost
                 """
             )
-            try await harness.worker(try registry(harness)) { $0.leaseLifetime = .seconds(4) }.runUntilIdle()
+            try await harness.worker(try harness.recording(kind)) { $0.leaseLifetime = .seconds(4) }.runUntilIdle()
             #expect(try await harness.effects() == 1)
         }
     }
@@ -41,7 +32,7 @@ import Testing
         try await JobHarness.with { harness in
             let (other, job) = try await harness.lateClaim()
             try await harness.enqueue([kind.job(Note())])
-            let worker = try harness.worker(try registry(harness)) { $0.leaseLifetime = .seconds(600) }
+            let worker = try harness.worker(try harness.recording(kind)) { $0.leaseLifetime = .seconds(600) }
             let run = Task { try await worker.runUntilIdle() }
             // By then the worker has looked for jobs, and has nothing else to do.
             try await harness.until { try await harness.finished("completed") == 1 }
@@ -59,7 +50,7 @@ import Testing
     @Test(arguments: [0, 1]) func whatMayNotRunYetIsLeft(crashes: Int) async throws {
         let limited = JobKind<Note>("test.limited", queue: "other")
         try await JobHarness.with { harness in
-            var registry = try registry(harness)
+            var registry = try harness.recording(kind)
             try registry.register(limited) { _, context in
                 try await harness.effect(context)
                 return .completed()
@@ -90,7 +81,7 @@ import Testing
 
     @Test func whatASchedulesTimeHasBroughtIsDone() async throws {
         try await JobHarness.with { harness in
-            var registry = try registry(harness)
+            var registry = try harness.recording(kind)
             try registry.schedule(PeriodicJob(name: "test.idle", schedule: "* * * * *", job: kind.job(Note())))
             try await harness.execute(
                 "insert into accountctl.periodic_slots (name, slot) values ('test.idle', now() - interval '1 hour')"

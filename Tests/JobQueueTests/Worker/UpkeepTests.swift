@@ -13,8 +13,7 @@ import Testing
     @Test func aWorkerVacuumsItsTable() async throws {
         try await JobHarness.with { harness in
             try await harness.execute("alter table accountctl.jobs set (autovacuum_enabled = false)")
-            var registry = JobRegistry()
-            try registry.register(Self.kind) { _, _ in .completed() }
+            let registry = try JobRegistry(Self.kind) { _, _ in .completed() }
             try await harness.enqueue(try (0..<3000).map { _ in try Self.kind.job(Note()) })
             try await harness.withWorker(registry, { $0.vacuumInterval = .seconds(1) }) {
                 try await harness.until { try await harness.unfinished() == 0 }
@@ -42,8 +41,7 @@ import Testing
             let days: Statement = "select count(*) from pg_class where relname ~ '^job_history_[0-9]{8}$'"
             #expect(try await harness.count(days) == 1)
             let past: Statement = "\(days) and relname = 'job_history_20200101'"
-            var registry = JobRegistry()
-            try registry.register(Self.kind) { _, _ in .completed() }
+            let registry = try JobRegistry(Self.kind) { _, _ in .completed() }
             try await harness.withWorker(registry) {
                 try await harness.until {
                     let made = try await harness.count(days)
@@ -56,8 +54,7 @@ import Testing
     /// The queue is paused, so that nothing else moves its jobs.
     @Test func aWorkerMovesOldJobsUp() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.kind) { _, _ in .completed() }
+            let registry = try JobRegistry(Self.kind) { _, _ in .completed() }
             try await harness.pool.withConnection { connection in
                 _ = try harness.queue.pause(queue: "default", reason: "test", on: connection)
             }

@@ -15,11 +15,7 @@ import Testing
         poll: Duration,
         _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
-        var registry = JobRegistry()
-        try registry.register(Self.plain) { _, context in
-            try await harness.effect(context)
-            return .completed()
-        }
+        let registry = try harness.recording(Self.plain)
         let worker = try harness.worker(
             registry,
             listener: listener.map { JobListener($0, logger: harness.logger) }

@@ -10,8 +10,7 @@ import Testing
 
     @Test(arguments: [true, false]) func everyJobRunsOnceAndIsKept(isFused: Bool) async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.plain) { note, context in
+            let registry = try JobRegistry(Self.plain) { note, context in
                 try await harness.effect(context, note.text)
                 return .completed(output: try JobDocument(encoding: ["length": note.text.count]))
             }
@@ -35,8 +34,7 @@ import Testing
             let description = "odd\u{0}\u{1b}[31m"
         }
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.plain) { _, context in
+            let registry = try JobRegistry(Self.plain) { _, context in
                 try await harness.effect(context)
                 throw Odd()
             }
@@ -55,8 +53,7 @@ import Testing
     @Test func aKindWithoutLastAttemptIsNeverGivenUp() async throws {
         let kind = JobKind<Note>("test.erase", retry: .withoutLastAttempt(attempts: 2, base: .milliseconds(1)))
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(kind) { _, context in
+            let registry = try JobRegistry(kind) { _, context in
                 try await harness.effect(context)
                 return .retry(reason: "no")
             }
@@ -75,8 +72,7 @@ import Testing
     @Test func aSnoozeEndsTheAlarm() async throws {
         let kind = JobKind<Note>("test.erase", retry: .withoutLastAttempt(attempts: 2, base: .milliseconds(1)))
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(kind) { _, context in
+            let registry = try JobRegistry(kind) { _, context in
                 try await harness.effect(context)
                 return try await harness.effects() < 3 ? .retry(reason: "no") : .snooze(until: context.now + 3600)
             }
@@ -94,8 +90,7 @@ import Testing
 
     @Test func snoozeGivesTheAttemptBack() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.plain) { _, context in
+            let registry = try JobRegistry(Self.plain) { _, context in
                 try await harness.effect(context, "\(context.attempt)")
                 return try await harness.effects() < 5 ? .snooze(until: context.now) : .completed()
             }
@@ -109,8 +104,7 @@ import Testing
 
     @Test func discardAndCancelKeepTheirReason() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.plain) { note, _ in
+            let registry = try JobRegistry(Self.plain) { note, _ in
                 note.text == "d" ? .discard(reason: "bad") : .cancelled(reason: "unwanted")
             }
             let ids = try await harness.enqueue([Self.plain.job(Note(text: "d")), Self.plain.job(Note(text: "c"))])
@@ -124,8 +118,7 @@ import Testing
 
     @Test func aJobEndsInItsHandlersTransaction() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.plain) { note, context in
+            let registry = try JobRegistry(Self.plain) { note, context in
                 try await context.pool.withTransaction { connection in
                     try context.fence(on: connection)
                     try harness.effect(context.id, "in", on: connection)
@@ -147,8 +140,7 @@ import Testing
 
     @Test func progressIsStored() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.plain) { _, context in
+            let registry = try JobRegistry(Self.plain) { _, context in
                 try await context.setProgress(["done": 3])
                 let seen = try await harness.show(context.id)?.progress?.json
                 return .completed(output: try JobDocument(encoding: [seen]))
@@ -162,8 +154,7 @@ import Testing
     @Test func aTimeLimitStopsTheHandler() async throws {
         let kind = JobKind<Note>("test.slow", retry: .never, timeout: .milliseconds(50))
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(kind) { _, _ in
+            let registry = try JobRegistry(kind) { _, _ in
                 try await Task.sleep(for: .seconds(3600))
                 return .completed()
             }
@@ -177,8 +168,7 @@ import Testing
 
     @Test func prioritiesComeFirst() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.plain) { note, context in
+            let registry = try JobRegistry(Self.plain) { note, context in
                 try await harness.effect(context, note.text)
                 return .completed()
             }
@@ -194,8 +184,7 @@ import Testing
 
     @Test func cancelReachesWaitingAndRunningJobs() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.plain) { _, context in
+            let registry = try JobRegistry(Self.plain) { _, context in
                 try await harness.effect(context)
                 try await Task.sleep(for: .seconds(3600))
                 return .completed()
@@ -222,11 +211,7 @@ import Testing
 
     @Test func pausedQueuesRest() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.plain) { _, context in
-                try await harness.effect(context)
-                return .completed()
-            }
+            let registry = try harness.recording(Self.plain)
             try await harness.enqueue([Self.plain.job(Note())])
             try await harness.pool.withConnection { connection in
                 try harness.queue.pause(queue: "default", reason: "test", on: connection)
@@ -243,8 +228,7 @@ import Testing
 
     @Test func operatorsBringJobsBack() async throws {
         try await JobHarness.with { harness in
-            var registry = JobRegistry()
-            try registry.register(Self.plain) { _, context in
+            let registry = try JobRegistry(Self.plain) { _, context in
                 try await harness.effect(context)
                 return try await harness.effects() == 1 ? .discard(reason: "first") : .completed()
             }
@@ -272,8 +256,7 @@ import Testing
         let kind = JobKind<Note>("test.greedy")
         try await JobHarness.with { harness in
             try await harness.database.withPool(maximumConnections: 2) { handlers in
-                var registry = JobRegistry()
-                try registry.register(kind) { _, context in
+                let registry = try JobRegistry(kind) { _, context in
                     try await handlers.withConnection { connection in
                         // Runs until the worker has sent heartbeats for longer than a lease.
                         let lasted: Statement = """

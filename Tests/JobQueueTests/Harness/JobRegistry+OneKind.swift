@@ -1,0 +1,19 @@
+import JobQueue
+
+extension JobRegistry {
+    /// A registry of one kind.
+    init<Arguments>(_ kind: JobKind<Arguments>, handler: @escaping Handler<Arguments>) throws {
+        self.init()
+        try register(kind, handler: handler)
+    }
+}
+
+extension JobHarness {
+    /// A registry of one kind, each of whose jobs records that it had its effect.
+    func recording(_ kind: JobKind<Note>) throws -> JobRegistry {
+        try JobRegistry(kind) { _, context in
+            try await effect(context)
+            return .completed()
+        }
+    }
+}
