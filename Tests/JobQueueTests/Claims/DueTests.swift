@@ -69,8 +69,7 @@ import Testing
                 control in
                 let worker = try harness.worker(registry, control: control)
                 try await harness.withWorker(worker) {
-                    let beats: Statement = "select count(*) from accountctl.workers where beat_at > started_at"
-                    try await harness.until { try await harness.count(beats) == 1 }
+                    try await harness.untilBeaten()
                     let letGo = try await control.withConnection { _ in
                         try await harness.enqueue([short.job(Note())])
                         worker.wake()

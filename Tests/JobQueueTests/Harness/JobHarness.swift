@@ -157,6 +157,13 @@ struct JobHarness: Sendable {
         }
     }
 
+    /// Waits for the first heartbeat of the only worker.
+    func untilBeaten(sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        try await until(sourceLocation: sourceLocation) {
+            try await count("select count(*) from accountctl.workers where beat_at > started_at") == 1
+        }
+    }
+
     /// Lists the jobs, queues, workers, sessions and waiting locks.
     private static let standing = """
         select 'jobs ' || kind || ' ' || queue || ' ' || state || ' worker ' || coalesce(worker::text, '-')

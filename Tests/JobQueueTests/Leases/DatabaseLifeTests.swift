@@ -222,8 +222,7 @@ import Testing
             let registry = try JobRegistry(Self.kind) { _, _ in .completed() }
             let worker = try harness.worker(registry) { $0.leaseLifetime = .seconds(600) }
             try await harness.withWorker(worker) {
-                let beats: Statement = "select count(*) from accountctl.workers where beat_at > started_at"
-                try await harness.until { try await harness.count(beats) == 1 }
+                try await harness.untilBeaten()
                 try await harness.execute("update accountctl.workers set life = 'an earlier one'")
                 try await harness.enqueue([Self.kind.job(Note())])
                 // As if the exchanges until now had failed.
@@ -243,8 +242,7 @@ import Testing
                     $0.leaseLifetime = .seconds(600)
                 } _: {
                     try await harness.database.waitUntilListening("accountctl_jobs")
-                    let beats: Statement = "select count(*) from accountctl.workers where beat_at > started_at"
-                    try await harness.until { try await harness.count(beats) == 1 }
+                    try await harness.untilBeaten()
                     proxy.behaviour = .cut
                     try await harness.database.waitUntilNobodyListens("accountctl_jobs")
                     try await harness.execute("update accountctl.workers set life = 'an earlier one'")

@@ -40,8 +40,7 @@ import Testing
                     $0.leaseLifetime = .seconds(3600)
                 }
                 try await harness.withWorker(worker) {
-                    let beats: Statement = "select count(*) from accountctl.workers where beat_at > started_at"
-                    try await harness.until { try await harness.count(beats) == 1 }
+                    try await harness.untilBeaten()
                     try await control.withConnection { _ in
                         try await harness.enqueue([Self.kind.job(Note())])
                         worker.wake()

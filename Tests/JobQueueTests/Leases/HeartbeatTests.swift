@@ -15,8 +15,7 @@ import Testing
         _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
         try await harness.withWorker(worker) {
-            let beats: Statement = "select count(*) from accountctl.workers where beat_at > started_at"
-            try await harness.until { try await harness.count(beats) == 1 }
+            try await harness.untilBeaten()
             try await body()
         }
     }
