@@ -38,7 +38,7 @@ struct AppleProgram: Sendable {
         defer { try? FileManager.default.removeItem(at: folder) }
         try await Sandbox.with { sandbox in
             let developer = sandbox.apple.developerKey
-            var variables = database.variables.merging(try await TestKeys.make(in: folder).variables) { $1 }
+            var variables = database.variables.merging(try TestKeys.make(in: folder).variables) { $1 }
             variables["ACCOUNTCTL_APPLE_HOST"] = sandbox.baseURL
             variables["ACCOUNTCTL_APPLE_TEAM_ID"] = developer.teamID
             variables["ACCOUNTCTL_APPLE_KEY_ID"] = developer.keyID

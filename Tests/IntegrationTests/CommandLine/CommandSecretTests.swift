@@ -18,7 +18,7 @@ struct CommandSecretTests {
             return (result.status, result.output.split(separator: "\n").map(String.init))
         }
 
-        let keys = try await TestKeys.make()
+        let keys = try TestKeys.make()
         defer { keys.remove() }
         #expect(try await check(keys.variables).status == 0)
         let elsewhere = try file("environments", "environment = staging\n[environments.live.deletion]\ngrace = soon\n")
@@ -97,8 +97,7 @@ struct CommandSecretTests {
 
     @Test("A secret from standard input is available to a command that reads the settings more than once")
     func secretFromInput() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let found = try await AccountctlProcess(
                 ["user", "show", OperatorStage.id(1)],
                 environment: stage.variables.merging(["ACCOUNTCTL_DATABASE_PASSWORD_FILE": "-"]) { $1 },

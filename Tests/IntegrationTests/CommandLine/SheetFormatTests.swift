@@ -8,8 +8,7 @@ import Testing
 struct SheetFormatTests {
     @Test("CSV has a line of names and a line of values, and TSV only the values")
     func forms() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             let csv = try await stage.run(["user", "show", id, "--format", "csv"])
             #expect(csv.status == 0, "\(csv.errors)")
@@ -50,8 +49,7 @@ struct SheetFormatTests {
 
     @Test("An account has the same columns in every state, the fields that the help lists")
     func accounts() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(5)
+        try await OperatorStage.with(accounts: 5) { stage in
             try await stage.database.psql(
                 """
                 update auth.users set banned_until = 'infinity' where id = '\(OperatorStage.id(2))';
@@ -84,8 +82,7 @@ struct SheetFormatTests {
 
     @Test("Other commands on one object print the columns that the help lists")
     func things() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             let job = try await stage.database.psql(
                 """
@@ -148,8 +145,7 @@ struct SheetFormatTests {
 
     @Test("One account and many accounts, dry runs and real runs have the same columns")
     func requests() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(3)
+        try await OperatorStage.with(accounts: 3) { stage in
             let path = stage.path("ids.txt")
             try [2, 3, 2].map { OperatorStage.id($0) + "\n" }.joined().write(
                 toFile: path,
@@ -175,8 +171,7 @@ struct SheetFormatTests {
 
     @Test("An unknown field is refused before anything is done")
     func unknownFields() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let id = OperatorStage.id(1)
             let path = stage.path("ids.txt")
             try (id + "\n" + OperatorStage.id(2) + "\n").write(toFile: path, atomically: true, encoding: .utf8)

@@ -66,7 +66,7 @@ struct TerminalTests {
     func environments() async throws {
         let folder = try TemporaryFolder("env").url
         defer { try? FileManager.default.removeItem(at: folder) }
-        let keys = try await TestKeys.make()
+        let keys = try TestKeys.make()
         defer { keys.remove() }
         try await TestDatabase.with(.migrated) { database in
             let user = UUID().uuidString.lowercased()

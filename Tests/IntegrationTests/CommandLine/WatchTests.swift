@@ -17,8 +17,7 @@ struct WatchTests {
 
     @Test("A deletion is followed across a lost connection to its end, and its outcome sets the exit code")
     func deletion() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let request = try await stage.database.psql(
                 "select request_id from accountctl.open_deletion_request('\(Self.anna)', 'app')"
             )
@@ -43,8 +42,7 @@ struct WatchTests {
 
     @Test("A blocked deletion ends the watch, unless a worker is due to try it again")
     func retried() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let request = try await stage.database.psql(
                 "select request_id from accountctl.open_deletion_request('\(Self.anna)', 'app')"
             )
@@ -91,8 +89,7 @@ struct WatchTests {
 
     @Test("An account is followed across a lost connection until it is gone")
     func account() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let watch = try follow(["user", "watch", "u1@example.com"], stage)
             #expect(try await watch.waitForOutput(containing: #""state":"active""#))
             #expect(try await stage.database.psql(Self.cut) != "0")

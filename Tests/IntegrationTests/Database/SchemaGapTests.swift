@@ -12,7 +12,7 @@ struct SchemaGapTests {
         try await TestDatabase.withPlatform { database in
             let installed = try await AccountctlProcess.run("migrate", "up", environment: database.variables)
             #expect(installed.status == 0, "\(installed.errors)")
-            let keys = try await TestKeys.make()
+            let keys = try TestKeys.make()
             defer { keys.remove() }
             let stage = OperatorStage(
                 database: database,
@@ -110,7 +110,7 @@ struct SchemaGapTests {
 
     @Test("A database without auth.users is reported as not Supabase's, without advice to install the schema")
     func otherDatabase() async throws {
-        let keys = try await TestKeys.make()
+        let keys = try TestKeys.make()
         defer { keys.remove() }
         try await TestDatabase.with(.empty) { database in
             for command in [

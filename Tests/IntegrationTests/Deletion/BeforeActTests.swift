@@ -6,8 +6,7 @@ import Testing
 struct BeforeActTests {
     @Test("A dry run of a refused act is refused with the same exit code")
     func dryRuns() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let (going, gone) = (OperatorStage.id(1), UUID().uuidString.lowercased())
             try await stage.database.psql(
                 """
@@ -38,8 +37,7 @@ struct BeforeActTests {
 
     @Test("A prompt names the account as user find does: masked, with its state")
     func questions() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let (id, gone) = (OperatorStage.id(1), OperatorStage.id(2))
             try await stage.database.psql(
                 """
@@ -72,8 +70,7 @@ struct BeforeActTests {
 
     @Test("A dry run fires no trigger that may act outside the database, and names the triggers that it did not try")
     func triggersOutside() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let (id, leaving) = (OperatorStage.id(1), OperatorStage.id(2))
             let database = stage.database
             // A rollback does not undo the increment of a sequence, just as it does not undo a call to another system.

@@ -8,8 +8,7 @@ import Testing
 struct BulkRequestTests {
     @Test("Every bad line is reported with its number, and nothing is done")
     func badLines() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let database = stage.database
             let text =
                 "# list\n\(OperatorStage.id(1))\nanna@example.com\n\n{\(OperatorStage.id(2).uppercased())}\nx\u{1B}[2J' or 1=1\n"
@@ -33,8 +32,7 @@ struct BulkRequestTests {
 
     @Test("A dry run says what would happen, the count confirms the run, and a repeated run requests nothing twice")
     func planConfirmRepeat() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(5)
+        try await OperatorStage.with(accounts: 5) { stage in
             let database = stage.database
             let path = try BulkRun.write([1, 2, 3, 2, 77].map(OperatorStage.id), stage)
             try await database.psql(
@@ -112,8 +110,7 @@ struct BulkRequestTests {
         "Ids without an account are classified: an open erasure is found, a finished one is erased, others are unknown"
     )
     func gone() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let database = stage.database
             let (leaving, erased) = (OperatorStage.id(2), OperatorStage.id(3))
             let key = try HashKey(fileText: Secret(String(contentsOfFile: stage.path("hash.key"), encoding: .utf8)))
@@ -160,8 +157,7 @@ struct BulkRequestTests {
 
     @Test("Words that identify an account of the list are refused at the start; other accounts may be named")
     func ownWords() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(4)
+        try await OperatorStage.with(accounts: 4) { stage in
             let database = stage.database
             let path = try BulkRun.write([1, 2, 3].map(OperatorStage.id), stage)
             try await database.psql(
@@ -196,8 +192,7 @@ struct BulkRequestTests {
 
     @Test("A file that is no result file is left unchanged, and a role without rights does nothing")
     func refused() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let database = stage.database
             let path = try BulkRun.write([1, 2].map(OperatorStage.id), stage)
             let other = stage.path("notes")

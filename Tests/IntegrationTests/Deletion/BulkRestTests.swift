@@ -34,8 +34,7 @@ struct BulkRestTests {
 
     @Test("Requests that were cancelled since count as cancelled, not as done, and a warning says so")
     func cancelledSince() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(4)
+        try await OperatorStage.with(accounts: 4) { stage in
             let database = stage.database
             let path = stage.path("ids.txt")
             func write(_ accounts: ClosedRange<Int>) throws {

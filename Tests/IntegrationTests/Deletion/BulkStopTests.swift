@@ -10,8 +10,7 @@ struct BulkStopTests {
         "A line of the result file counts only while its request exists: a copy or a backup has the same identity"
     )
     func lostRequests() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(3)
+        try await OperatorStage.with(accounts: 3) { stage in
             let database = stage.database
             let path = try BulkRun.write([1, 2, 3].map(OperatorStage.id), stage)
             let command = ["deletion", "request", "--file", path]
@@ -43,8 +42,7 @@ struct BulkStopTests {
     @Test("A run that was killed continues with the accounts that are not done")
     func killed() async throws {
         let count = 600
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(count)
+        try await OperatorStage.with(accounts: count) { stage in
             let database = stage.database
             let path = try BulkRun.write((1...count).map(OperatorStage.id), stage)
             let result = path + ".results.ndjson"
@@ -72,8 +70,7 @@ struct BulkStopTests {
 
     @Test("One failing account does not affect the others; too many failures stop the run, which continues later")
     func failures() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(30)
+        try await OperatorStage.with(accounts: 30) { stage in
             let database = stage.database
             let path = try BulkRun.write((1...30).map(OperatorStage.id), stage)
             try await database.psql(
@@ -109,8 +106,7 @@ struct BulkStopTests {
 
     @Test("A run that is stopped by an error says why, what it did before, and that the next run continues")
     func stopped() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(6)
+        try await OperatorStage.with(accounts: 6) { stage in
             let path = try BulkRun.write((1...6).map(OperatorStage.id), stage)
             try await stage.database.psql(
                 """

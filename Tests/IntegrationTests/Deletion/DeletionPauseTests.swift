@@ -27,8 +27,7 @@ struct DeletionPauseTests {
 
     @Test("A pause of the queue or of all deletions is shown with the request, with the account and with the list")
     func pausedWhole() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
             let looks = [

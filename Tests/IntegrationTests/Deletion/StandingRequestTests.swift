@@ -41,8 +41,7 @@ struct StandingRequestTests {
 
     @Test("A request without a job says so, for as long as it is open")
     func withoutJob() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             func run(_ words: String...) async throws -> AccountctlProcess.Result {
                 let result = try await stage.run(words)
@@ -64,8 +63,7 @@ struct StandingRequestTests {
 
     @Test("A pause of one request says since when, by whom and why; a new reason is logged, a repeated one is not")
     func reasons() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
             for (reason, outcome) in [
@@ -95,8 +93,7 @@ struct StandingRequestTests {
 
     @Test("A pause or hold is named before the state, and the list shows the user and the end of the grace period")
     func brakesFirst() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
             func listed() async throws -> (header: Substring, row: String) {
@@ -124,8 +121,7 @@ struct StandingRequestTests {
 
     @Test("A request whose waiting period is over says that it waits for a worker")
     func due() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
             func endedBy(_ changes: String) async throws -> String {
@@ -147,8 +143,7 @@ struct StandingRequestTests {
 
     @Test("A list on a terminal of 80 columns shows the state of a request and what ends it")
     func narrowList() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
             let request = try await stage.database.psql("select id from accountctl.deletion_requests")
@@ -166,8 +161,7 @@ struct StandingRequestTests {
 
     @Test("A list on a terminal of 100 columns shows the whole cause of a request that is blocked, and when one ended")
     func whyAndEnd() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
             let request = try await stage.database.psql(
@@ -204,8 +198,7 @@ struct StandingRequestTests {
 
     @Test("Cancelling or discarding the job of a deletion names the command that cancels the deletion")
     func jobs() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
             let request = try await stage.database.psql("select id from accountctl.deletion_requests")

@@ -5,8 +5,7 @@ import Testing
 struct SuspensionTests {
     @Test("A shorter suspension replaces a longer one only with --shorten")
     func shorter() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let words = ["user", "suspend", OperatorStage.id(1), "--reason", "spam", "--yes", "--for"]
             #expect(try await stage.run(words + ["3650d"]).status == 0)
             let refused = try await stage.run(words + ["7d"])
@@ -21,8 +20,7 @@ struct SuspensionTests {
 
     @Test("A suspension is at most 36500 days long")
     func longest() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let words = ["user", "suspend", OperatorStage.id(1), "--reason", "spam", "--yes", "--for"]
             for length in ["9999999d", "36501d"] {
                 let result = try await stage.run(words + [length])

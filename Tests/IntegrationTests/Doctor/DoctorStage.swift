@@ -59,7 +59,7 @@ struct DoctorStage: Sendable {
         migrating: [String] = [],
         _ body: @Sendable (DoctorStage) async throws -> Void
     ) async throws {
-        let keys = try await TestKeys.make()
+        let keys = try TestKeys.make()
         defer { keys.remove() }
         try await TestDatabase.withPlatform { database in
             let variables = database.variables.merging(keys.variables) { $1 }

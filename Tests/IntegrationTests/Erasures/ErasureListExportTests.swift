@@ -6,8 +6,7 @@ import Testing
 struct ErasureListExportTests {
     @Test("The list names accounts by the same hash as the operators' log, and leaves out requests that ended long ago")
     func export() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             for number in 1...2 {
                 let id = OperatorStage.id(number)
                 _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])

@@ -6,8 +6,7 @@ import Testing
 struct ErasureListMeetsTests {
     @Test("A replay leaves requests alone that were decided since, and another account with the same id")
     func decided() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(4)
+        try await OperatorStage.with(accounts: 4) { stage in
             let database = stage.database
             let backup = try await TableBackup(of: database)
             for number in 1...3 {
@@ -63,8 +62,7 @@ struct ErasureListMeetsTests {
         "A request whose legal hold was lost is paused, and one made again after a cancellation is reopened"
     )
     func heldAndAskedAgain() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let database = stage.database
             let (held, again) = (OperatorStage.id(1), OperatorStage.id(2))
             func run(_ words: [String]) async throws {
@@ -105,8 +103,7 @@ struct ErasureListMeetsTests {
 
     @Test("A replay reports what it cannot repeat: cancelling a deletion that has begun, an erasure that is now paused")
     func told() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let database = stage.database
             for number in 1...2 {
                 let id = OperatorStage.id(number)
@@ -154,8 +151,7 @@ struct ErasureListMeetsTests {
 
     @Test("A list changed since its export is refused; one without a seal is accepted only with --unsealed")
     func changed() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let backup = try await TableBackup(of: stage.database)
             for number in 1...2 {
                 let id = OperatorStage.id(number)
@@ -200,8 +196,7 @@ struct ErasureListMeetsTests {
 
     @Test("A replay beside a live worker needs confirmation, unless all deletions are paused")
     func besideWorker() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             let backup = try await TableBackup(of: stage.database)
             _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
@@ -230,8 +225,7 @@ struct ErasureListMeetsTests {
 
     @Test("A lost pause is restored even under a legal hold, since the hold may end first")
     func pausedUnderHold() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             try await AccountctlProcess.must(["deletion", "request", id, "--confirm=\(id)"], stage.variables)
             try await AccountctlProcess.must(["user", "hold", id, "--reason", "court order"], stage.variables)

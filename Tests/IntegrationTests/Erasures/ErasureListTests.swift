@@ -130,8 +130,7 @@ struct ErasureListTests {
 
     @Test("A list with a bad line, of another version or with another hash key is refused before anything is done")
     func refused() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let database = stage.database
             let backup = try await TableBackup(of: database)
             for number in 1...2 {

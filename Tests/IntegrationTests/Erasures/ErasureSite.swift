@@ -117,7 +117,7 @@ struct ErasureSite: Sendable {
         _ sandbox: Sandbox,
         _ folder: URL
     ) async throws -> [String: String] {
-        var variables = database.variables.merging(try await TestKeys.make(in: folder).variables) { $1 }
+        var variables = database.variables.merging(try TestKeys.make(in: folder).variables) { $1 }
         variables["ACCOUNTCTL_STORAGE_SERVICE_KEY_FILE"] = try SecretFile.write(
             sandbox.storage.keys.secretKey,
             to: folder.appendingPathComponent("storage")

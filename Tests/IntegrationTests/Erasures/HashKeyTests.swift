@@ -99,8 +99,7 @@ struct HashKeyTests {
 
     @Test("with another name is refused before an act, reported once by the act that registers it, and not again")
     func newHashKey() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             let path = stage.path("new.key")
             #expect(try await AccountctlProcess.run("keys", "new", "hash-2", "--output", path).status == 0)
@@ -134,8 +133,7 @@ struct HashKeyTests {
     /// An operator who stops erasures at night has the database, but perhaps only an old key file or none.
     @Test("does not keep deletions from being paused: they are paused first, and its fault is reported afterwards")
     func pauseAll() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             #expect(try await stage.run(["user", "hold", OperatorStage.id(1), "--reason", "court"]).status == 0)
             let other = stage.path("other.key")
             #expect(try await AccountctlProcess.run("keys", "new", "hash", "--output", other).status == 0)

@@ -14,7 +14,7 @@ struct OtherKeySite: Sendable {
     static func with(keyNamed name: String, _ body: @Sendable (OtherKeySite) async throws -> Void) async throws {
         try await ErasureSite.with(accounts: 0) { site in
             let path = FileManager.default.temporaryDirectory.appendingPathComponent("other-\(UUID().uuidString)")
-            try SecretFile.write(try await AccountctlProcess.run("keys", "new", name).output, to: path)
+            try SecretFile.write(try TestKeys.line(name), to: path)
             defer { try? FileManager.default.removeItem(at: path) }
             let other = OtherKeySite(
                 site: site,

@@ -8,8 +8,7 @@ struct AuditTests {
 
     @Test("A line says who did what, to whom, when and why, and confirms its account to whoever knows it")
     func lines() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let act = try await stage.run([
                 "user", "suspend", Self.anna, "--for", "3d", "--reason", "spam", "--ticket", "T-7", "--yes",
             ])
@@ -60,8 +59,7 @@ struct AuditTests {
 
     @Test("The id of a deleted account means that account, even if another one has it as its id at a provider")
     func sameIDAtProvider() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let database = stage.database
             #expect(try await stage.run(["user", "sign-out", Self.anna, "--reason", "lost phone"]).status == 0)
             // The person signed up again, and looks like somebody else at first sight.
@@ -95,8 +93,7 @@ struct AuditTests {
 
     @Test("If it is in doubt whether an act was done, the message names the log, which shows it")
     func inDoubt() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             try await TCPProxy.with(to: stage.database.cluster.port) { proxy in
                 proxy.behaviour = .cutAt("\0commit\0", afterServerAnswered: true)
                 let url = stage.database.conninfo(port: proxy.port)
@@ -131,8 +128,7 @@ struct AuditTests {
         ]
     )
     func reveal(_ command: [String], _ action: String) async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             try await stage.database.psql(
                 """
                 insert into accountctl.relay_addresses (user_id, address, apple_claim)

@@ -90,8 +90,7 @@ struct OperatorActTests {
 
     @Test("A hash key that cannot be read is reported without advice to make another one")
     func unreadableKey() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let path = stage.path("damaged.key")
             try Data("damaged".utf8).write(to: URL(filePath: path))
             try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
@@ -126,8 +125,7 @@ struct OperatorActTests {
 
     @Test("Every act reports its outcome in the same words")
     func outcomes() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(3)
+        try await OperatorStage.with(accounts: 3) { stage in
             let (id, other, waiting) = (OperatorStage.id(1), OperatorStage.id(2), OperatorStage.id(3))
             _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
             let request = try await stage.database.psql("select id from accountctl.deletion_requests")
@@ -199,8 +197,7 @@ struct OperatorActTests {
 
     @Test("Without a name the log has that of the machine's user, and a list that is cut off says so")
     func names() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             var variables = stage.variables
             variables["ACCOUNTCTL_OPERATOR"] = nil
             for _ in 1...3 {

@@ -9,8 +9,7 @@ import Testing
 struct OperatorFollowUpTests {
     @Test("A command that is named to undo an act or to go on can be typed as printed")
     func typed() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let (one, other) = (OperatorStage.id(1), OperatorStage.id(2))
             // Each act, and a condition that holds after the command that it names has run.
             let acts: [(words: [String], after: String)] = [
@@ -89,8 +88,7 @@ struct OperatorFollowUpTests {
 
     @Test("The command that ends a state can be typed as printed, with the options that chose the environment")
     func endings() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
             let request = try await stage.database.psql("select id from accountctl.deletion_requests")
@@ -128,8 +126,7 @@ struct OperatorFollowUpTests {
 
     @Test("An act names the command that undoes it or goes on, but only if something was done")
     func next() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             let acts = [
                 (["user", "suspend", id, "--reason", "spam", "--yes"], "accountctl user restore \(id)"),
@@ -159,8 +156,7 @@ struct OperatorFollowUpTests {
 
     @Test("A command that undoes an act names the one hold of several, or the end of the suspension before")
     func undoNames() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             func undo(_ told: AccountctlProcess.Result) async throws {
                 let hint = try #require(told.errors.firstMatch(of: /undo with: accountctl (.+)/), "\(told)")

@@ -9,8 +9,7 @@ struct OperatorHoldRaceTests {
         arguments: [true, false]
     )
     func atTheFence(_ asks: Bool) async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             try await stage.database.psql(
                 """

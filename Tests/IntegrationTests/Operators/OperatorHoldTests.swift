@@ -6,8 +6,7 @@ import Testing
 struct OperatorHoldTests {
     @Test("A legal hold is shown wherever the account is, and a late one says what was done before it")
     func holds() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(3)
+        try await OperatorStage.with(accounts: 3) { stage in
             let (early, late) = (OperatorStage.id(1), OperatorStage.id(2))
             let placed = try await stage.run(["user", "hold", early, "--reason", "court", "--yes"])
             #expect(placed.status == 0 && !placed.errors.contains("under way"), "\(placed.errors)")
@@ -45,8 +44,7 @@ struct OperatorHoldTests {
 
     @Test("A hold for one reason is placed once and shown with its deletion; releasing nothing is not logged")
     func oneHold() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             for (reason, said) in [("court", "Done: held."), ("court", "Nothing to do."), ("tax", "Done: held.")] {
                 let held = try await stage.run(["user", "hold", id, "--reason", reason])
@@ -80,8 +78,7 @@ struct OperatorHoldTests {
 
     @Test("Of several legal holds none is released unless the operator says which")
     func severalHolds() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             func hold(_ reason: String, _ more: String...) async throws -> String {
                 let held = try await stage.run(["user", "hold", id, "--reason", reason, "--tsv", "hold"] + more)
@@ -135,8 +132,7 @@ struct OperatorHoldTests {
 
     @Test("A release says what else the deletion of the account still waits for")
     func releaseUnderOtherBrakes() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             for reason in ["court order", "tax audit"] {
                 #expect(try await stage.run(["user", "hold", id, "--reason", reason]).status == 0)
@@ -164,8 +160,7 @@ struct OperatorHoldTests {
 
     @Test("A release that lets a deletion go on asks for the id; any other release does not ask")
     func release() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let (free, id) = (OperatorStage.id(1), OperatorStage.id(2))
             try await stage.database.psql(
                 """
@@ -196,8 +191,7 @@ struct OperatorHoldTests {
 
     @Test("An act that lets a deletion go on says what still holds it, and which command ends that")
     func heldAllTheSame() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             @Sendable func run(_ words: [String]) async throws -> AccountctlProcess.Result {
                 let result = try await stage.run(words)

@@ -6,8 +6,7 @@ import Testing
 struct OperatorLoginTests {
     @Test("The two statements of the documentation make a login that may do everything, and the log names it")
     func personal() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let block = try #require(
                 try Document.wholeText().components(separatedBy: "```sql\n").first { $0.hasPrefix("create role kim") }
             )
@@ -41,8 +40,7 @@ struct OperatorLoginTests {
 
     @Test("A login without the rights is refused with that reason by every command, and nothing is done")
     func powerless() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let login = "weak_\(UUID().uuidString.prefix(8).lowercased())"
             try await stage.database.psql("create role \(login) login")
             let id = OperatorStage.id(1)

@@ -7,21 +7,21 @@ struct OperatorStage: Sendable {
     let folder: URL
     let variables: [String: String]
 
-    static func with(_ body: @Sendable (OperatorStage) async throws -> Void) async throws {
+    /// Makes the stage, with as many accounts, for the duration of a closure.
+    static func with(accounts: Int = 0, _ body: @Sendable (OperatorStage) async throws -> Void) async throws {
         try await TestDatabase.with(.migrated) { database in
             let folder = try TemporaryFolder("operator").url
             defer { try? FileManager.default.removeItem(at: folder) }
             let key = folder.appendingPathComponent("hash.key")
-            try await AccountctlProcess.run("keys", "new", "hash").output
-                .write(to: key, atomically: true, encoding: .utf8)
+            try TestKeys.line("hash").write(to: key, atomically: true, encoding: .utf8)
             let variables = ["ACCOUNTCTL_KEYS_HASH_FILE": key.path, "ACCOUNTCTL_OPERATOR": "olga"]
-            try await body(
-                OperatorStage(
-                    database: database,
-                    folder: folder,
-                    variables: database.variables.merging(variables) { $1 }
-                )
+            let stage = OperatorStage(
+                database: database,
+                folder: folder,
+                variables: database.variables.merging(variables) { $1 }
             )
+            if accounts > 0 { try await stage.addAccounts(accounts) }
+            try await body(stage)
         }
     }
 

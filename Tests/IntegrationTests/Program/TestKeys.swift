@@ -1,7 +1,8 @@
 import Foundation
+import Sealing
 import TestSupport
 
-/// A sealing key and a hash key in files, made by the program itself.
+/// A sealing key and a hash key in files.
 struct TestKeys {
     private let folder: URL
 
@@ -14,18 +15,22 @@ struct TestKeys {
     }
 
     /// Makes both keys in a folder of their own; the caller has to remove them.
-    static func make() async throws -> TestKeys {
-        let folder = try TemporaryFolder("keys").url
-        return try await make(in: folder)
+    static func make() throws -> TestKeys {
+        try make(in: try TemporaryFolder("keys").url)
     }
 
     /// Makes both keys in the caller's folder, with which they are removed.
-    static func make(in folder: URL) async throws -> TestKeys {
+    static func make(in folder: URL) throws -> TestKeys {
         for name in ["sealing", "hash"] {
-            let line = try await AccountctlProcess.run("keys", "new", name).output
-            try SecretFile.write(line, to: folder.appendingPathComponent(name))
+            try SecretFile.write(try line(name), to: folder.appendingPathComponent(name))
         }
         return TestKeys(folder: folder)
+    }
+
+    /// The text of a file with a new key of this name, as `keys new` prints it.
+    static func line(_ name: String) throws -> String {
+        guard let id = KeyID(name) else { throw TestSupportError("no name of a key: \(name)") }
+        return SealingKey.random(id: id).fileLine.reveal() + "\n"
     }
 
     func remove() { try? FileManager.default.removeItem(at: folder) }

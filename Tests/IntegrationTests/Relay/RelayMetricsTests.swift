@@ -31,7 +31,7 @@ struct RelayMetricsTests {
 
     @Test("Checks, verdicts, changes and ages are reported by stream, and the streams' state by every worker")
     func metrics() async throws {
-        let keys = try await TestKeys.make()
+        let keys = try TestKeys.make()
         defer { keys.remove() }
         try await ZoneServer.withServer(MailZone.sound) { server in
             try await TestDatabase.with(.migrated) { database in

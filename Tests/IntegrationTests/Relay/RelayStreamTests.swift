@@ -8,7 +8,7 @@ struct RelayStreamTests {
     func stream() async throws {
         try await ZoneServer.withServer(MailZone.sound) { server in
             try await TestDatabase.with(.migrated) { database in
-                let keys = try await TestKeys.make()
+                let keys = try TestKeys.make()
                 defer { keys.remove() }
                 let variables = database.variables.merging(keys.variables) { $1 }
                     .merging(["ACCOUNTCTL_MAIL_RESOLVERS": server.address, "USER": "kim"]) { $1 }

@@ -52,8 +52,7 @@ struct LengthOptionTests {
 
     @Test("are accepted for a request's grace")
     func grace() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             let asked = try await stage.run(["deletion", "request", id, "--confirm=\(id)", "--grace", "1h60m"])
             #expect(asked.status == 0, "\(asked.errors)")

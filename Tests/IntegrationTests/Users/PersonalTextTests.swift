@@ -10,8 +10,7 @@ struct PersonalTextTests {
 
     @Test("Addresses, phone numbers, ids at Apple and tokens are refused by the option's name, and nothing is done")
     func refused() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             let texts: [(text: String, what: String)] = [
                 ("asked by anna@example.com", "an e-mail address"),
@@ -72,8 +71,7 @@ struct PersonalTextTests {
 
     @Test("An operator's name is checked, too, wherever it comes from, since it is kept for good")
     func operatorNames() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             try await stage.database.psql("update auth.users set phone = '4512345678' where id = '\(id)'")
             for words in [
@@ -107,8 +105,7 @@ struct PersonalTextTests {
 
     @Test("Numbers, dates, ids and names that operators do write are accepted")
     func taken() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             let reasons = [
                 "ticket 4711", "asked on 2026-01-02 at 12:30", "01.02.2026 12:30, second call", "case 2026/000123-7",
@@ -136,8 +133,7 @@ struct PersonalTextTests {
 
     @Test("Data of the account is refused anywhere in a text, and the same text is accepted for another account")
     func own() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let (id, other) = (OperatorStage.id(1), OperatorStage.id(2))
             try await stage.database.psql(
                 """

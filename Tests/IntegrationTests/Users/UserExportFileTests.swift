@@ -53,8 +53,7 @@ struct UserExportFileTests {
 
     @Test("An archive is written neither to a folder nor to standard output")
     func paths() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             for (path, said) in [
                 ("-", "cannot be written to a pipe"), ("", "--output"), (stage.folder.path, "is a folder"),
             ] {

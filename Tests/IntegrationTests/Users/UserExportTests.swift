@@ -89,8 +89,7 @@ struct UserExportTests {
 
     @Test("Rows many foreign keys away are exported, but none that another key assigns to somebody else")
     func farRows() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let (own, other) = (OperatorStage.id(1), OperatorStage.id(2))
             var statements = [
                 """
@@ -136,8 +135,7 @@ struct UserExportTests {
 
     @Test("JSON that the server cannot convert to text breaks neither an export nor the view of the account")
     func unreadableJSON() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             try await stage.database.psql(
                 #"""
                 alter table public.profiles add column settings json, add column motto json, add column tags json;

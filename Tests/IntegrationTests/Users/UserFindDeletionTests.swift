@@ -106,8 +106,7 @@ struct UserFindDeletionTests {
 
     @Test("An account that is gone before its erasure is finished is shown with state, step and deadline")
     func leaving() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let (account, request) = ("3f0e9d8c-0000-4000-8000-000000000001", "4f0e9d8c-0000-4000-8000-000000000002")
             try await stage.database.psql(
                 """

@@ -155,8 +155,7 @@ struct UserFindTests {
         ]
     )
     func hostile(_ term: String) async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             // An at sign is a part of every address.
             let parts = term == "@" ? [] : [["find", "--contains"]]
             for words in [["find"], ["find", "--prefix"], ["show"]] + parts {
@@ -174,8 +173,7 @@ struct UserFindTests {
 
     @Test("A search that finds nobody says how to look for parts, on lines that the term cannot break")
     func hint() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let none = try await stage.run(["user", "find", "u1\nerror"])
             #expect(
                 none.status == 3 && none.errors.hasPrefix(#"there is no account "u1\nerror""#),
@@ -207,8 +205,7 @@ struct UserFindTests {
 
     @Test("A cut list advises a higher limit only up to the largest one")
     func largestLimit() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1999)
+        try await OperatorStage.with(accounts: 1999) { stage in
             let some = try await stage.run(["user", "find", "u1", "--prefix", "--limit", "999", "--tsv", "id"])
             #expect(some.errors.contains("there are more than 999 accounts: raise --limit"), "\(some.errors)")
             let most = try await stage.run(["user", "find", "u1", "--prefix", "--limit", "1000", "--tsv", "id"])

@@ -36,8 +36,7 @@ struct UserListTests {
 
     @Test("Each filter selects what it says, its opposite selects the others, and the count is that of the list")
     func filters() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(9)
+        try await OperatorStage.with(accounts: 9) { stage in
             try await stage.database.psql(Self.differences)
             let all = Array(1...9)
             #expect(try await listed([], stage) == all)
@@ -114,8 +113,7 @@ struct UserListTests {
 
     @Test("The formats for programs hold the same data, and fields can be selected by name")
     func forms() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             try await stage.database.psql("update auth.users set email = 'a,\"b\"@example.com' where email like 'u1@%'")
             func list(_ words: String...) async throws -> String {
                 try await stage.run(["user", "list", "--reveal"] + words).output
@@ -179,8 +177,7 @@ struct UserListTests {
 
     @Test("A role from which row-level security hides accounts is refused, whatever it may read")
     func hiddenAccounts() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let support = "support_\(UUID().uuidString.prefix(8).lowercased())"
             try await stage.database.psql("create role \(support) login in role pg_read_all_data")
             for words in [
@@ -202,8 +199,7 @@ struct UserListTests {
 
     @Test("A ban without end counts as a ban, and is shown as one")
     func endlessBan() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let id = OperatorStage.id(1)
             try await stage.database.psql("update auth.users set banned_until = 'infinity' where id = '\(id)'")
             let list = try await stage.run(["user", "list", "--banned", "--json", "id,state,banned_until"])

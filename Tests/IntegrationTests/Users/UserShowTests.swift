@@ -50,8 +50,7 @@ struct UserShowTests {
 
     @Test("The time at which a profile was saved is written like every other time")
     func savedAt() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let database = stage.database
             let at = "2024-11-02T10:30:00.120Z"
             try await database.psql("update public.profiles set updated_at = '2024-11-02 12:30:00.12+02'")
@@ -80,8 +79,7 @@ struct UserShowTests {
 
     @Test("An account's files count wherever they lie, even if they are not in use; files of others do not")
     func avatars() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             try await stage.database.psql(Self.files)
             let bucket = "avatars"
             #expect(try await files(stage) == [.init(bucket: bucket, count: 3, bytes: 1230, unused: 2, shared: 0)])
@@ -116,8 +114,7 @@ struct UserShowTests {
 
     @Test("Files in the app's own folders are not counted, whether one profile names them or several")
     func foldersOfTheApp() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             try await stage.database.psql(
                 """
                 insert into storage.objects (bucket_id, name, metadata)
@@ -140,8 +137,7 @@ struct UserShowTests {
 
     @Test("What Apple reported last is shown until the person signs in again")
     func mark() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             try await stage.database.psql(
                 """
                 insert into auth.identities (provider_id, user_id, identity_data, provider, last_sign_in_at, updated_at)
@@ -160,8 +156,7 @@ struct UserShowTests {
 
     @Test("A text that the log does not take is refused with the option's name, before anything is done")
     func lengths() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let database = stage.database
             func text(_ count: Int) -> String { String(repeating: "é", count: count) }
             let commands = [

@@ -19,8 +19,7 @@ struct ProgramLogTests {
 
     @Test("Such an entry decides nothing, and a line that names no request does not stop a replay")
     func replay() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(2)
+        try await OperatorStage.with(accounts: 2) { stage in
             let database = stage.database
             let (lost, paused) = (OperatorStage.id(1), OperatorStage.id(2))
             func request(of user: String) async throws -> String {

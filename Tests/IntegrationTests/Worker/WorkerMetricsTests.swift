@@ -24,7 +24,7 @@ struct WorkerMetricsTests {
 
     @Test("Depth, age, rate, latency, retries, lost leases, oldest snapshot and dead rows are there")
     func everyMetric() async throws {
-        let keys = try await TestKeys.make()
+        let keys = try TestKeys.make()
         defer { keys.remove() }
         let settings = keys.variables.merging(["ACCOUNTCTL_LISTEN_ADMIN": "127.0.0.1:0"]) { $1 }
         try await TestDatabase.with(.migrated) { database in

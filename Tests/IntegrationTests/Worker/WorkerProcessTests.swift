@@ -10,7 +10,7 @@ import Testing
 @Suite("The worker as a process", .timeLimit(.minutes(5)))
 struct WorkerProcessTests {
     private func withKeys(_ body: @Sendable ([String: String]) async throws -> Void) async throws {
-        let keys = try await TestKeys.make()
+        let keys = try TestKeys.make()
         defer { keys.remove() }
         try await body(keys.variables)
     }
