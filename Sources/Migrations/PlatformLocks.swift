@@ -31,9 +31,10 @@ package enum PlatformLocks {
 }
 
 extension Migration {
-    /// Whether the text has statements on policies, including those inside blocks of procedural code.
+    /// Whether the text has statements on policies, including those inside blocks of procedural code and those that are
+    /// put together there.
     var rulesPolicies: Bool {
-        let words = sql.lowercased().split(whereSeparator: \.isWhitespace)
+        let words = sql.lowercased().split { !$0.isLetter && $0 != "_" }
         return zip(words, words.dropFirst()).contains { verb, object in
             object == "policy" && ["create", "alter", "drop", "on"].contains(verb)
         }
