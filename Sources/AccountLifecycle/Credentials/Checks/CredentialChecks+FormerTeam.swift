@@ -6,11 +6,27 @@ extension CredentialChecks {
     ///
     /// Apple refuses all of these to the new team, so a refusal does not mean that the person left, and nobody is
     /// signed out for it. The tokens of an account that is locked out belong to its deletion.
-    func forgetFormer(_ refused: [HeldCredential]) async throws -> [HeldCredential] {
-        let former = refused.filter { services.apple.hasLeft($0.teamID, $0.clientID) }
+    ///
+    /// Nothing is deleted until somebody holds a token of the new team: a stand-in for Apple has another team, too, and
+    /// refuses every token.
+    func forgetFormer(_ refused: [HeldCredential], of clientID: String) async throws -> [HeldCredential] {
+        let former = refused.filter { services.apple.hasLeft($0.teamID, clientID) }
         guard !former.isEmpty else { return refused }
-        let (ids, sealed) = (former.map(\.id), former.map(\.sealed))
-        _ = try await services.pool.withConnection { connection in
+        let (ids, sealed, team) = (former.map(\.id), former.map(\.sealed), services.apple[clientID]?.identity.teamID)
+        let isShown = try await services.pool.withConnection { connection -> Bool in
+            let isShown = try connection.one(
+                """
+                select exists (
+                    select
+                    from accountctl.apple_credentials
+                    where client_id = \(clientID)
+                      and team_id = \(team)
+                )
+                """,
+                as: Bool.self,
+                deadline: .forAllAccounts
+            )
+            guard isShown else { return false }
             try connection.execute(
                 """
                 delete from accountctl.apple_credentials as c
@@ -26,7 +42,8 @@ extension CredentialChecks {
                   )
                 """
             )
+            return true
         }
-        return refused.filter { !ids.contains($0.id) }
+        return isShown ? refused.filter { !ids.contains($0.id) } : refused
     }
 }

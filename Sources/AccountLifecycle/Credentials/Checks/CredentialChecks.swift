@@ -116,8 +116,7 @@ struct CredentialChecks: Sendable {
         }
         tally.postponed += unasked.count
         try await putOff(later[...], atLeast: silence ?? .zero)
-        // Apple accepted the client as the new team's, so these need no proof.
-        let ofThisTeam = try await forgetFormer(refused)
+        let ofThisTeam = try await forgetFormer(refused, of: clientID)
         tally.gone += refused.count - ofThisTeam.count
         refused = ofThisTeam
         guard !refused.isEmpty else { return silence }
