@@ -97,13 +97,6 @@ package struct TransferredUser: Sendable, Hashable {
     package let email: String?
     /// Whether the address is a relay address.
     package let isPrivateEmail: Bool?
-
-    /// A moved user.
-    init(sub: String, email: String? = nil, isPrivateEmail: Bool? = nil) {
-        self.sub = sub
-        self.email = email
-        self.isPrivateEmail = isPrivateEmail
-    }
 }
 
 extension TransferredUser: CustomStringConvertible {

@@ -69,12 +69,6 @@ package struct TeamTransfer: Sendable, Hashable {
         /// Apple's identifier for the user during the transfer.
         package let transferIdentifier: String
 
-        /// Creates a line.
-        init(user: UUID, transferIdentifier: String) {
-            self.user = user
-            self.transferIdentifier = transferIdentifier
-        }
-
         private enum CodingKeys: String, CodingKey {
             case user = "user_id"
             case transferIdentifier = "transfer_sub"

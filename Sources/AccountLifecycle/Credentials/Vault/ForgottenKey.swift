@@ -19,9 +19,6 @@ package enum ForgottenKey {
         /// identifiers that the account still has.
         package var deletionRequests = 0
 
-        /// No losses.
-        init() {}
-
         /// Whether nothing was sealed with it.
         var isEmpty: Bool { credentials + pendingRevocations + deletionRequests == 0 }
     }
