@@ -53,3 +53,38 @@ drop index accountctl.apple_transfers_new_sub_idx;
 create index apple_transfers_new_sub_idx
     on accountctl.apple_transfers (new_sub)
     where new_sub is not null;
+
+-- A full inbox makes room by what the worker has looked at and could not judge. Whoever filled it with what names keys that Apple does
+-- not publish, which waits for a quarter of an hour each, kept Apple's notifications out with one request a second.
+create or replace function accountctl.receive_apple_notification(body text)
+returns boolean
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if octet_length(body) is null or octet_length(body) not between 1 and 32768 then
+        raise exception 'the body of a notification has 1 to 32768 bytes' using errcode = '22023';
+    end if;
+    if 1000 <= (select count(*) from accountctl.apple_inbox) then
+        -- The latest one: of what waits for an outage of Apple's keys to end, a flood does not displace the rest.
+        delete from accountctl.apple_inbox
+        where id = (
+            select id
+            from accountctl.apple_inbox
+            where tries > 0
+            order by tries, id desc
+            limit 1
+            for update skip locked
+        );
+        if not found then
+            raise exception 'the inbox is full; is a worker running?' using errcode = '53400';
+        end if;
+    end if;
+    insert into accountctl.apple_inbox (digest, body)
+    values (sha256(convert_to(receive_apple_notification.body, 'UTF8')), receive_apple_notification.body)
+    on conflict (digest) do nothing;
+    return found;
+end;
+$$;

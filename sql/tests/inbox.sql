@@ -65,5 +65,15 @@ select is(pg_temp.hand_in('service_role', 'the last'), 'true', 'the thousandth f
 select act('service_role', null, 'select public.receive_apple_notification(''the last'')');
 select is(pg_temp.hand_in('service_role', 'one more'), '53400', 'the one after the thousandth is refused');
 
+-- A worker has looked at three of them, and could not judge them.
+update accountctl.apple_inbox set tries = 9 where body = '2';
+update accountctl.apple_inbox set tries = 1 where body in ('3', '4');
+select is(pg_temp.hand_in('service_role', 'one more'), 'true', 'a full inbox makes room by what a worker could not judge');
+select act('service_role', null, 'select public.receive_apple_notification(''one more'')');
+select set_eq(
+    'select body from accountctl.apple_inbox where tries > 0', array['2', '3'], 'it is the latest that was looked at least often'
+);
+select is((select count(*) from accountctl.apple_inbox), 1000::bigint, 'the inbox holds a thousand still');
+
 select * from finish();
 rollback;
