@@ -36,7 +36,7 @@ import Testing
         "anna@x.de", "Anna@X.de", "to anna@x.de.", "<anna@x.de>", "mailto:anna@x.de?subject=x", "\"anna@x.de\"",
         "?e=anna%40x.de&b", "anna@x.de,joanna@x.de", #"{"note": "line\nanna@x.de"}"#, #"{"n": "\u0009anna@x.de"}"#,
         "anna@x.de-", "(anna@x.de)", "a\tanna@x.de", "q=from%3Aanna%40x.de", "?next=%2Freset%3Femail%3Danna%2540x.de",
-        "a%22anna@x.de%22", "?u=%252Fr%253Fe%253Danna%2540x.de",
+        "a%22anna@x.de%22", "?u=%252Fr%253Fe%253Danna%2540x.de", "text=invite+anna%40x.de&b",
         // Quotes, dashes, spaces and other signs beyond ASCII, and their spelling in URLs and JSON.
         "“anna@x.de”", "„anna@x.de“", "«anna@x.de»", "Mail:\u{A0}anna@x.de", "—anna@x.de", "anna@x.de…", "anna@x.de’s",
         "😀anna@x.de", "❤\u{FE0F}anna@x.de", "?q=%E2%80%9Canna%40x.de%E2%80%9D", #"{"n": "\u201canna@x.de"}"#,
@@ -67,12 +67,19 @@ import Testing
     }
 
     @Test(arguments: [
-        "anna+tag@x.de", "?email=anna%2Btag%40x.de", "?email=anna%2btag%40x.de&b", "?e=anna+tag%40x.de",
+        "anna+tag@x.de", "?email=anna%2Btag%40x.de", "?email=anna%2btag%40x.de&b",
         "?next=%2Fr%3Fe%3Danna%252Btag%2540x.de", #"{"e": "anna\u002Btag@x.de"}"#,
     ])
     func findsAnAddressWithWhatURLsAndJSONEscape(text: String) {
         #expect(kinds(text, [Identifier(email: "anna+tag@x.de")]) == [.email])
         #expect(kinds(text, [Identifier(email: "tag@x.de")]).isEmpty)
+    }
+
+    /// By hand, somebody may escape the at sign alone; in a form, the plus sign is a blank.
+    @Test func findsWhatAPlusSignMayMean() {
+        for address in ["anna+tag@x.de", "tag@x.de"] {
+            #expect(kinds("?e=anna+tag%40x.de", [Identifier(email: address)]) == [.email])
+        }
     }
 
     @Test(arguments: [
