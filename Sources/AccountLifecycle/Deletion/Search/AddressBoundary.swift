@@ -23,25 +23,28 @@ enum AddressBoundary {
 
     /// Whether the address is the beginning of one with a longer host name.
     ///
-    /// "anna@x.de." ends a sentence, "anna@x.de.example" is another address. No host name ends with a label that begins
-    /// with a digit, or that is a file extension: "anna@x.de-2026-01-01.log" and "anna@x.de.pdf" are files about the
-    /// address.
+    /// "anna@x.de." ends a sentence, and "anna@x.de.Thanks" begins another without a blank; "anna@x.de.example" is
+    /// another address. No host name ends with a label that begins with a digit, or that is a file extension:
+    /// "anna@x.de-2026-01-01.log" and "anna@x.de-invoice.pdf" are files about the address.
     private static func isHostContinued(at end: Int, in text: UnsafeRawBufferPointer) -> Bool {
         var index = end
+        var isHost = false
         if Neighbour.makesLonger(at: index, in: text) { return true }
         while index < text.count, text[index] == UInt8(ascii: ".") || text[index] == UInt8(ascii: "-") {
             let label = text[(index + 1)...].prefix(while: \.isASCIIAlphanumeric)
             // A letter of any script, since host names may contain them.
             let next = Neighbour.character(at: label.endIndex, in: text)
             if next?.properties.isAlphabetic ?? false { return true }
-            guard let first = label.first else { return false }
+            guard let first = label.first else { break }
+            let isDot = text[index] == UInt8(ascii: ".")
+            let second = label.dropFirst().first ?? first
+            if isDot, first != first.asciiLowercased, second == second.asciiLowercased { break }
             let isFile =
-                text[index] == UInt8(ascii: ".")
-                && fileEndings.contains(String(decoding: label.lazy.map(\.asciiLowercased), as: UTF8.self))
-            guard first.isASCIIDigit || isFile else { return true }
+                isDot && fileEndings.contains(String(decoding: label.lazy.map(\.asciiLowercased), as: UTF8.self))
+            isHost = !first.isASCIIDigit && !isFile
             index = label.endIndex
         }
-        return false
+        return isHost
     }
 
     /// File extensions that are not top-level domains.
