@@ -90,16 +90,13 @@ import Testing
     @Test func anAccountThatSeemsYoungerThanItsRequestIsTheOneMeant() async throws {
         try await Stage.with { stage in
             let person = try await stage.signUp()
-            func moveCreation(by time: Statement) async throws {
-                try await stage.sql("update auth.users set created_at = created_at + \(time) where id = \(person.id)")
-            }
-            try await moveCreation(by: "interval '1 hour'")
+            try await stage.moveCreation(of: person, by: "interval '1 hour'")
             let request = try await stage.request(person)
             // Another one under the same id.
-            try await moveCreation(by: "interval '1 second'")
+            try await stage.moveCreation(of: person, by: "interval '1 second'")
             try await stage.drive(request)
             #expect(try await stage.situation(request)?.code == .otherAccount)
-            try await moveCreation(by: "- interval '1 second'")
+            try await stage.moveCreation(of: person, by: "- interval '1 second'")
             #expect(try await stage.drive(request) == .ended(.verified))
             let left: Statement = "select from accountctl.deletion_requests where account_created_at is not null"
             #expect(try await stage.count(left) == 0)
@@ -132,6 +129,13 @@ import Testing
             let state = await sqlState { try await stage.call(stranger, "select public.request_account_deletion()") }
             #expect(state == "PT410")
         }
+    }
+}
+
+extension Stage {
+    /// Moves the time at which a person's account was created.
+    fileprivate func moveCreation(of person: Person, by time: Statement) async throws {
+        try await sql("update auth.users set created_at = created_at + \(time) where id = \(person.id)")
     }
 }
 
