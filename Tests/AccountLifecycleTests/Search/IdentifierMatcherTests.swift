@@ -79,6 +79,14 @@ import Testing
         #expect(kinds(text, [Identifier(email: "tag@x.de")]).isEmpty)
     }
 
+    @Test(arguments: [
+        "o'brien@x.de", "<b>O&#39;Brien@x.de</b>", "o&#x27;brien@x.de", "o&#039;brien@x.de", "o&apos;brien@x.de",
+        "values ('o''brien@x.de')", #"{"e": "o\u0027brien@x.de"}"#, "?e=o%27brien%40x.de", "?e=o'brien%40x.de",
+    ])
+    func findsAnAddressWithAnApostrophe(text: String) {
+        #expect(kinds(text, [Identifier(email: "o'brien@x.de")]) == [.email])
+    }
+
     /// By hand, somebody may escape the at sign alone; in a form, the plus sign is a blank.
     @Test func findsWhatAPlusSignMayMean() {
         for address in ["anna+tag@x.de", "tag@x.de"] {

@@ -1,4 +1,4 @@
-/// How URLs and JSON escape what may not appear in them as it is.
+/// How URLs, JSON, HTML and SQL escape what may not appear in them as it is.
 enum EscapedSpelling {
     /// Bytes as `encodeURIComponent` and forms write them: all but letters, digits and `-._~` percent-encoded (RFC
     /// 3986, 2.1), in lower case.
@@ -13,6 +13,13 @@ enum EscapedSpelling {
         String(decoding: bytes, as: UTF8.self).utf16.flatMap { unit in
             unit < 0x80 && !"+&'<>`".utf16.contains(unit)
                 ? [UInt8(unit)] : Array("\\u".utf8) + hex(UInt8(unit >> 8)) + hex(UInt8(unit & 0xFF))
+        }
+    }
+
+    /// Bytes with each apostrophe, as in "o'brien@x.de", in the ways of HTML and SQL; in lower case.
+    static func apostrophes(_ bytes: [UInt8]) -> [[UInt8]] {
+        ["&#39;", "&#039;", "&#x27;", "&apos;", "''"].map { escape in
+            bytes.flatMap { $0 == UInt8(ascii: "'") ? Array(escape.utf8) : [$0] }
         }
     }
 

@@ -42,17 +42,18 @@ struct IdentifierPattern: Sendable, Hashable {
         }
     }
 
-    /// A value as it is, and as programs write it in URLs, in URLs within URLs and in JSON, in either case.
+    /// A value as it is, and as programs write it in URLs, in URLs within URLs, in JSON, in HTML and in SQL, in either
+    /// case.
     private static func spellings(of value: String) -> [[UInt8]] {
         var all: [[UInt8]] = []
         for value in cases(of: value).map({ Array($0.utf8) }) {
             let once = EscapedSpelling.url(value)
             // Only the at sign escaped, as by hand and by programs that leave unescaped what a query may contain.
             let sign = value.flatMap { $0 == UInt8(ascii: "@") ? Array("%40".utf8) : [$0] }
-            for spelling in [value, sign, once, EscapedSpelling.url(once), EscapedSpelling.json(value)]
-            where !all.contains(spelling) {
-                all.append(spelling)
-            }
+            let spellings =
+                [value, sign, once, EscapedSpelling.url(once), EscapedSpelling.json(value)]
+                + EscapedSpelling.apostrophes(value)
+            for spelling in spellings where !all.contains(spelling) { all.append(spelling) }
         }
         return all
     }
