@@ -173,6 +173,22 @@ import Testing
         }
     }
 
+    /// A pooler lets clients in that it has no connection for, and says nothing of it.
+    @Test func whoGetsNoConnectionOfAPoolerIsToldWhatItMayBe() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await PgBouncer.with(.session, poolSize: 1, to: database.cluster) { bouncer in
+                var configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
+                configuration.cancelGrace = .milliseconds(100)
+                let error = try await bouncer.whileOccupied(in: database) { [configuration] _ in
+                    try await PostgresError.expected {
+                        try await Connection.with(configuration, logger: .silent) { _ in }
+                    }
+                }
+                #expect(error.code == .connectionFailed && error.description.contains("pooler"), "\(error)")
+            }
+        }
+    }
+
     /// The route of a new connection, which is not reused since a transaction is left open in it.
     private func route(_ pool: Pool) async throws -> Route {
         try await pool.withConnection { connection in

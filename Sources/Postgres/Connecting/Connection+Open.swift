@@ -21,7 +21,8 @@ extension Connection {
                 else { throw error }
                 throw PostgresError(
                     .connectionFailed,
-                    reason: "the server accepted the connection but did not answer in time",
+                    reason: "the server accepted the connection but did not answer in time, as a pooler does whose "
+                        + "connections are all in use",
                     connectionUsable: false
                 )
             }
