@@ -173,6 +173,21 @@ import Testing
         }
     }
 
+    /// Taken for the server, it would get prepared statements and settings that its other clients meet.
+    @Test func aPoolerThatTakesTheServersPlaceIsFoundOut() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await PgBouncer.with(.transaction, to: database.cluster) { bouncer in
+                try await TCPProxy.with(to: database.cluster.port, bouncer.port) { proxy in
+                    let connection = ConnectionConfiguration(conninfo: database.conninfo(port: proxy.port))
+                    try await Pool.withPool(PoolConfiguration(connection: connection), logger: .silent) { pool in
+                        let routes = try await [self.route(pool), self.route(pool)]
+                        #expect(routes == [.direct, .transactionPooler])
+                    }
+                }
+            }
+        }
+    }
+
     /// A pooler lets clients in that it has no connection for, and says nothing of it.
     @Test func whoGetsNoConnectionOfAPoolerIsToldWhatItMayBe() async throws {
         try await TestDatabase.with(.empty) { database in

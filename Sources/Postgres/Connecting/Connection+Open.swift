@@ -3,7 +3,7 @@ import LibPQ
 import Logging
 
 extension Connection {
-    /// Connects, and detects a pooler in between unless `knownRoute` is given.
+    /// Connects, and detects a pooler in between unless `knownRoute` names one.
     ///
     /// All of it ends at `deadline`, including the queries for detection.
     ///
@@ -32,11 +32,15 @@ extension Connection {
 
     private func establish(_ knownRoute: Route?) async throws {
         try connect()
-        if knownRoute == nil, configuration.pooler == .detect, !isSharedPooler, try applySettingsUnlessPooled() {
+        let mayBeDirect = knownRoute == nil || knownRoute == .direct
+        // Also if there was no pooler so far: one may have taken the server's place, and asking costs no round trip.
+        if mayBeDirect, configuration.pooler == .detect, !isSharedPooler,
+            try applySettingsUnlessPooled(deadline: knownRoute == nil ? Self.patience : nil)
+        {
             route = .direct
             return
         }
-        if let route = knownRoute ?? routeByName() {
+        if let route = mayBeDirect ? routeByName() : knownRoute {
             self.route = route
         } else {
             route = try await probeRoute()

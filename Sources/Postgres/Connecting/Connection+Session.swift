@@ -6,10 +6,10 @@ extension Connection {
     /// pooler makes up.
     ///
     /// One round trip for both the check and the settings, because round trips dominate the time of a short command.
-    func applySettingsUnlessPooled() throws -> Bool {
+    func applySettingsUnlessPooled(deadline: Duration?) throws -> Bool {
         let process = Int(backendPID)
         // Otherwise the call would raise the server's limit first, in a transaction with settings of its own.
-        serverLimit = Self.patience
+        serverLimit = deadline
         let (answering, _, role) = try one(
             Statement(
                 unsafeSQL: """
@@ -18,7 +18,7 @@ extension Connection {
                     """
             ),
             as: (Int, String?, String).self,
-            deadline: Self.patience
+            deadline: deadline
         )
         serverLimit = answering == process ? configuration.statementDeadline : nil
         guard answering == process else { return false }
