@@ -68,7 +68,7 @@ import Testing
                     let run: Statement = "select nextval('runs')"
                     // The third run prepares the statement.
                     for _ in 0..<2 { try connection.execute(run) }
-                    proxy.behaviour = .mutedAt("accountctl_1")
+                    proxy.behaviour = .mutedAt("accountctl_")
                     let task = Task.detached { try await connection.execute(run) }
                     let canceller = Task.detached {
                         try await eventually("it is being prepared") { proxy.behaviour == .muted }

@@ -126,6 +126,21 @@ import Testing
         }
     }
 
+    /// Without a reset query, what a client prepared stays on the server process that the next client gets.
+    @Test func aSessionPoolerMayKeepWhatTheLastClientPrepared() async throws {
+        try await TestDatabase.with(.empty) { database in
+            let settings = ["server_reset_query ="]
+            try await PgBouncer.with(.session, poolSize: 2, settings: settings, to: database.cluster) { bouncer in
+                let configuration = ConnectionConfiguration(conninfo: bouncer.conninfo(database: database.name))
+                for _ in 0..<3 {
+                    try await Connection.with(configuration, logger: .silent) { connection in
+                        for _ in 0..<3 { _ = try connection.one("select 42", as: Int.self) }
+                    }
+                }
+            }
+        }
+    }
+
     /// Detection takes a second connection; when none is to be had the kind of pooler stays unknown, and detection runs
     /// again.
     @Test func aFullSessionPoolerIsNotTakenForOneOfTransactionsByAListener() async throws {

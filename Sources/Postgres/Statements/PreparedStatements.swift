@@ -28,6 +28,8 @@ struct PreparedStatements: Sendable {
     private var entries: [Key: Entry] = [:]
     private var clock: UInt64 = 0
     private var serial = 0
+    /// Makes the names different from those of other connections, which a pooler may leave on its server processes.
+    private let mark = String(UInt32.random(in: 0 ... .max), radix: 36)
 
     /// Names that the server still knows but that will not be used again.
     private(set) var dropped: [String] = []
@@ -49,7 +51,7 @@ struct PreparedStatements: Sendable {
         entries.values[index].uses += 1
         guard entries.values[index].uses >= threshold else { return .runUnprepared }
         serial += 1
-        return .prepare(name: "accountctl_\(serial)")
+        return .prepare(name: "accountctl_\(mark)_\(serial)")
     }
 
     /// Records that the server has prepared a statement.
