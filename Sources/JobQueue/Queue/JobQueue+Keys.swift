@@ -80,7 +80,12 @@ extension JobQueue {
                 for update
             )
             update \(tables.jobs)
-            set run_at = clock_timestamp(),
+            set run_at = case
+                    -- A running job is known to be woken by this being later than its claim; the clock may have been
+                    -- set back since.
+                    when state = 'running' then greatest(clock_timestamp(), claimed_at + interval '1 microsecond')
+                    else clock_timestamp()
+                end,
                 state = case when state = 'scheduled' then 'available' else state end
             where id = any(array(select id from woken where state <> 'available'))
             """

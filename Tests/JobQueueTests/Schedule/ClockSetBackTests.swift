@@ -150,6 +150,20 @@ import Testing
         }
     }
 
+    /// A job that is woken while it runs has another turn at once.
+    @Test func aRunningJobThatIsWokenGoesOn() async throws {
+        try await JobHarness.with { harness in
+            try await harness.enqueue([JobHarness.plain.job(Note(), uniqueKey: "woken")])
+            let job = try await harness.claim(try await harness.host())[0].leased
+            try await harness.execute("update accountctl.jobs set claimed_at = claimed_at + interval '1 hour'")
+            let isAvailable = try await harness.pool.withConnection { connection in
+                try harness.queue.runNow(keys: ["woken"], on: connection)
+                return try harness.queue.giveBack([.init(job, NextTurn(wait: .seconds(60)))], on: connection)[job]
+            }
+            #expect(isAvailable == true)
+        }
+    }
+
     /// One that is alive still has all of its lease.
     @Test func aLiveWorkerKeepsItsJobs() async throws {
         try await JobHarness.with { harness in
