@@ -58,7 +58,16 @@ extension JobQueue {
     ///
     /// - Throws: ``PostgresError``.
     package func figures(on connection: isolated Connection) throws -> JobFigures {
-        let depths = try connection.query(
+        try figures(try depths(on: connection), on: connection)
+    }
+
+    /// A queue, a state, how many jobs are in both, how many of them are exhausted, and how many seconds the oldest has
+    /// been able to run.
+    typealias DepthRow = (String, JobState, Int64, Int64, Double?)
+
+    /// Counts the unfinished jobs.
+    func depths(on connection: isolated Connection) throws -> [DepthRow] {
+        try connection.query(
             """
             select queue, state::text, count(*), count(exhausted_at),
                 max(
@@ -75,8 +84,12 @@ extension JobQueue {
             group by queue, state
             order by queue, state
             """,
-            as: (String, JobState, Int64, Int64, Double?).self
+            as: DepthRow.self
         )
+    }
+
+    /// Reads the other metrics.
+    func figures(_ depths: [DepthRow], on connection: isolated Connection) throws -> JobFigures {
         let ended = try connection.query(
             """
             select outcome::text, count(*)

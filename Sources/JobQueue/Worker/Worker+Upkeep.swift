@@ -89,7 +89,13 @@ extension Worker {
     func recordGauges() async throws {
         let queue = self.queue
         let (figures, settings) = try await pool.withConnection { connection in
-            (try queue.figures(on: connection), try queue.queueSettings(on: connection))
+            let depths = try await connection.transaction { connection in
+                // With scans of whole tables priced out, the planner cannot tell hashing from sorting by their costs,
+                // and would sort all jobs on disk.
+                try connection.execute("set local enable_seqscan = on")
+                return try queue.depths(on: connection)
+            }
+            return (try queue.figures(depths, on: connection), try queue.queueSettings(on: connection))
         }
         metrics.record(figures, paused: Set(settings.filter { $0.pausedAt != nil }.map(\.name)))
         figuresRead(.now)

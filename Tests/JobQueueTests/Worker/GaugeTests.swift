@@ -148,4 +148,28 @@ import Testing
             #expect(series.compactMap { JobMetrics.value($0, metrics.text()) }.contains(3))
         }
     }
+
+    /// A worker's sessions price scans of whole tables out, and beside that price a sort costs nothing.
+    @Test func countingSortsNoJobsOnDisk() async throws {
+        try await JobHarness.with { harness in
+            try await harness.execute(
+                "insert into accountctl.jobs (queue, kind) select 'one', 'unknown' from generate_series(1, 5000)"
+            )
+            try await harness.execute("analyze accountctl.jobs")
+            let files: Statement = """
+                select pg_stat_get_db_temp_files(oid) from pg_database where datname = current_database()
+                """
+            let before = try await harness.count(files)
+            let settings = ["application_name": "gauges", "work_mem": "64kB"]
+                .merging(JobQueue.sessionSettings) { $1 }
+            try await harness.database.withPool(maximumConnections: 1, sessionSettings: settings) { pool in
+                try await harness.worker(JobRegistry(), in: pool).recordGauges()
+            }
+            // A session reports its counters by its end at the latest.
+            try await harness.until {
+                try await harness.count("select count(*) from pg_stat_activity where application_name = 'gauges'") == 0
+            }
+            #expect(try await harness.count(files) == before)
+        }
+    }
 }
