@@ -100,9 +100,8 @@ extension Worker {
         let (plain, limited) = splitLanes(of: scope)
         return core.withLock { core in
             let batch = core.takeFinished(now: sentAt)
-            let remembers = configuration.remembersBounds
-            let bounds = remembers && scope == .all ? core.bounds.bounds(now: sentAt) : nil
-            let limitedBounds = remembers && scope != .suspects ? core.limitedBounds.bounds(now: sentAt) : nil
+            let bounds = scope == .all ? core.bounds.bounds(now: sentAt) : nil
+            let limitedBounds = scope == .suspects ? nil : core.limitedBounds.bounds(now: sentAt)
             let number = limit > 0 ? core.book.claimSent() : nil
             if limit > 0 { core.plan.claimSent(from: scope) }
             let request = core.worker.map {

@@ -61,9 +61,6 @@ package struct WorkerConfiguration: Sendable {
     /// Whether outcomes and the next claim are sent together, as one transaction.
     package var fusesClaims = true
 
-    /// Whether claims begin where the last ones ended; see ``ClaimBounds``.
-    package var remembersBounds = true
-
     /// How often the table is vacuumed; nil leaves it to autovacuum, as does a pool of a single connection.
     package var vacuumInterval: Duration? = .seconds(60)
 
