@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import JobQueue
@@ -124,5 +125,55 @@ import Testing
         #expect(plan.step(now: Self.now) == .wait(until: nil))
         plan.running = 0
         #expect(plan.step(now: Self.now) == .end)
+    }
+
+    /// Whatever happens meanwhile, a worker that was woken, may claim and has a free slot waits only for the end of a
+    /// pause or a moment for other outcomes, until it has claimed.
+    @Test func aWakeUpIsNotForgotten() {
+        for seed in UInt64(1)...500 {
+            var random = SeededRandom(seed: seed)
+            var plan = ExchangePlan(slots: 4, reserve: 1, batch: 3, linger: .milliseconds(2))
+            var now = Self.now
+            var isWoken = true
+            for _ in 0..<200 {
+                switch Int.random(in: 0..<8, using: &random) {
+                case 0:
+                    plan.wake()
+                    isWoken = true
+                case 1 where plan.running > 0:
+                    plan.running -= 1
+                    plan.finished += 1
+                    plan.oldestFinish = plan.oldestFinish ?? now
+                case 2:
+                    now = now.advanced(by: .milliseconds(Int.random(in: 1...30, using: &random)))
+                case 3:
+                    plan.pausedUntil = now.advanced(by: .milliseconds(20))
+                    plan.wake()
+                    isWoken = true
+                case 4:
+                    plan.mayClaim.toggle()
+                default:
+                    plan.lookAgain(now: now)
+                    switch plan.step(now: now) {
+                    case .exchange(let limit, let scope):
+                        plan.finished -= min(plan.finished, plan.batch)
+                        plan.oldestFinish = plan.finished > 0 ? now : nil
+                        guard limit > 0 else { break }
+                        plan.claimSent(from: scope)
+                        if scope == .all { isWoken = false }
+                        let found = Int.random(in: 0...limit, using: &random)
+                        plan.running += found
+                        if found == limit { plan.leftSome(of: scope) }
+                        plan.claimed(found, isCut: Bool.random(using: &random), now: now)
+                    case .wait(let until):
+                        guard isWoken, plan.mayClaim, plan.freeSlots > 0 else { break }
+                        let latest = now.advanced(by: .milliseconds(20))
+                        #expect(until.map { $0 <= latest } == true, "it waits on, seed \(seed)")
+                    case .end:
+                        Issue.record("ended, seed \(seed)")
+                    }
+                }
+            }
+        }
     }
 }
