@@ -1,3 +1,4 @@
+import AccountLifecycle
 import ArgumentParser
 import Terminal
 
@@ -46,7 +47,11 @@ struct CommandPath {
     private func meanings(of word: String) -> [String] {
         if let inside = named(word, word) { return inside }
         let typed = (commands.dropFirst().map { $0._commandName } + [word]).joined(separator: " ")
-        return CommandPath(root: commands[0], words: []).named(word, typed) ?? []
+        if let elsewhere = CommandPath(root: commands[0], words: []).named(word, typed) { return elsewhere }
+        // An account where a command is expected.
+        let term = LookupTerm(word)
+        return term?.email == nil && term?.userID == nil
+            ? [] : ["\(commands[0]._commandName) user find \(SafeText.line(word))"]
     }
 
     /// The commands below this one that have this name, or for which people try these words, on the nearest level; else

@@ -52,10 +52,22 @@ extension Launch {
             messages.failure(mistake.message, hint: mistake.hint)
         } else {
             let message = Accountctl.message(for: error)
-            let said = unknownOption(insteadOf: message, of: asked) ?? Self.withForm(message)
+            let said =
+                Self.unknownConsent(insteadOf: message, of: asked) ?? unknownOption(insteadOf: message, of: asked)
+                ?? Self.withForm(message)
             messages.failure(SafeText.lines(said), hint: "See: \(asked.text) --help")
         }
         return .usage
+    }
+
+    /// The message about an option that says yes to a question that takes more than that: the parser suggests any
+    /// similar name.
+    private static func unknownConsent(insteadOf message: String, of path: CommandPath) -> String? {
+        guard let option = ["--yes", "-y", "--force"].first(where: { message.hasPrefix("Unknown option '\($0)'") }),
+            let options = try? CommandDescription.options(of: path.last), options.contains("--confirm")
+        else { return nil }
+        return "Unknown option '\(option)': what cannot be undone is confirmed with --confirm and what the question "
+            + "asks for"
     }
 
     /// The message about an option that the command does not have: the parser takes the word after it for an operand,

@@ -31,6 +31,9 @@ struct CommandLineTests {
             (["deletio", "lst"], "Did you mean: accountctl deletion\n"),
             (["pause"], "Did you mean: accountctl jobs pause or accountctl deletion pause\n"),
             (["user", "doctor"], "Did you mean: accountctl doctor\n"),
+            (["user", "anna@example.com"], "Did you mean: accountctl user find anna@example.com\n"),
+            (["deletion", "request", "anna@example.com", "--yes"], "Unknown option '--yes': what cannot be undone is"),
+            (["deletion", "resume", "--all", "-y"], "with --confirm and what the question asks for\n"),
             (["deleting"], "Did you mean: accountctl deletion\n"),
             // Not the deletion of an account.
             (["jobs", "delete", "42"], "accountctl jobs delete\"\nSee: accountctl jobs --help\n"),
