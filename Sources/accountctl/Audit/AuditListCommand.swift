@@ -96,6 +96,13 @@ struct AuditListCommand: AccountctlCommand {
         }
     }
 
+    /// What is said of an empty list: with a filter, something may still have been done.
+    private var emptyNote: String {
+        let isFiltered = [user, by, ticket, since, until].contains { $0 != nil } || !action.isEmpty
+        guard isFiltered else { return "Nothing was done." }
+        return "No such act." + (action.isEmpty ? "" : " Actions have names such as deletion.hold or user.suspend.")
+    }
+
     func run(in context: CommandContext) async throws -> ExitStatus {
         var filter = OperatorLog.Filter()
         filter.operatorName = by
@@ -117,7 +124,7 @@ struct AuditListCommand: AccountctlCommand {
             }
             return try OperatorLog.entries(filter, on: connection)
         }
-        try context.list(entries, Self.fields, limit: limit, of: Self.limits, whenEmpty: "Nothing was done.")
+        try context.list(entries, Self.fields, limit: limit, of: Self.limits, whenEmpty: emptyNote)
         return .ok
     }
 }

@@ -41,6 +41,9 @@ struct AuditTests {
             #expect(soon.output == both.output, "\(soon)")
             let before = try await stage.run(["audit", "list", "--until", "1h", "--tsv", "action"])
             #expect(before.status == 0 && before.output.isEmpty, "\(before)")
+            // Something was done, under a name that does not begin with this.
+            let other = try await stage.run(["audit", "list", "--action", "suspend"])
+            #expect(other.status == 0 && other.errors.hasPrefix("No such act. Actions have names such as "), "\(other)")
             // An act without facts has an empty object, in the list as well as alone.
             try await stage.database.psql("update accountctl.deletion_brakes set paused_at = now(), paused_by = 'olga'")
             #expect(try await stage.run(["deletion", "resume", "--all", "--confirm=all"]).status == 0)
