@@ -137,7 +137,8 @@ package struct Sheet: Sendable {
     private func lines(of content: Content, style: StreamStyle, disclosure: Disclosure) -> [String] {
         switch content {
         case .facts(let facts):
-            let present = facts.filter { $0.shown != nil || $0.value != .null && $0.value != .list([]) }
+            let empty: [OutputValue] = [.null, .list([]), .object([:])]
+            let present = facts.filter { $0.shown != nil || !empty.contains($0.value) }
             let width = present.map { DisplayWidth.of($0.label) }.max() ?? 0
             return present.map { fact in
                 let padding = String(repeating: " ", count: width - DisplayWidth.of(fact.label))

@@ -12,6 +12,7 @@ struct SheetTests {
                     .init("email", "E-mail", .personal("bob@x.de", .email)),
                     .init("deleted_at", "Deleted", nil),
                     .init("factors", "Factors", .list([])),
+                    .init("claims", "Claims", .object([:])),
                 ])
             ),
             .init(
@@ -33,7 +34,7 @@ struct SheetTests {
             .show(sheet)
         #expect(
             json.text
-                == #"{"deleted_at":null,"email":"bob@x.de","factors":[],"id":"u1","steps":[{"name":"lock","state":"done"}]}"#
+                == #"{"claims":{},"deleted_at":null,"email":"bob@x.de","factors":[],"id":"u1","steps":[{"name":"lock","state":"done"}]}"#
                 + "\n"
         )
     }
