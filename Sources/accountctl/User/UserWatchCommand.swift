@@ -78,7 +78,8 @@ struct UserWatch: Watch, Sendable {
         Field("step", "Step", width: DisplayWidth.ofWidest(DeletionStep.allCases)) { .text($0.step) },
         Field("sessions", "Sessions", alignment: .right) { .integer($0.sessions) },
         Field("last_sign_in_at", "Last sign-in") { .date($0.lastSignInAt) },
-        Field("operation", "Operator") { .text($0.operation) },
+        // Wide enough for deletion.request and its like.
+        Field("operation", "Operator", width: 16) { .text($0.operation) },
         Field("receipt", nil) { .integer($0.receipt) },
         Field("held", "Held", emphasis: { $0.isHeld ? .caution : .none }) { .bool($0.isHeld) },
     ]

@@ -80,9 +80,11 @@ struct WatchTests {
             let lines = output.split(separator: "\n")
             let heading = try #require(lines.first)
             let end = try #require(heading.firstRange(of: "SESSIONS")).upperBound.utf16Offset(in: heading)
+            let held = try #require(heading.firstRange(of: "HELD")).lowerBound.utf16Offset(in: heading)
             for line in lines.dropFirst() {
                 // The number of sessions is aligned to the right under its heading.
                 #expect(line.prefix(end).last?.isNumber == true, "\(output)")
+                #expect(line.dropFirst(held) == "no", "\(output)")
             }
         }
     }
