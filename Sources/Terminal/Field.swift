@@ -12,6 +12,8 @@ package struct Field<Row>: Sendable {
     let width: Int
     /// A table omits the field if it would have to cut it to fewer columns than this.
     let least: Int
+    /// Whether a table shows the value in full or not at all, since a part of it would be another value.
+    let isWhole: Bool
     /// The value of this field in a row.
     package let value: @Sendable (Row) -> OutputValue
     /// The emphasis of the value in a table.
@@ -24,6 +26,7 @@ package struct Field<Row>: Sendable {
         alignment: TableColumn.Alignment = .left,
         width: Int = 0,
         least: Int = 0,
+        isWhole: Bool = false,
         emphasis: @escaping @Sendable (Row) -> Emphasis = { _ in .none },
         value: @escaping @Sendable (Row) -> OutputValue
     ) {
@@ -33,6 +36,7 @@ package struct Field<Row>: Sendable {
         self.alignment = alignment
         self.width = width
         self.least = least
+        self.isWhole = isWhole
         self.value = value
         self.emphasis = emphasis
     }

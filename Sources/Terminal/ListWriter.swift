@@ -24,7 +24,9 @@ package struct ListWriter<Row> {
         switch output.format {
         case .table:
             let cells = fields.map { field in
-                PeopleText.cell(field.value(row), field.emphasis(row), disclosure: output.disclosure)
+                var cell = PeopleText.cell(field.value(row), field.emphasis(row), disclosure: output.disclosure)
+                if field.isWhole { cell.isWhole = true }
+                return cell
             }
             if let layout {
                 try emit(layout.line(cells))

@@ -22,8 +22,8 @@ package struct TableColumn: Sendable, Equatable {
 struct TableCell: Sendable, Equatable {
     var text: String
     var emphasis: Emphasis
-    /// Whether the cell is shown in full or not at all, because part of a date, an id or a number would be another
-    /// value.
+    /// Whether the cell is shown in full or not at all, because part of a date, an id, a number or a state would be
+    /// another value.
     var isWhole: Bool
 
     init(_ text: String, _ emphasis: Emphasis = .none, isWhole: Bool = false) {

@@ -105,6 +105,23 @@ struct TableLayoutTests {
         )
     }
 
+    @Test("A state is shown in full or not at all: the start of one is that of several")
+    func wholeState() throws {
+        let fields: [Field<String>] = [
+            Field("id", "Id") { _ in 7 }, Field("email", "E-mail") { _ in "anna@example.org" },
+            Field("state", "State", isWhole: true) { .text($0) },
+        ]
+        func listed(_ width: Int) throws -> String {
+            let sink = MemorySink()
+            let style = StreamStyle(isTerminal: true, width: width, colour: false)
+            try Output(format: .table, style: style, sink: sink, messages: Messages(style: .plain, sink: MemorySink()))
+                .list(["deletion_grace"], fields)
+            return sink.text
+        }
+        #expect(try listed(30).hasSuffix("7   anna@exam…  deletion_grace\n"))
+        #expect(try listed(24).hasSuffix("7   anna@example.org\n"))
+    }
+
     @Test("A column that says nothing when it is cut is left out instead, and a message says so")
     func leastWidth() throws {
         let fields: [Field<Int>] = [

@@ -71,7 +71,9 @@ struct UserFindCommand: AccountctlCommand {
     private static let fields: [Field<Row>] = [
         Field("id", "Id") { .uuid($0.match?.id ?? $0.leaving?.id) },
         Field("email", "E-mail") { .personal($0.match?.email, .email) },
-        Field("state", "State", emphasis: { $0.state == "active" ? .none : .caution }) { .text($0.state) },
+        Field("state", "State", isWhole: true, emphasis: { $0.state == "active" ? .none : .caution }) {
+            .text($0.state)
+        },
         Field("matched", "Matched") { .list(($0.match?.matched ?? []).map { .text($0.rawValue) }) },
         Field("providers", "Providers") { .list(($0.match?.providers ?? []).map { .text($0) }) },
         Field("created_at", "Created") { .date($0.match?.createdAt) },

@@ -31,7 +31,9 @@ struct UserListCommand: AccountctlCommand {
     private static let fields: [Field<AccountListing.Account>] = [
         Field("id", "Id") { .uuid($0.id) },
         Field("email", "E-mail") { .personal($0.email, .email) },
-        Field("state", "State", emphasis: { $0.state == .active ? .none : .caution }) { .text($0.state.word) },
+        Field("state", "State", isWhole: true, emphasis: { $0.state == .active ? .none : .caution }) {
+            .text($0.state.word)
+        },
         Field("providers", "Providers") { .list($0.providers.map { .text($0) }) },
         Field("created_at", "Created") { .date($0.createdAt) },
         Field("last_sign_in_at", "Last sign-in") { .date($0.lastSignInAt) },
