@@ -3,7 +3,7 @@ import Terminal
 
 /// Normalises a command line into a form that the parser reads unambiguously.
 ///
-/// - Global options may precede the command: `accountctl --json user find anna`.
+/// - Options may precede the command, or stand between its names: `accountctl --json user find anna`.
 /// - `--json`, `--csv` and `--tsv` take their fields as the next word, but only if that word is a list of fields of the
 ///   command: in `deletion show --json 42` the 42 stays an operand. So does a word with dots, unless the command has
 ///   such columns.
@@ -63,24 +63,29 @@ enum CommandWords {
         word.allSatisfy { $0.isASCII && ($0.isLowercase || $0 == "_") }
     }
 
+    /// Moves options before or between the names of the command behind them.
     private static func moveLeadingOptions(_ words: [String], root: any ParsableCommand.Type) -> [String] {
-        var index = 0
-        while index < words.count, words[index].hasPrefix("--"), words[index].count > 2 {
-            let hasValue = globalOptionsWithValue.contains(words[index])
-            index += hasValue || isFollowedByFields(words[index...], root: root) ? 2 : 1
+        var (names, options, rest): ([String], [String], ArraySlice<String>) = ([], [], words[...])
+        while true {
+            let path = CommandPath(root: root, words: names + rest)
+            let found = path.wordCount - names.count
+            names += rest.prefix(found)
+            rest = rest.dropFirst(found)
+            guard !path.last.configuration.subcommands.isEmpty, let option = rest.first, option.hasPrefix("--"),
+                option.count > 2
+            else { break }
+            let hasValue = globalOptionsWithValue.contains(option) || isFollowedByFields(rest, in: path.last)
+            options += rest.prefix(hasValue ? 2 : 1)
+            rest = rest.dropFirst(hasValue ? 2 : 1)
         }
-        guard index > 0, index < words.count else { return words }
-        let leading = words[..<index]
-        let rest = Array(words[index...])
-        let path = CommandPath(root: root, words: rest)
-        return Array(rest[..<path.wordCount] + leading + rest[path.wordCount...])
+        return names + options + rest
     }
 
-    /// Whether the first word is an option that takes fields and the next word is not a command.
-    private static func isFollowedByFields(_ words: ArraySlice<String>, root: any ParsableCommand.Type) -> Bool {
+    /// Whether the first word is an option that takes fields and the next word is not a command of this group.
+    private static func isFollowedByFields(_ words: ArraySlice<String>, in group: any ParsableCommand.Type) -> Bool {
         guard let option = words.first, GlobalOptions.fieldOptions.contains(option) else { return false }
         guard let next = words.dropFirst().first, !next.hasPrefix("-") else { return false }
-        return CommandPath(root: root, words: [next]).wordCount == 0
+        return CommandPath(root: group, words: [next]).wordCount == 0
     }
 
     private static func joinFields(_ words: [String], root: any ParsableCommand.Type) -> [String] {

@@ -106,7 +106,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "Fields may follow an option before the command; a dotted word is a field only where columns have dotted names",
+        "Fields may follow an option before or within the command; a dotted word is a field only where columns have dotted names",
         arguments: [
             (["relay", "check", "--json", "spf.example.com"], ["relay", "check", "--json=all", "spf.example.com"]),
             (["user", "find", "--json", "anna"], ["user", "find", "--json=all", "anna"]),
@@ -123,6 +123,11 @@ struct CommandLineTests {
             (["--json", "id", "user", "list"], ["user", "list", "--json=id"]),
             (["--json", "user", "list"], ["user", "list", "--json=all"]),
             (["--csv", "--no-color", "user", "list"], ["user", "list", "--csv=all", "--no-color"]),
+            (["user", "--json", "list", "--limit", "1"], ["user", "list", "--json=all", "--limit", "1"]),
+            (["user", "--json", "id", "list"], ["user", "list", "--json=id"]),
+            (["users", "--environment", "user", "find", "x"], ["users", "find", "--environment", "user", "x"]),
+            (["relay", "--csv", "stream", "--tsv", "list"], ["relay", "stream", "list", "--csv=all", "--tsv=all"]),
+            (["user", "--help"], ["user", "--help"]), (["--version"], ["--version"]),
             (["jobs", "show", "-1", "--json"], ["jobs", "show", "--json=all", "--", "-1"]),
             (["jobs", "retry", "-1", "--", "2"], ["jobs", "retry", "--", "-1", "2"]),
             (["jobs", "snooze", "1", "--in", "-5m"], ["jobs", "snooze", "1", "--in=-5m"]),
