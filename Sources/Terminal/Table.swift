@@ -40,8 +40,8 @@ struct TableCell: Sendable, Equatable {
 ///
 /// On a terminal, the widest columns shrink until a row fits. Columns of dates, ids and numbers do not shrink; nor does
 /// the first column, which identifies the row and is what people copy, up to two thirds of a line. Columns that still
-/// do not fit are omitted, and so are those that would shrink below the least width that they ask for. Before any of
-/// that, if all rows are known, columns that are empty in all rows are omitted, from the right. Once columns have
+/// do not fit are omitted, and so are those that would still shrink below the least width that they ask for. Before any
+/// of that, if all rows are known, columns that are empty in all rows are omitted, from the right. Once columns have
 /// shrunk, a wider cell in a later row is cut, unless it is a number, or the first of its row and its column has its
 /// full width. ``wrapped(_:)`` continues such a cell on further lines instead.
 struct TableLayout: Sendable {
@@ -87,7 +87,10 @@ struct TableLayout: Sendable {
             if isTooWide(available) {
                 if !rigid.contains(0) { widths[0] = min(first, available * 2 / 3) }
                 let fixed = rigid.union([0])
-                let least = widths.indices.map { fixed.contains($0) ? widths[$0] : min(widths[$0], Self.narrowest) }
+                let least = widths.indices.map { index in
+                    let narrowest = fixed.contains(index) ? Int.max : max(Self.narrowest, columns[index].least)
+                    return min(widths[index], narrowest)
+                }
                 let full = widths
                 var candidates = wordy
                 var tooNarrow: [Int] = []

@@ -140,6 +140,9 @@ struct TableLayoutTests {
         #expect(wide.row == "7   sealing_key_missing  adding the named sealing key to its file  anna", "\(wide)")
         let enough = try listed(44)
         #expect(enough.row.contains("adding the") && enough.told.isEmpty, "\(enough)")
+        // With that width it comes before the columns to its right.
+        let longer = try listed(31)
+        #expect(longer.told.hasPrefix("No room for USER: "), "\(longer)")
         // The others then have the room, and none of them is cut.
         let narrow = try listed(34)
         #expect(narrow.row == "7   sealing_key_missing  anna", "\(narrow)")
