@@ -29,7 +29,7 @@ struct AuditListCommand: AccountctlCommand {
         Field("logged_at", "When") { .date($0.loggedAt) },
         Field("operator", "Who") { .text($0.operatorName) },
         Field("database_role", "Role") { .text($0.databaseRole) },
-        Field("action", "What") { .text($0.action) },
+        Field("action", "What", isWhole: true) { .text($0.action) },
         Field("reason", "Why") { .text($0.reason) },
         Field("ticket", "Ticket") { .text($0.ticket) },
         Field("machine_user", nil) { .text($0.machineUser) },
