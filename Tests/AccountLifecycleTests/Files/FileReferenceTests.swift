@@ -36,9 +36,7 @@ import Testing
             #expect(blockers.map(\.code) == [.blockingRows])
             #expect(stage.sandbox.journal.count(.appleRevoke) == 0)
             #expect(try await stage.count("select from auth.sessions where user_id = \(person.id)") == 1)
-            let preview = try await stage.pool.withConnection {
-                try await DeletionPreview.read(person.id, policy: Stage.swift, asksTriggers: true, on: $0)
-            }
+            let preview = try await stage.preview(of: person, asksTriggers: true)
             #expect(preview?.blockers == blockers)
             try await stage.sql(
                 """
@@ -155,8 +153,7 @@ import Testing
             let person = try await stage.fullAccount()
             try await stage.sql("insert into public.scans select id, 'https://x.test' from storage.objects")
             try await stage.sql("create publication changes for table public.scans (id, url)")
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            try await stage.erase(person)
             #expect(try await stage.count("select from public.scans where file is null") == 3)
         }
     }
@@ -187,8 +184,7 @@ import Testing
                 "create publication some_columns for table public.named (id)",
                 "create publication some_schema for tables in schema app",
             ] as [Statement] { try await stage.sql(statement) }
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            try await stage.erase(person)
             #expect(try await stage.count("select from public.changed where file is null") == 3)
         }
     }
@@ -212,8 +208,7 @@ import Testing
             ] as [Statement] { try await stage.sql(statement) }
             let person = try await stage.fullAccount()
             try await stage.sql("insert into public.scans select id from storage.objects")
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            try await stage.erase(person)
             #expect(try await stage.count("select from public.scans where url = 'gone.png'") == 3)
         }
     }
@@ -352,9 +347,7 @@ import Testing
             ] as [Statement] { try await stage.sql(statement) }
             let (person, other) = (try await stage.fullAccount(), try await stage.signUp("berta"))
             for (one, names) in [(person, ["unlink"]), (other, [])] as [(Person, [String])] {
-                let preview = try await stage.pool.withConnection {
-                    try await DeletionPreview.read(one.id, policy: Stage.swift, asksTriggers: true, on: $0)
-                }
+                let preview = try await stage.preview(of: one, asksTriggers: true)
                 #expect(preview?.triggers.map(\.name) == names)
                 #expect(preview?.untried.map(\.description) == names.map { "storage.objects.\($0)" })
             }
@@ -370,9 +363,7 @@ import Testing
             let person = try await stage.fullAccount()
             try await stage.sql("insert into public.likes select id from storage.objects, generate_series(1, 4)")
             if areCounted { try await stage.sql("analyze public.likes") }
-            let preview = try await stage.pool.withConnection {
-                try await DeletionPreview.read(person.id, policy: Stage.swift, asksTriggers: false, on: $0)
-            }
+            let preview = try await stage.preview(of: person)
             let table = try #require(preview?.tables.first { $0.table == TableName("public", "likes") })
             #expect(table.rows == 12)
             #expect(table.reachedBy == ["likes_file_fkey"])

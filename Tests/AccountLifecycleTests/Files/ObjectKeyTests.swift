@@ -102,8 +102,7 @@ import Testing
                 let person = attackers[index]
                 let full = index == 2 ? "https://x.supabase.co/storage/v1/object/public/avatars/\(url)?v=1" : url
                 try await stage.sql("update public.profiles set avatar_url = \(full) where id = \(person.id)")
-                let request = try await stage.request(person)
-                #expect(try await stage.drive(request) == .ended(.verified))
+                try await stage.erase(person)
             }
             let keys = try await stage.admin.withConnection {
                 try $0.query("select name from storage.objects order by name", as: String.self)
@@ -131,8 +130,7 @@ import Testing
             // The column that Storage documents names the new owner; the deprecated one still names the former.
             #expect(try await stage.upload("handed-over.png", by: person))
             try await stage.sql("update storage.objects set owner_id = \(owner.text) where name = 'handed-over.png'")
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            try await stage.erase(person)
             let keys = try await stage.admin.withConnection {
                 try $0.query("select name from storage.objects order by name collate \"C\"", as: String.self)
             }

@@ -89,8 +89,7 @@ import Waiting
                 try await stage.sql("insert into public.posts values (\(one.id), \(one.id))")
                 try await stage.sql("insert into public.notes values (\(one.id), \(one.id))")
             }
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            try await stage.erase(person)
             #expect(try await stage.count("select from public.posts where owner_id = \(other.id)") == 1)
             #expect(try await stage.count("select from public.posts") == 1)
             #expect(try await stage.count("select from public.notes") == 1)
@@ -183,9 +182,7 @@ import Waiting
             }
             let stranger = try await stage.signUp("berta")
             try await stage.sql("analyze public.profiles")
-            let preview = try await stage.pool.withConnection {
-                try await DeletionPreview.read(person.id, policy: Stage.swift, asksTriggers: false, on: $0)
-            }
+            let preview = try await stage.preview(of: person)
             let table = try #require(preview?.tables.first { $0.table == TableName("public", "profiles") })
             #expect(table.rows == 5)
             #expect(table.reachedBy == ["profiles_invited_by_fkey"])

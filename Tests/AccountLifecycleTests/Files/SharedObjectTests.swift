@@ -39,10 +39,9 @@ import Testing
                 try await stage.setAvatar(of: person, key)
                 try await stage.setAvatar(of: other, spelling(key))
                 let before = try await stage.fingerprint(other)
-                let plan = try await stage.plan(person)
+                let plan = try await stage.preview(of: person)
                 #expect(plan?.buckets == [.init(name: "avatars", objects: 0, fate: .deleted, shared: 1)])
-                let request = try await stage.request(person)
-                #expect(try await stage.drive(request) == .ended(.verified))
+                let request = try await stage.erase(person)
                 let kept: Statement = "select from storage.objects where name = \(key)"
                 #expect(try await stage.count(kept) == 1, "\(spelling(key))")
                 #expect(try await stage.outcome(.deleteAvatars, request) == "ok", "\(spelling(key))")
@@ -89,11 +88,10 @@ import Testing
                 try await stage.setAvatar(of: person, key)
                 // An object that one person names twice is not shared.
                 try await stage.sql("update public.profiles set cover_url = avatar_url where id = \(person.id)")
-                #expect(try await stage.plan(person)?.buckets.map(\.shared) == [0])
+                #expect(try await stage.preview(of: person)?.buckets.map(\.shared) == [0])
                 try await stage.sql(place(key, other))
-                #expect(try await stage.plan(person)?.buckets.map(\.shared) == [1], "\(number)")
-                let request = try await stage.request(person)
-                #expect(try await stage.drive(request) == .ended(.verified))
+                #expect(try await stage.preview(of: person)?.buckets.map(\.shared) == [1], "\(number)")
+                try await stage.erase(person)
                 #expect(try await stage.count("select from storage.objects where name = \(key)") == 1, "\(number)")
             }
         }
@@ -115,10 +113,9 @@ import Testing
                 let other = try await stage.signUp("berta\(number)", apple: false)
                 try await stage.setAvatar(of: other, text)
             }
-            let plan = try await stage.plan(person)
+            let plan = try await stage.preview(of: person)
             #expect(plan?.buckets == [.init(name: "avatars", objects: 1, fate: .deleted, shared: 0)])
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            let request = try await stage.erase(person)
             #expect(try await stage.avatarCounts(request) == ["objects": 1])
             #expect(stage.sandbox.storage.files(bucket: "avatars").count == 2)
         }
@@ -138,22 +135,12 @@ import Testing
                     fate: .deleted,
                     shared: own ? 0 : 1
                 )
-                #expect(try await stage.plan(person)?.buckets == [bucket], "\(key)")
+                #expect(try await stage.preview(of: person)?.buckets == [bucket], "\(key)")
             }
             try await stage.setAvatar(of: person, "default.png")
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            let request = try await stage.erase(person)
             #expect(try await stage.avatarCounts(request) == ["objects": 0, "shared": 1])
             #expect(try await stage.count("select from storage.objects where name = 'default.png'") == 1)
-        }
-    }
-}
-
-extension Stage {
-    /// The preview of a person's deletion.
-    fileprivate func plan(_ person: Person) async throws -> DeletionPreview? {
-        try await pool.withConnection { connection in
-            try await DeletionPreview.read(person.id, policy: Stage.swift, asksTriggers: false, on: connection)
         }
     }
 }

@@ -20,8 +20,7 @@ import Testing
                 from generate_series(1, 600) as n
                 """
             )
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            try await stage.erase(person)
             #expect(try await stage.count("select from storage.objects") == 0)
         }
     }
@@ -33,8 +32,7 @@ import Testing
             try await stage.limitDeletes(from: "storage.objects", to: 10)
             let person = try await stage.signUp()
             try await stage.addFiles(40, of: person)
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            try await stage.erase(person)
             #expect(try await stage.count("select from storage.objects") == 0)
             #expect(stage.sandbox.journal.count(.storageDeleteMany) == 5)
         }
@@ -274,8 +272,7 @@ import Testing
             )
             var policy = Stage.swift
             policy.keptBuckets = ["invoices", "letters"]
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            let request = try await stage.erase(person, policy)
             let document = try await stage.receipt(of: request)
             for step in document.steps where ["verify", "settle"].contains(step.step) {
                 #expect(step.facts.kept == ["invoices": 2, "letters": 1], "\(step.step)")
@@ -298,8 +295,7 @@ import Testing
             }
             var policy = Stage.swift
             policy.keptBuckets = ["invoices"]
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            let request = try await stage.erase(person, policy)
             #expect(try await stage.proofs(of: request) == Array(repeating: proof, count: 3))
         }
     }
@@ -314,8 +310,7 @@ import Testing
             for key in ["my%20face.png", "other.png"] { #expect(try await stage.upload(key, by: nil)) }
             #expect(try await stage.count("select from storage.objects where name = 'my face.png'") == 1)
             try await stage.sql("update public.profiles set avatar_url = \(url) where id = \(person.id)")
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            try await stage.erase(person)
             let keys = try await stage.admin.withConnection {
                 try $0.query("select name from storage.objects", as: String.self)
             }

@@ -55,9 +55,7 @@ import Testing
             let notes = try #require(blockers.first { $0.table == "public.notes" })
             #expect(notes.name == "notes_key" && notes.detail == "its triggers on \(target) are disabled")
             #expect(try await stage.count("select from auth.sessions where user_id = \(person.id)") == 1)
-            let preview = try await stage.pool.withConnection {
-                try await DeletionPreview.read(person.id, policy: Stage.swift, asksTriggers: true, on: $0)
-            }
+            let preview = try await stage.preview(of: person, asksTriggers: true)
             #expect(preview?.blockers == blockers)
             try await stage.sql("alter table \(unsafeSQL: target) enable trigger all")
             #expect(try await stage.drive(request) == .ended(.verified))

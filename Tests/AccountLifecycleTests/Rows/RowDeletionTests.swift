@@ -13,8 +13,7 @@ import Testing
             try await stage.sql("create table public.profiles (id int primary key, avatar_url text, owner uuid)")
             try await stage.sql("insert into public.profiles values (1, 'x', null)")
             let person = try await stage.signUpWithoutProfile()
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            try await stage.erase(person)
             #expect(try await stage.count("select from public.profiles") == 1)
         }
     }
@@ -28,8 +27,7 @@ import Testing
             try await stage.addPosts(100, of: other)
             var policy = Stage.swift
             policy.batchRows = 1000
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            let request = try await stage.erase(person, policy)
             #expect(try await stage.count("select from public.posts") == 100)
             #expect(try await stage.counts(of: .deleteRows, request)["batched_rows"] == 2500)
         }
@@ -148,8 +146,7 @@ import Testing
             try await stage.sql("analyze public.posts, public.comments")
             var policy = Stage.swift
             policy.batchRows = 1000
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            try await stage.erase(person, policy)
             #expect(try await stage.count("select from public.posts") == 0)
             #expect(try await stage.count("select from public.comments") == 0)
         }
@@ -174,8 +171,7 @@ import Testing
             try await stage.sql("analyze public.late")
             var policy = Stage.swift
             policy.batchRows = 1000
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            let request = try await stage.erase(person, policy)
             #expect(try await stage.counts(of: .deleteRows, request)["batched_rows"] == 2500)
         }
     }

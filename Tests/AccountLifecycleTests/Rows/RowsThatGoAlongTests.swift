@@ -9,7 +9,7 @@ import Testing
 /// checks that other key before the cascades of cascades, and before cascades by keys that were declared later.
 @Suite(.timeLimit(.minutes(5))) struct RowsThatGoAlongTests {
     /// Creates posts with comments, and documents: one of each per person, to which no other person's rows refer.
-    private func makeTables(_ stage: Stage, for people: [Person]) async throws {
+    private func makeTables(_ stage: Stage, for people: [Person], mayDelete: Bool = true) async throws {
         for statement in [
             "create table public.posts (id int primary key, author uuid references auth.users on delete cascade)",
             """
@@ -30,6 +30,7 @@ import Testing
             try await stage.sql("insert into public.comments values (\(person.id), \(number))")
             try await stage.sql("insert into public.documents values (\(person.id), \(person.id))")
         }
+        if mayDelete { try await grantDeletes(stage) }
     }
 
     private func grantDeletes(_ stage: Stage) async throws {
@@ -40,9 +41,7 @@ import Testing
         try await Stage.with { stage in
             let (person, other) = (try await stage.fullAccount(), try await stage.signUp("berta"))
             try await makeTables(stage, for: [person, other])
-            try await grantDeletes(stage)
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            try await stage.erase(person)
             for table in ["posts", "comments", "documents"] {
                 #expect(try await stage.count("select from public.\(identifier: table)") == 1, "\(table)")
             }
@@ -56,7 +55,6 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             try await makeTables(stage, for: [person])
-            try await grantDeletes(stage)
             let request = try await stage.request(person)
             let drive = try await stage.admin.withTransaction { other in
                 try other.execute("update public.comments set post = post")
@@ -106,7 +104,6 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             try await makeTables(stage, for: [person])
-            try await grantDeletes(stage)
             try await stage.sql(
                 """
                 create function public.discount() returns trigger language plpgsql as
@@ -116,8 +113,7 @@ import Testing
             try await stage.sql(
                 "create trigger discount before delete on public.comments for each row execute function public.discount()"
             )
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            try await stage.erase(person)
         }
     }
 
@@ -127,7 +123,6 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             try await makeTables(stage, for: [person])
-            try await grantDeletes(stage)
             try await stage.sql("alter table public.posts add answers int references public.posts")
             try await stage.sql(
                 """
@@ -141,8 +136,7 @@ import Testing
                 for each row execute function public.clean()
                 """
             )
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            try await stage.erase(person)
             #expect(try await stage.count("select from public.comments") == 0)
         }
     }
@@ -152,7 +146,6 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             try await makeTables(stage, for: [person])
-            try await grantDeletes(stage)
             for statement in [
                 "alter table public.comments add id int primary key default 1",
                 "alter table public.posts add best int references public.comments",
@@ -160,8 +153,7 @@ import Testing
                 "update public.comments set about = post",
                 "update public.posts set best = 1",
             ] as [Statement] { try await stage.sql(statement) }
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            try await stage.erase(person)
             #expect(try await stage.count("select from public.comments") == 0)
             #expect(try await stage.count("select from public.posts") == 0)
         }
@@ -172,7 +164,6 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             try await makeTables(stage, for: [person])
-            try await grantDeletes(stage)
             for table in ["posts", "profiles"] {
                 try await stage.sql(
                     Statement(
@@ -189,8 +180,7 @@ import Testing
             }
             try await stage.sql("insert into public.about_posts select author, id from public.posts")
             try await stage.sql("insert into public.about_profiles values (\(person.id), \(person.id))")
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            try await stage.erase(person)
             #expect(try await stage.count("select from public.about_posts") == 0)
             #expect(try await stage.count("select from public.about_profiles") == 0)
         }
@@ -201,14 +191,12 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             try await makeTables(stage, for: [person])
-            try await grantDeletes(stage)
             for statement in [
                 "alter table public.posts add answers int references public.posts",
                 "alter table public.profiles add pinned int references public.posts on delete restrict",
                 "update public.profiles set pinned = p.id from public.posts as p where p.author = profiles.id",
             ] as [Statement] { try await stage.sql(statement) }
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            try await stage.erase(person)
             #expect(try await stage.count("select from public.posts") == 0)
         }
     }
@@ -218,7 +206,6 @@ import Testing
         try await Stage.with { stage in
             let (person, other) = (try await stage.fullAccount(), try await stage.signUp("berta"))
             try await makeTables(stage, for: [person, other])
-            try await grantDeletes(stage)
             try await stage.sql("insert into public.comments values (\(person.id), 1)")
             let request = try await stage.request(person)
             try await stage.drive(request)
@@ -245,12 +232,9 @@ import Testing
                 cross join (values (\(person.id)::uuid), (\(other.id)::uuid)) as people (id)
                 """
             )
-            let preview = try await stage.pool.withConnection {
-                try await DeletionPreview.read(person.id, policy: Stage.swift, asksTriggers: false, on: $0)
-            }
+            let preview = try await stage.preview(of: person)
             #expect(preview?.tables.contains { $0.table == TableName("auth", "scim_users") && $0.rows == 1 } == true)
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            try await stage.erase(person)
             #expect(try await stage.count("select from auth.scim_users where user_id is null") == 0)
             #expect(try await stage.count("select from auth.scim_users where user_id = \(other.id)") == 1)
         }
@@ -260,7 +244,7 @@ import Testing
     @Test func whereWeMayNotDeleteThemThatIsFoundBeforeAnythingIsTouched() async throws {
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
-            try await makeTables(stage, for: [person])
+            try await makeTables(stage, for: [person], mayDelete: false)
             let request = try await stage.request(person)
             try await stage.drive(request)
             #expect(try await stage.state(request) == "blocked")

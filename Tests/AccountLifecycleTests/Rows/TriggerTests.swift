@@ -285,14 +285,7 @@ import Testing
                 "create trigger wave before delete on auth.users for each row execute function public.wave()"
             )
             for asksTriggers in [true, false] {
-                let preview = try await stage.pool.withConnection { connection in
-                    try await DeletionPreview.read(
-                        person.id,
-                        policy: Stage.swift,
-                        asksTriggers: asksTriggers,
-                        on: connection
-                    )
-                }
+                let preview = try await stage.preview(of: person, asksTriggers: asksTriggers)
                 #expect(preview?.blockers.map(\.table) == ["public.bills"])
                 #expect((preview?.untried.map(\.description).contains("auth.users.wave") == true) == asksTriggers)
                 #expect(preview?.triggers.map(\.name).contains("wave") == true)

@@ -102,9 +102,7 @@ import Testing
             try await stage.sql("insert into public.comments values (1, \(person.id), null)")
             try await stage.sql("insert into public.comments select g, \(other.id), 1 from generate_series(2, 12) as g")
             try await stage.sql("analyze public.comments")
-            let preview = try await stage.pool.withConnection {
-                try await DeletionPreview.read(person.id, policy: Stage.swift, asksTriggers: false, on: $0)
-            }
+            let preview = try await stage.preview(of: person)
             let table = preview?.tables.first { $0.table == TableName("public", "comments") }
             #expect(table?.rows == 12)
             var policy = Stage.swift
@@ -134,8 +132,7 @@ import Testing
             var policy = Stage.swift
             policy.batchRows = 4
             policy.maximumRows = 10
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request, policy) == .ended(.verified))
+            let request = try await stage.erase(person, policy)
             #expect(try await stage.counts(of: .deleteRows, request)["batched_rows"] == 10)
         }
     }

@@ -74,8 +74,7 @@ import Testing
                 "update auth.users set email = 'new@example.com', raw_user_meta_data = '{}' where id = \(person.id)"
             )
             try await stage.sql("update auth.identities set identity_data = '{}' where user_id = \(person.id)")
-            let request = try await stage.request(person)
-            #expect(try await stage.drive(request) == .ended(.verified))
+            try await stage.erase(person)
             #expect(try await stage.count("select from public.letters") == 1)
             let limits = try await stage.value(
                 "select document ->> 'outOfScope' from accountctl.deletion_receipts",

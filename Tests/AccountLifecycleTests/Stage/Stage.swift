@@ -9,6 +9,7 @@ import SandboxClients
 import Sealing
 import SignInWithApple
 import TestSupport
+import Testing
 
 @testable import JobQueue
 
@@ -148,6 +149,26 @@ struct Stage: Sendable {
         probe: @escaping DeletionProbe = { _ in }
     ) async throws -> DeletionDriver.Pause {
         try await DeletionDriver(services(policy, probe: probe)).drive(request)
+    }
+
+    /// Requests the deletion of a person's account, which one attempt brings to its verified end.
+    @discardableResult
+    func erase(
+        _ person: Person,
+        _ policy: DeletionPolicy = Stage.swift,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws -> UUID {
+        let request = try await request(person)
+        let pause = try await drive(request, policy)
+        #expect(pause == .ended(.verified), sourceLocation: sourceLocation)
+        return request
+    }
+
+    /// What an operator is shown before the deletion of a person's account.
+    func preview(of person: Person, asksTriggers: Bool = false) async throws -> DeletionPreview? {
+        try await pool.withConnection {
+            try await DeletionPreview.read(person.id, policy: Stage.swift, asksTriggers: asksTriggers, on: $0)
+        }
     }
 
     func sql(_ statement: Statement) async throws {
