@@ -124,9 +124,7 @@ import Testing
     /// After a claim whose reply was lost the worker's own heartbeat releases the job, and the attempt does not count.
     @Test func anUnknownClaimIsReleased() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue([JobHarness.plain.job(Note()), JobHarness.plain.job(Note())])
-            let worker = try await harness.host()
-            let jobs = try await harness.claim(worker, 2)
+            let (worker, jobs) = try await harness.claimed(2)
             let answer = try await harness.pool.withConnection { connection in
                 try harness.beat(worker, [jobs[0]], releasesUpTo: .max / 2, on: connection)
             }

@@ -1,4 +1,5 @@
 import Postgres
+import Testing
 
 @testable import JobQueue
 
@@ -45,11 +46,22 @@ extension JobHarness {
         )
     }
 
+    /// Enqueues jobs, and claims them for a worker.
+    func claimed(_ count: Int) async throws -> (worker: Int64, jobs: [ClaimedJob]) {
+        try await enqueue(try (0..<count).map { _ in try Self.plain.job(Note()) })
+        let worker = try await host()
+        return (worker, try await claim(worker, count))
+    }
+
+    /// Enqueues a job, and claims it for a worker.
+    func claimed() async throws -> (worker: Int64, job: ClaimedJob) {
+        let (worker, jobs) = try await claimed(1)
+        return (worker, try #require(jobs.first))
+    }
+
     /// Claims a job for a worker and lets the worker's lease expire.
     func lateClaim() async throws -> (worker: Int64, job: ClaimedJob) {
-        try await enqueue([Self.plain.job(Note())])
-        let worker = try await host()
-        let job = try await claim(worker)[0]
+        let (worker, job) = try await claimed()
         try await expire(worker)
         return (worker, job)
     }

@@ -42,9 +42,7 @@ import Testing
     /// is.
     @Test func noStaleVerdictLands() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue([JobHarness.plain.job(Note())])
-            let worker = try await harness.host()
-            let stale = try await harness.claim(worker)[0]
+            let (worker, stale) = try await harness.claimed()
             _ = try await harness.pool.withConnection { connection in
                 try harness.queue.release([stale.leased], on: connection)
             }
@@ -73,9 +71,7 @@ import Testing
     /// After a failover that loses the end of the log, lease numbers repeat: the other job may have the same number.
     @Test(arguments: [false, true]) func aBatchIsFencedPairByPair(_ isNumberRepeated: Bool) async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue((0..<3).map { _ in try JobHarness.plain.job(Note()) })
-            let worker = try await harness.host()
-            let jobs = try await harness.claim(worker, 3)
+            let (worker, jobs) = try await harness.claimed(3)
             if isNumberRepeated {
                 try await harness.execute(
                     """

@@ -182,9 +182,7 @@ import Testing
     /// A worker that deregisters hands back the jobs that are not locked, and waits for no lock.
     @Test func aGoodbyeLeavesALockedJobToTheRescue() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue(try (0..<2).map { _ in try JobHarness.plain.job(Note()) })
-            let worker = try await harness.host()
-            let jobs = try await harness.claim(worker, 2)
+            let (worker, jobs) = try await harness.claimed(2)
             try await harness.pool.withTransaction { other in
                 try JobFence(queue: harness.queue, job: jobs[0].leased).hold(on: other)
                 try await harness.pool.withConnection { connection in

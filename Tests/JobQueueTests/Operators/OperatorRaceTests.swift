@@ -50,9 +50,7 @@ import Testing
 
     @Test func aCancelMeetsARetry() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue([JobHarness.plain.job(Note())])
-            let worker = try await harness.host()
-            let job = try await harness.claim(worker)[0]
+            let (_, job) = try await harness.claimed()
             let result = try await harness.pool.withConnection { connection in
                 try harness.queue.cancel(job.id, reason: "x", on: connection)
             }
@@ -68,9 +66,7 @@ import Testing
     /// found all the same.
     @Test func aCancelMeetsAJobThatChangesHands() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue([JobHarness.plain.job(Note())])
-            let worker = try await harness.host()
-            let job = try await harness.claim(worker)[0]
+            let (worker, job) = try await harness.claimed()
             try await harness.execute(
                 """
                 create function public.take_turn() returns trigger language plpgsql as $$
@@ -148,9 +144,7 @@ import Testing
     /// waiting.
     @Test(arguments: [false, true]) func aJobThatIsWokenWhileItRunsRunsOnceMore(_ isWoken: Bool) async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue([try JobHarness.plain.job(Note())])
-            let worker = try await harness.host()
-            let job = try await harness.claim(worker)[0]
+            let (worker, job) = try await harness.claimed()
             if isWoken { try await harness.execute("update accountctl.jobs set run_at = clock_timestamp()") }
             let verdict = Verdict.giveBack(.init(wait: .seconds(3600), givesAttemptBack: true))
             #expect(try await harness.write([FinishedJob(job: job, verdict: verdict)]).landed == [job.leased])

@@ -32,9 +32,7 @@ import Testing
     /// back.
     @Test(arguments: [true, false]) func aCancelWaitsForACompletionUnderWay(_ isCommitted: Bool) async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue([JobHarness.plain.job(Note())])
-            let worker = try await harness.host()
-            let job = try #require(try await harness.claim(worker).first)
+            let (_, job) = try await harness.claimed()
             let cancel: Task<JobQueue.CancelResult, any Error>
             do {
                 cancel = try await harness.pool.withTransaction { connection in
@@ -59,9 +57,7 @@ import Testing
     /// cancelled.
     @Test(arguments: [true, false]) func anOutcomeWaitsForACancelUnderWay(_ isDone: Bool) async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue([JobHarness.plain.job(Note())])
-            let worker = try await harness.host()
-            let job = try #require(try await harness.claim(worker).first)
+            let (_, job) = try await harness.claimed()
             let verdict: Verdict = isDone ? .end(.completed) : .giveBack(.init())
             let written = try await harness.pool.withTransaction { canceller in
                 #expect(try harness.queue.cancel(job.id, reason: "x", on: canceller) == .requested)
@@ -119,9 +115,7 @@ import Testing
     /// The job ran when the cancel first looked, and waits when the cancel has its row lock.
     @Test func aCancelWaitsForAReleaseUnderWay() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue([JobHarness.plain.job(Note())])
-            let worker = try await harness.host()
-            let job = try #require(try await harness.claim(worker).first)
+            let (_, job) = try await harness.claimed()
             let cancel = try await harness.pool.withTransaction { connection in
                 #expect(try harness.queue.release([job.leased], on: connection) == [job.leased])
                 return try await beginCancel(job.id, harness, behind: connection)

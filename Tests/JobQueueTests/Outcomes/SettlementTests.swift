@@ -9,9 +9,7 @@ import Testing
     /// One output that the server cannot store does not fail the whole batch.
     @Test func aBadValueSpoilsItselfOnly() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue(try (0..<5).map { _ in try JobHarness.plain.job(Note()) })
-            let worker = try await harness.host()
-            let jobs = try await harness.claim(worker, 5)
+            let (_, jobs) = try await harness.claimed(5)
             let finished = jobs.enumerated().map { index, job in
                 let output = JobDocument(uncheckedJSON: index == 2 ? #"{"a":"\u0000"}"# : #"{"a":1}"#)
                 return FinishedJob(job: job, verdict: .end(.completed, output: output))
@@ -30,9 +28,7 @@ import Testing
     /// leases.
     @Test func aPartThatFailsLeavesTheOthersWritten() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue(try (0..<3).map { _ in try JobHarness.plain.job(Note()) })
-            let worker = try await harness.host()
-            let jobs = try await harness.claim(worker, 3)
+            let (_, jobs) = try await harness.claimed(3)
             let finished = [
                 FinishedJob(job: jobs[0], verdict: .end(.completed)),
                 FinishedJob(job: jobs[1], verdict: .giveBack(.init(wait: .seconds(9), givesAttemptBack: true))),
@@ -76,9 +72,7 @@ import Testing
     /// A worker that stops may have a hundred jobs to release, and two seconds for that: one statement releases all.
     @Test func whatIsReleasedIsReleasedTogether() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue(try (0..<3).map { _ in try JobHarness.plain.job(Note()) })
-            let worker = try await harness.host()
-            let jobs = try await harness.claim(worker, 3)
+            let (_, jobs) = try await harness.claimed(3)
             #expect(try await harness.finish(jobs[0]))
             let written = try await harness.write(jobs.map { FinishedJob(job: $0, verdict: .release) })
             #expect(written.landed == [jobs[1].leased, jobs[2].leased])
@@ -92,9 +86,7 @@ import Testing
     /// A service that is down fails a hundred jobs at once, and each statement costs a round trip without a claim.
     @Test func whatGoesOnIsWrittenTogether() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue(try (0..<8).map { _ in try JobHarness.plain.job(Note()) })
-            let worker = try await harness.host()
-            let jobs = try await harness.claim(worker, 8)
+            let (_, jobs) = try await harness.claimed(8)
             func failure(_ text: String) -> Verdict.Failure { .init(attempt: 1, error: text) }
             try await harness.execute(
                 "update accountctl.jobs set run_at = clock_timestamp() where id = \(jobs[3].id)"
@@ -156,9 +148,7 @@ import Testing
     /// Reasons, errors and outputs of jobs that end alike are each kept with their own job.
     @Test func whatEndsAlikeIsWrittenTogether() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue(try (0..<4).map { _ in try JobHarness.plain.job(Note()) })
-            let worker = try await harness.host()
-            let jobs = try await harness.claim(worker, 4)
+            let (_, jobs) = try await harness.claimed(4)
             let verdicts: [Verdict] = [
                 .end(.discarded, reason: "a", failure: .init(attempt: 1, error: "x")),
                 .end(.discarded, reason: "b"),
@@ -189,9 +179,7 @@ import Testing
     /// One error text that the server cannot store fails its own job's write alone.
     @Test func aBadErrorSpoilsItselfOnly() async throws {
         try await JobHarness.with { harness in
-            try await harness.enqueue(try (0..<3).map { _ in try JobHarness.plain.job(Note()) })
-            let worker = try await harness.host()
-            let jobs = try await harness.claim(worker, 3)
+            let (_, jobs) = try await harness.claimed(3)
             let finished = jobs.enumerated().map { index, job in
                 let failure = Verdict.Failure(attempt: 1, error: index == 1 ? "a\u{0}" : "b")
                 return FinishedJob(
