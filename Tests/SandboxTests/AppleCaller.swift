@@ -7,6 +7,11 @@ struct AppleCaller: Sendable {
     let sandbox: Sandbox
     var clientID = "com.example.app"
 
+    /// Runs a sandbox for the duration of a closure, which also gets a caller for the usual client id.
+    static func with(_ body: @Sendable (Sandbox, AppleCaller) async throws -> Void) async throws {
+        try await Sandbox.with { sandbox in try await body(sandbox, AppleCaller(sandbox: sandbox)) }
+    }
+
     /// A client secret that is right but for what the arguments say.
     func secret(
         key: DeveloperKey? = nil,

@@ -18,8 +18,7 @@ import Testing
     }
 
     @Test func bothSides() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             let path = "/auth/usermigrationinfo"
             let signIn = try sandbox.apple.signIn(clientID: caller.clientID, hidesEmail: true)
             let bearer = try #require(try await token(caller))
@@ -62,8 +61,7 @@ import Testing
     }
 
     @Test func aPersonWhoRevokedCannotBeMoved() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             let signIn = try sandbox.apple.signIn(clientID: caller.clientID)
             sandbox.apple.stopUsing(sub: signIn.sub, clientID: caller.clientID)
             sandbox.apple.startTransfer(of: caller.clientID, to: Self.otherTeam)

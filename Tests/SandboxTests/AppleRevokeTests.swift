@@ -35,8 +35,7 @@ import Testing
     }
 
     @Test func anAccessTokenWillDo() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             let tokens = try await caller.exchange(sandbox.apple.issueCode(clientID: caller.clientID))
             let access = try #require(tokens["access_token"])
             #expect(try await caller.revoke(access, ["token_type_hint": "access_token"]).status == 200)
@@ -45,8 +44,7 @@ import Testing
     }
 
     @Test func unknownAndDeadTokensAreAnsweredLikeLiveOnes() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { _, caller in
             let token = try await caller.refreshToken()
             for token in [token, token, "placeholder"] {
                 let answer = try await caller.revoke(token)
@@ -57,8 +55,7 @@ import Testing
     }
 
     @Test func refusals() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             let empty = try await Answer.to(.post, sandbox.baseURL + "/auth/revoke")
             #expect(empty.status == 400)
             #expect(empty["error"] == "invalid_client")

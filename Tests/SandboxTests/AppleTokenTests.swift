@@ -7,8 +7,7 @@ import Testing
 /// Codes, refresh tokens and identity tokens.
 @Suite struct AppleTokenTests {
     @Test func aCodeGivesTokensOnce() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             let code = try sandbox.apple.issueCode(clientID: caller.clientID)
             let first = try await caller.exchange(code)
             #expect(first.status == 200)
@@ -23,8 +22,7 @@ import Testing
     }
 
     @Test func aCodeLivesFiveMinutes() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             let inTime = try sandbox.apple.issueCode(clientID: caller.clientID)
             let late = try sandbox.apple.issueCode(clientID: caller.clientID)
             sandbox.clock.advance(by: .seconds(290))
@@ -64,8 +62,7 @@ import Testing
     }
 
     @Test func refreshTokensDoNotRotate() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             let token = try await caller.refreshToken()
             for _ in 0..<2 {
                 let answer = try await caller.refresh(token)
@@ -79,8 +76,7 @@ import Testing
     }
 
     @Test func aChangedPasswordKillsRefreshTokensButNotTheConsent() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             let signIn = try sandbox.apple.signIn(clientID: caller.clientID)
             let token = try #require(try await caller.exchange(signIn.authorizationCode)["refresh_token"])
             sandbox.apple.changePassword(sub: signIn.sub, clientID: caller.clientID)
@@ -93,8 +89,7 @@ import Testing
     }
 
     @Test func grantTypesAndScopesAreChecked() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { _, caller in
             #expect(try await caller.post("/auth/token", [:])["error"] == "invalid_request")
             #expect(
                 try await caller.post("/auth/token", ["grant_type": "password"])["error"] == "unsupported_grant_type"
@@ -109,8 +104,7 @@ import Testing
     }
 
     @Test func identityTokensAreSignedByAPublishedKeyAndCarryTheClaimsOfTheField() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             let signIn = try sandbox.apple.signIn(clientID: caller.clientID, hidesEmail: true, nonce: "abc")
             let answer = try await caller.exchange(signIn.authorizationCode)
             let token = try #require(answer["id_token"])

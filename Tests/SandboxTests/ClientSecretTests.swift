@@ -13,8 +13,7 @@ import Testing
     }
 
     @Test func everyFaultOfASecretIsInvalidClientAndBurnsNoCode() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             let now = Date().timeIntervalSince1970.rounded(.down)
             let foreign = sandbox.apple.makeKey(teamID: "OTHERTEAM1")
             let secrets: [String: String] = [
@@ -46,8 +45,7 @@ import Testing
     }
 
     @Test func aSecretMayLiveTheFullTime() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { _, caller in
             let secret = try caller.secret(claims: ["exp": Date().timeIntervalSince1970 + 15_776_990])
             #expect(try await caller.exchange("bogus", ["client_secret": secret])["error"] == "invalid_grant")
         }
@@ -89,8 +87,7 @@ import Testing
     }
 
     @Test func onlyFormsAreTaken() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             let code = try sandbox.apple.issueCode(clientID: caller.clientID)
             let body = """
                 {"grant_type":"authorization_code","code":"\(code)","client_id":"com.example.app",\

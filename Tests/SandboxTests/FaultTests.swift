@@ -5,8 +5,7 @@ import Testing
 /// Faults on Apple's endpoints; those of Storage have their own tests.
 @Suite struct FaultTests {
     @Test func answersOfOnesOwnAreMetInOrderAndCounted() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             sandbox.faults.set(.status(503, retryAfter: "7").times(1), for: .appleToken)
             sandbox.faults.set(.html().times(1), for: .appleToken)
             sandbox.faults.set(.empty().times(1), for: .appleToken)
@@ -30,8 +29,7 @@ import Testing
     }
 
     @Test func aDropBeforeTheEffectLeavesTheCodeAndOneAfterItBurnsIt() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             let code = try sandbox.apple.issueCode(clientID: caller.clientID)
             sandbox.faults.set(.drop().times(1), for: .appleToken)
             await #expect(throws: (any Error).self) { try await caller.exchange(code) }
@@ -43,8 +41,7 @@ import Testing
     }
 
     @Test func aTruncatedAnswerBreaksOffAfterTheEffect() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             let code = try sandbox.apple.issueCode(clientID: caller.clientID)
             sandbox.faults.set(.truncated.times(1), for: .appleToken)
             await #expect(throws: (any Error).self) { try await caller.exchange(code) }
@@ -53,8 +50,7 @@ import Testing
     }
 
     @Test func aPretendedRevokeEndsNothing() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             let token = try await caller.refreshToken()
             sandbox.faults.set(.pretendedSuccess.times(1), for: .appleRevoke)
             #expect(try await caller.revoke(token).status == 200)
@@ -63,8 +59,7 @@ import Testing
     }
 
     @Test func aGateHoldsARequestAfterItsEffect() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             let signIn = try sandbox.apple.signIn(clientID: caller.clientID)
             let token = try #require(try await caller.exchange(signIn.authorizationCode)["refresh_token"])
             let gate = FaultGate()
@@ -96,8 +91,7 @@ import Testing
     }
 
     @Test func aDelayComesBeforeOrAfterTheEffect() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             sandbox.faults.set(.delay(.milliseconds(300)).times(1), for: .appleKeys)
             let clock = ContinuousClock()
             let elapsed = try await clock.measure { _ = try await Answer.to(.get, sandbox.baseURL + "/auth/keys") }
@@ -120,8 +114,7 @@ import Testing
     }
 
     @Test func throttlingBeginsBeyondTheAllowance() async throws {
-        try await Sandbox.with { sandbox async throws in
-            let caller = AppleCaller(sandbox: sandbox)
+        try await AppleCaller.with { sandbox, caller in
             sandbox.faults.set(.throttle(2, per: .seconds(60), retryAfter: 5), for: .appleRevoke)
             let statuses = [
                 try await caller.revoke("a").status, try await caller.revoke("b").status,

@@ -10,8 +10,7 @@ import Testing
 struct AccountDirectoryTests {
     @Test("An exact search finds every kind of identifier, and no longer address")
     func exact() async throws {
-        try await TestDatabase.with(.migrated) { database in
-            try await database.psql(DirectoryPeople.sql)
+        try await DirectoryPeople.with { database in
             try await database.psql(
                 "update public.profiles set username = 'anna_k' where id = '\(DirectoryPeople.anna)'"
             )
@@ -46,8 +45,7 @@ struct AccountDirectoryTests {
 
     @Test("The search calls the server's own lower(), even if the app defines one for the column's exact type")
     func ownFunctions() async throws {
-        try await TestDatabase.with(.migrated) { database in
-            try await database.psql(DirectoryPeople.sql)
+        try await DirectoryPeople.with { database in
             try await database.psql(
                 "create function public.lower(varchar) returns text language sql as $$ select 'x' $$"
             )
@@ -58,8 +56,7 @@ struct AccountDirectoryTests {
 
     @Test("An address that people merely claimed when they signed up by another method finds nobody")
     func unchecked() async throws {
-        try await TestDatabase.with(.migrated) { database in
-            try await database.psql(DirectoryPeople.sql)
+        try await DirectoryPeople.with { database in
             try await database.psql(
                 """
                 insert into auth.identities (provider_id, user_id, identity_data, provider)
@@ -73,8 +70,7 @@ struct AccountDirectoryTests {
 
     @Test("Searches by prefix and by substring take the wildcards of LIKE literally")
     func parts() async throws {
-        try await TestDatabase.with(.migrated) { database in
-            try await database.psql(DirectoryPeople.sql)
+        try await DirectoryPeople.with { database in
             try await database.psql(
                 "update public.profiles set username = 'anna%k' where id = '\(DirectoryPeople.anna)'"
             )
@@ -146,8 +142,7 @@ struct AccountDirectoryTests {
 
     @Test("The search distinguishes the states of accounts")
     func standings() async throws {
-        try await TestDatabase.with(.migrated) { database in
-            try await database.psql(DirectoryPeople.sql)
+        try await DirectoryPeople.with { database in
             func word(_ id: String) async throws -> String? {
                 try await DirectoryPeople.find(id, in: database).matches.first?.standing.state.word
             }

@@ -5,8 +5,7 @@ import Testing
 struct AccountReportFilesTests {
     @Test("The report tells which files are shared, unless it would have to read very many profiles")
     func sharedFiles() async throws {
-        try await TestDatabase.with(.migrated) { database in
-            try await database.psql(DirectoryPeople.sql)
+        try await DirectoryPeople.with { database in
             try await database.psql(
                 """
                 insert into storage.objects (bucket_id, name) values ('avatars', 'team.png');
@@ -56,8 +55,7 @@ struct AccountReportFilesTests {
 
     @Test("A file that the profile names belongs to the account, whatever the key column of the profiles is")
     func filesByOtherKey() async throws {
-        try await TestDatabase.with(.migrated) { database in
-            try await database.psql(DirectoryPeople.sql)
+        try await DirectoryPeople.with { database in
             try await database.psql(
                 """
                 insert into storage.objects (bucket_id, name) values ('avatars', 'anna.png');
@@ -72,8 +70,7 @@ struct AccountReportFilesTests {
 
     @Test("If even few profiles are slow to read, the report omits only which files are shared")
     func slowProfiles() async throws {
-        try await TestDatabase.with(.migrated) { database in
-            try await database.psql(DirectoryPeople.sql)
+        try await DirectoryPeople.with { database in
             // The search calls translate() for each profile, and finds this one before the server's own.
             try await database.psql(
                 """

@@ -9,8 +9,7 @@ import Testing
 struct AccountReportTests {
     @Test("The report warns of blocking rows, of holds, and of a missing Apple credential")
     func report() async throws {
-        try await TestDatabase.with(.migrated) { database in
-            try await database.psql(DirectoryPeople.sql)
+        try await DirectoryPeople.with { database in
             try await database.psql(
                 """
                 create table public.posts (id int, author uuid references auth.users);
@@ -54,8 +53,7 @@ struct AccountReportTests {
 
     @Test("The report lists tables that refer to the profile, and warns of uncounted rows that may block the deletion")
     func dependentsOfProfile() async throws {
-        try await TestDatabase.with(.migrated) { database in
-            try await database.psql(DirectoryPeople.sql)
+        try await DirectoryPeople.with { database in
             try await database.psql(
                 """
                 create table public.posts (profile uuid references public.profiles on delete cascade);
@@ -87,8 +85,7 @@ struct AccountReportTests {
 
     @Test("Rows are counted where that is quick, whether or not a table is partitioned")
     func rowsOfTables() async throws {
-        try await TestDatabase.with(.migrated) { database in
-            try await database.psql(DirectoryPeople.sql)
+        try await DirectoryPeople.with { database in
             try await database.psql(
                 """
                 create table public.few (account uuid references auth.users);
@@ -126,8 +123,7 @@ struct AccountReportTests {
 
     @Test("A table that our role may not read, or that is slow, is listed without a row count; the rest is complete")
     func uncountedTables() async throws {
-        try await TestDatabase.with(.migrated) { database in
-            try await database.psql(DirectoryPeople.sql)
+        try await DirectoryPeople.with { database in
             try await database.psql(
                 """
                 create table public.closed (account uuid references auth.users);
@@ -183,8 +179,7 @@ struct AccountReportTests {
 
     @Test("A profile is shown in full, whatever its columns are called")
     func profileColumns() async throws {
-        try await TestDatabase.with(.migrated) { database in
-            try await database.psql(DirectoryPeople.sql)
+        try await DirectoryPeople.with { database in
             try await database.psql(
                 "alter table public.profiles add p jsonb; update public.profiles set p = '[1]', full_name = 'Anna K.'"
             )

@@ -29,6 +29,14 @@ enum DirectoryPeople {
             ('g-1', '00000000-0000-4000-8000-000000000002', '{"email": "joanna@example.com"}', 'google', now());
         """
 
+    /// Runs a closure with a database that has these people.
+    static func with(_ body: @Sendable (TestDatabase) async throws -> Void) async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(sql)
+            try await body(database)
+        }
+    }
+
     static func find(
         _ text: String,
         _ comparison: LookupComparison = .exact,
