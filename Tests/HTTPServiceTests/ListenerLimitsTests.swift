@@ -1,5 +1,4 @@
 import HTTPService
-import Synchronization
 import TestSupport
 import Testing
 
@@ -9,16 +8,16 @@ import Testing
     private func withListener(
         _ limits: ListenerLimits,
         handler: @escaping @Sendable () async throws -> Void = {},
-        _ body: (_ port: Int, _ told: Told) async throws -> Void
+        _ body: (_ port: Int, _ told: Collected) async throws -> Void
     ) async throws {
-        let told = Told()
+        let told = Collected()
         try await ListenerStage.withPort({ started in
             try await PublicListener(
                 address: ListenerAddress(host: "127.0.0.1", port: 0),
                 limits: limits,
                 logger: .silent,
                 notification: { bytes in
-                    told.add(String(decoding: bytes, as: UTF8.self))
+                    told.add([String(decoding: bytes, as: UTF8.self)])
                     try await handler()
                     return .accepted
                 },
@@ -123,16 +122,5 @@ import Testing
                 }
             }
         }
-    }
-}
-
-/// The bodies that a listener's handler received.
-private final class Told: Sendable {
-    private let texts = Mutex<[String]>([])
-
-    var all: [String] { texts.withLock(\.self) }
-
-    func add(_ text: String) {
-        texts.withLock { $0.append(text) }
     }
 }

@@ -1,7 +1,6 @@
 import Foundation
 import Postgres
 import Sandbox
-import Synchronization
 import TestSupport
 import Testing
 
@@ -15,14 +14,14 @@ import Testing
             for step in DeletionStep.allCases where step.isIrreversible {
                 let person = try await stage.fullAccount("p\(step.rawValue.prefix(3))")
                 let request = try await stage.request(person)
-                let before = Recorded()
+                let before = Kept<String>()
                 try await stage.drive(request, once: .begun(step)) {
                     try await stage.pool.withConnection { try await desk.pauseAll(reason: "test", on: $0) }
-                    before.text = try await stage.data(of: person)
+                    before.keep(try await stage.data(of: person))
                 }
                 #expect(try await stage.state(request) == "held", "in \(step)")
                 #expect(try await stage.outcome(step, request) == nil, "\(step) was taken")
-                #expect(try await stage.data(of: person) == before.text, "\(step) did something")
+                #expect(try await stage.data(of: person) == before.value, "\(step) did something")
                 try await stage.pool.withConnection { try await desk.resumeAll(on: $0) }
                 #expect(try await stage.drive(request) == .ended(.verified))
             }
@@ -135,15 +134,5 @@ import Testing
             let kept: Statement = "select from auth.users where id = \(person.id) and banned_until > '2099-01-01'"
             #expect(try await stage.count(kept) == 1)
         }
-    }
-}
-
-/// A text that a probe has recorded.
-private final class Recorded: Sendable {
-    private let stored = Mutex("")
-
-    var text: String {
-        get { stored.withLock(\.self) }
-        set { stored.withLock { $0 = newValue } }
     }
 }

@@ -1,7 +1,6 @@
 import AccountLifecycle
 import JobQueue
 import Postgres
-import Synchronization
 import TestSupport
 import Testing
 
@@ -27,7 +26,7 @@ import Testing
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
             let fence = try await stage.claim("account.delete")
-            let kept = Kept()
+            let kept = Kept<String>()
             let driver = DeletionDriver(
                 stage.services { reached in
                     guard reached == point else { return }
@@ -37,8 +36,8 @@ import Testing
             )
             let error = await #expect(throws: JobQueueError.self) { try await driver.drive(request, fence: fence) }
             #expect(error?.code == .leaseLost)
-            #expect(kept.text != nil)
-            #expect(try await records(stage) == kept.text)
+            #expect(kept.value != nil)
+            #expect(try await records(stage) == kept.value)
             // The job's next owner ends the request.
             let next = try await stage.claim("account.delete")
             #expect(try await DeletionDriver(stage.services()).drive(request, fence: next) == .ended(.verified))
@@ -93,12 +92,12 @@ import Testing
     @Test func theLockOutIsOnDiskBeforeAppleIsAsked() async throws {
         try await Stage.with { stage in
             let request = try await stage.request(try await stage.fullAccount())
-            let (written, isFlushed) = (Kept(), Kept())
+            let (written, isFlushed) = (Kept<String>(), Kept<String>())
             try await stage.drive(request) { point in
                 if point == .after(.lockOut) {
                     written.keep(try await stage.value("select pg_current_wal_insert_lsn()::text", as: String.self))
                 }
-                if point == .middle(.revokeApple), let place = written.text {
+                if point == .middle(.revokeApple), let place = written.value {
                     let isThere = try await stage.value(
                         "select pg_current_wal_flush_lsn() >= \(place)::pg_lsn",
                         as: Bool.self
@@ -106,16 +105,7 @@ import Testing
                     isFlushed.keep("\(isThere)")
                 }
             }
-            #expect(isFlushed.text == "true")
+            #expect(isFlushed.value == "true")
         }
     }
-}
-
-/// A value that a probe has read.
-private final class Kept: Sendable {
-    private let kept = Mutex<String?>(nil)
-
-    var text: String? { kept.withLock(\.self) }
-
-    func keep(_ text: String) { kept.withLock { $0 = text } }
 }

@@ -2,7 +2,6 @@ import AccountLifecycle
 import Foundation
 import Postgres
 import Sandbox
-import Synchronization
 import TestSupport
 import Testing
 
@@ -107,13 +106,13 @@ import Testing
         try await Stage.with { stage in
             let person = try await stage.fullAccount()
             let request = try await stage.request(person)
-            let returned = Returned()
+            let returned = Kept<Person>()
             let pause = try await stage.drive(request, once: .after(.deleteRows)) {
                 // The same address and the same Apple sub, under another id.
-                returned.person = try await stage.signUp("anna", email: person.email, sub: person.sub)
+                returned.keep(try await stage.signUp("anna", email: person.email, sub: person.sub))
             }
             #expect(pause == .ended(.verified))
-            let new = try #require(returned.person)
+            let new = try #require(returned.value)
             #expect(new.sub == person.sub)
             #expect(try await stage.count("select from auth.users where id = \(new.id)") == 1)
             #expect(try await stage.count("select from public.profiles where id = \(new.id)") == 1)
@@ -136,15 +135,5 @@ extension Stage {
     /// Moves the time at which a person's account was created.
     fileprivate func moveCreation(of person: Person, by time: Statement) async throws {
         try await sql("update auth.users set created_at = created_at + \(time) where id = \(person.id)")
-    }
-}
-
-/// A person that a probe hands back to its test.
-private final class Returned: Sendable {
-    private let stored = Mutex<Person?>(nil)
-
-    var person: Person? {
-        get { stored.withLock(\.self) }
-        set { stored.withLock { $0 = newValue } }
     }
 }

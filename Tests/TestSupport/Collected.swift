@@ -1,12 +1,14 @@
 import Synchronization
 
 /// A list of texts to which several tasks add.
-final class Collected: Sendable {
+package final class Collected: Sendable {
     private let texts = Mutex<[String]>([])
 
-    var all: [String] { texts.withLock { $0 } }
+    package init() {}
 
-    func add(_ more: [String]) {
+    package var all: [String] { texts.withLock { $0 } }
+
+    package func add(_ more: [String]) {
         texts.withLock { $0 += more }
     }
 }
