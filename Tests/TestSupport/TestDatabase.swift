@@ -11,6 +11,9 @@ package struct TestDatabase: Sendable {
         case platform
         /// The platform with every migration of `sql/migrations` applied as `postgres`, and the checks of ``JobBooks``.
         case migrated
+        /// The platform with the schema as the program installs it, and with its history, which the doctor checks; for
+        /// tests of targets that depend on the program.
+        case installed
     }
 
     /// The cluster that contains the database.
@@ -74,8 +77,16 @@ private actor Templates {
         try await cluster.psql("drop database if exists \(name) with (force)")
         try await cluster.psql("create database \(name) template template0 owner postgres")
         try await cluster.psql(database: name, files: [Repository.path("sql/platform/database.sql")])
-        guard template == .migrated else { return name }
+        if template == .platform { return name }
         try await cluster.psql(database: name, files: [Repository.path("sql/platform/allow-storage-policies.sql")])
+        if template == .installed {
+            // Without the settings of whoever runs the tests.
+            try await TestCluster.command([
+                "env", "-i", "HOME=\(cluster.folder)", "PGHOST=\(cluster.socket)", "PGPORT=\(cluster.port)",
+                "PGUSER=postgres", "PGDATABASE=\(name)", try BuiltProgram.url("accountctl").path, "migrate", "up",
+            ])
+            return name
+        }
         // In one session: as many as there are files would take six times as long.
         try await cluster.psql(
             database: name,

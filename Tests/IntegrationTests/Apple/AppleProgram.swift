@@ -14,20 +14,12 @@ struct AppleProgram: Sendable {
 
     /// Calls `body` with a program that is set up for one app, and removes everything afterwards.
     ///
-    /// With `recorded`, the program installs its schema itself, so that the migration history that the doctor checks
-    /// exists.
+    /// With `recorded`, the migration history that the doctor checks exists.
     static func with(
         recorded: Bool = false,
         _ body: @Sendable (AppleProgram) async throws -> Void
     ) async throws {
-        guard recorded else {
-            return try await TestDatabase.with(.migrated) { try await with($0, body) }
-        }
-        try await TestDatabase.withPlatform { database in
-            let installed = try await AccountctlProcess.run("migrate", "up", environment: database.variables)
-            guard installed.status == 0 else { throw TestSupportError(installed.errors) }
-            try await with(database, body)
-        }
+        try await TestDatabase.with(recorded ? .installed : .migrated) { try await with($0, body) }
     }
 
     private static func with(

@@ -9,9 +9,7 @@ struct SchemaGapTests {
     private func withInstalled(
         _ body: @Sendable (OperatorStage) async throws -> Void
     ) async throws {
-        try await TestDatabase.withPlatform { database in
-            let installed = try await AccountctlProcess.run("migrate", "up", environment: database.variables)
-            #expect(installed.status == 0, "\(installed.errors)")
+        try await TestDatabase.with(.installed) { database in
             let keys = try TestKeys.make()
             defer { keys.remove() }
             let stage = OperatorStage(

@@ -59,24 +59,33 @@ struct DoctorStage: Sendable {
         migrating: [String] = [],
         _ body: @Sendable (DoctorStage) async throws -> Void
     ) async throws {
+        guard !migrating.isEmpty else {
+            return try await TestDatabase.with(.installed) { try await with($0, working: working, body) }
+        }
+        try await TestDatabase.withPlatform { database in
+            try await AccountctlProcess.must(["migrate", "up"] + migrating, database.variables)
+            try await with(database, working: working, body)
+        }
+    }
+
+    private static func with(
+        _ database: TestDatabase,
+        working: Bool,
+        _ body: @Sendable (DoctorStage) async throws -> Void
+    ) async throws {
         let keys = try TestKeys.make()
         defer { keys.remove() }
-        try await TestDatabase.withPlatform { database in
-            let variables = database.variables.merging(keys.variables) { $1 }
-            let migrated = try await AccountctlProcess(["migrate", "up"] + migrating, environment: variables).result()
-            #expect(migrated.status == 0, "\(migrated.errors)")
-            if working {
-                let worked = try await AccountctlProcess.run("worker", "--until-idle", environment: variables)
-                #expect(worked.status == 0, "\(worked.errors)")
-                // The worker seems to run still, because the test is about other findings.
-                try await database.psql(
-                    "update accountctl.workers set stopped_at = null, stop_reason = null, expires_at = now() + interval '1 hour'"
-                )
-            }
-            let folder = try TemporaryFolder("doctor").url
-            defer { try? FileManager.default.removeItem(at: folder) }
-            try await body(DoctorStage(database: database, variables: variables, folder: folder))
+        let variables = database.variables.merging(keys.variables) { $1 }
+        if working {
+            try await AccountctlProcess.must(["worker", "--until-idle"], variables)
+            // The worker seems to run still, because the test is about other findings.
+            try await database.psql(
+                "update accountctl.workers set stopped_at = null, stop_reason = null, expires_at = now() + interval '1 hour'"
+            )
         }
+        let folder = try TemporaryFolder("doctor").url
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(DoctorStage(database: database, variables: variables, folder: folder))
     }
 }
 
