@@ -96,7 +96,7 @@ struct SheetFormatTests {
                 values ('news', 'x.test', 'x.test', 'x.test')
                 """
             )
-            _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
+            try await stage.request(id)
             let open = try await columns(stage, ["deletion", "show", id])
             #expect(members(open) == DeletionShowCommand.outputFields)
             #expect(open.filter { $0.contains(".") } == DeletionShowCommand.sectionFields)

@@ -159,7 +159,7 @@ struct BulkStopTests {
             let id = OperatorStage.id(1)
             let path = try BulkRun.write([id], stage)
             try await stage.addAccounts(1)
-            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            try await stage.request(id)
             let list = stage.path("erasures")
             try await stage.run(["deletion", "export"]).output.write(toFile: list, atomically: true, encoding: .utf8)
             try await ClosedPort.with { port in

@@ -29,7 +29,7 @@ struct DeletionPauseTests {
     func pausedWhole() async throws {
         try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
-            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            try await stage.request(id)
             let looks = [
                 ["deletion", "show", id, "--tsv", "paused"], ["user", "show", id, "--tsv", "paused"],
             ]

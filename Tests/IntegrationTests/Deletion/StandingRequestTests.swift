@@ -65,7 +65,7 @@ struct StandingRequestTests {
     func reasons() async throws {
         try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
-            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            try await stage.request(id)
             for (reason, outcome) in [
                 ("first", "done"), ("second", "done"), ("second", "unchanged"), (nil, "unchanged"),
             ] {
@@ -95,7 +95,7 @@ struct StandingRequestTests {
     func brakesFirst() async throws {
         try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
-            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            try await stage.request(id)
             func listed() async throws -> (header: Substring, row: String) {
                 let list = try await stage.run(["deletion", "list"]).output
                 return (list.prefix { $0 != "\n" }, list)
@@ -123,7 +123,7 @@ struct StandingRequestTests {
     func due() async throws {
         try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
-            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            try await stage.request(id)
             func endedBy(_ changes: String) async throws -> String {
                 try await stage.database.psql("update accountctl.deletion_requests set \(changes)")
                 return try await stage.run(["deletion", "show", id, "--tsv", "ended_by"]).output
@@ -145,8 +145,7 @@ struct StandingRequestTests {
     func narrowList() async throws {
         try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
-            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
-            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            let request = try await stage.request(id)
             let list = try await TerminalSession.run(
                 ["deletion", "list"],
                 environment: stage.variables.merging(["NO_COLOR": "1"]) { $1 }
@@ -163,7 +162,7 @@ struct StandingRequestTests {
     func whyAndEnd() async throws {
         try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
-            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            try await stage.request(id)
             let request = try await stage.database.psql(
                 """
                 insert into accountctl.deletion_steps (request_id, step, started_at)
@@ -200,8 +199,7 @@ struct StandingRequestTests {
     func jobs() async throws {
         try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
-            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
-            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            let request = try await stage.request(id)
             let job = try await stage.database.psql("select id from accountctl.jobs where kind = 'account.delete'")
             let other = try await stage.database.psql("select accountctl.enqueue_job('test.kind', queue => 'mail')")
             for words in [["cancel"], ["discard", "--reason", "x"]] {

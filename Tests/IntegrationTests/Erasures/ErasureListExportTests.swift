@@ -7,10 +7,7 @@ struct ErasureListExportTests {
     @Test("The list names accounts by the same hash as the operators' log, and leaves out requests that ended long ago")
     func export() async throws {
         try await OperatorStage.with(accounts: 2) { stage in
-            for number in 1...2 {
-                let id = OperatorStage.id(number)
-                _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
-            }
+            for number in 1...2 { try await stage.request(OperatorStage.id(number)) }
             _ = try await stage.run(["deletion", "cancel", OperatorStage.id(2)])
             let list = try await stage.run(["deletion", "export"])
             #expect(list.status == 0, "\(list.errors)")

@@ -105,10 +105,7 @@ struct ErasureListMeetsTests {
     func told() async throws {
         try await OperatorStage.with(accounts: 2) { stage in
             let database = stage.database
-            for number in 1...2 {
-                let id = OperatorStage.id(number)
-                _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
-            }
+            for number in 1...2 { try await stage.request(OperatorStage.id(number)) }
             _ = try await stage.run(["deletion", "pause", OperatorStage.id(2)])
             let backup = try await TableBackup(of: database)
             _ = try await stage.run(["deletion", "cancel", OperatorStage.id(1)])
@@ -199,7 +196,7 @@ struct ErasureListMeetsTests {
         try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             let backup = try await TableBackup(of: stage.database)
-            _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
+            try await stage.request(id)
             let path = try stage.write(try await stage.run(["deletion", "export"]).output, to: "list")
             try await backup.restore(to: stage.database)
             try await stage.database.psql(

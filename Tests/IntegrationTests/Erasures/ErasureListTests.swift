@@ -133,10 +133,7 @@ struct ErasureListTests {
         try await OperatorStage.with(accounts: 2) { stage in
             let database = stage.database
             let backup = try await TableBackup(of: database)
-            for number in 1...2 {
-                let id = OperatorStage.id(number)
-                _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
-            }
+            for number in 1...2 { try await stage.request(OperatorStage.id(number)) }
             let list = try await stage.run(["deletion", "export"]).output
             try await backup.restore(to: database)
             let before = try await database.psql(requests)

@@ -127,8 +127,7 @@ struct OperatorActTests {
     func outcomes() async throws {
         try await OperatorStage.with(accounts: 3) { stage in
             let (id, other, waiting) = (OperatorStage.id(1), OperatorStage.id(2), OperatorStage.id(3))
-            _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
-            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            let request = try await stage.request(id)
             try await stage.database.psql(
                 "insert into auth.sessions (id, user_id) values (gen_random_uuid(), '\(other)')"
             )

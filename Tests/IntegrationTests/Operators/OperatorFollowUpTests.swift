@@ -90,8 +90,7 @@ struct OperatorFollowUpTests {
     func endings() async throws {
         try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
-            _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
-            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            let request = try await stage.request(id)
             #expect(try await stage.run(["deletion", "pause", id]).status == 0)
             let config = stage.path("accountctl.conf")
             try "[environments.staging.deletion]\ngrace = 1m\n".write(toFile: config, atomically: true, encoding: .utf8)
@@ -143,8 +142,7 @@ struct OperatorFollowUpTests {
             }
             let nothing = try await stage.run(["user", "restore", id])
             #expect(nothing.errors.contains("Nothing to do") && !nothing.errors.contains("suspend"), "\(nothing)")
-            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
-            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            let request = try await stage.request(id)
             for (word, next) in [("pause", "deletion resume \(request)"), ("cancel", "deletion request \(id)")] {
                 let done = try await stage.run(["deletion", word, request])
                 #expect(done.status == 0 && done.errors.contains("accountctl " + next), "\(done)")

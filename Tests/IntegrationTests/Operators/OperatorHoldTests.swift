@@ -50,8 +50,7 @@ struct OperatorHoldTests {
                 let held = try await stage.run(["user", "hold", id, "--reason", reason])
                 #expect(held.status == 0 && held.errors.contains(said), "\(held.errors)")
             }
-            _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
-            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            let request = try await stage.request(id)
             let third = try await stage.run(["user", "hold", id, "--reason", "third", "--dry-run"])
             #expect(third.errors.contains("until the release; see: accountctl deletion show \(request)"), "\(third)")
             let listed = try await stage.run(["deletion", "list", "--tsv", "state,held"])
@@ -116,7 +115,7 @@ struct OperatorHoldTests {
             }
             #expect(try await stage.database.psql(left) == "court order, third")
             // Even if a release would let a deletion go on, the refusal comes before any confirmation.
-            #expect(try await stage.run(["deletion", "request", id, "--confirm=\(id)"]).status == 0)
+            try await stage.request(id)
             for more in [[], ["--dry-run"], ["--confirm=\(id)"]] {
                 let several = try await stage.run(["user", "release", id, "--json", "outcome"] + more)
                 #expect(several.status == 6 && several.errors.contains("name one with --hold"), "\(more): \(several)")
@@ -137,7 +136,7 @@ struct OperatorHoldTests {
             for reason in ["court order", "tax audit"] {
                 #expect(try await stage.run(["user", "hold", id, "--reason", reason]).status == 0)
             }
-            _ = try await stage.run(["deletion", "request", id, "--confirm=\(id)"])
+            try await stage.request(id)
             #expect(try await stage.run(["deletion", "pause", id, "--reason", "x"]).status == 0)
             let request = try await stage.database.psql("select id from accountctl.deletion_requests")
             let first = try await stage.database.psql("select min(id) from accountctl.holds")

@@ -52,6 +52,13 @@ struct OperatorStage: Sendable {
         return try await AccountctlProcess(arguments, environment: variables.merging(own) { $1 }, input: input).result()
     }
 
+    /// Requests the deletion of an account, and returns the id of the request.
+    @discardableResult
+    func request(_ id: String) async throws -> String {
+        let words = ["deletion", "request", id, "--confirm=\(id)", "--tsv", "request"]
+        return try await AccountctlProcess.must(words, variables).trimmingCharacters(in: .newlines)
+    }
+
     /// Writes a file of the folder, and returns its path.
     func write(_ text: String, to name: String) throws -> String {
         let path = self.path(name)
