@@ -165,19 +165,19 @@ import Testing
         }
     }
 
-    /// The network drops everything from the moment the worker is to stop: the worker ends all the same, and reports
+    /// The network lets nothing through from the moment the worker is to stop: the worker ends all the same, and reports
     /// that it lost outcomes.
     @Test func aBlackHoleDoesNotHoldUpTheStop() async throws {
         try await JobHarness.with { harness in
-            let proxy = try BlackHoleProxy(to: UInt16(harness.database.cluster.port))
-            defer { proxy.close() }
-            let conninfo = harness.database.conninfo(port: Int(proxy.port))
-            try await harness.enqueue(try jobs("test.steps", 2, milliseconds: 600_000))
-            let worker = try WorkerProcess(harness, conninfo: conninfo, lease: 60_000, grace: 500)
-            try await harness.until { try await harness.effects() == 2 }
-            proxy.swallow(true)
-            worker.kill(SIGTERM)
-            #expect(try await worker.ended(within: .seconds(60)) == 1)
+            try await TCPProxy.with(to: harness.database.cluster.port) { proxy in
+                let conninfo = harness.database.conninfo(port: proxy.port)
+                try await harness.enqueue(try jobs("test.steps", 2, milliseconds: 600_000))
+                let worker = try WorkerProcess(harness, conninfo: conninfo, lease: 60_000, grace: 500)
+                try await harness.until { try await harness.effects() == 2 }
+                proxy.behaviour = .blackHole
+                worker.kill(SIGTERM)
+                #expect(try await worker.ended(within: .seconds(60)) == 1)
+            }
         }
     }
 }
