@@ -18,16 +18,19 @@ extension TestDatabase {
         return configuration
     }
 
-    /// Gives `body` a pool of connections to this database, as the limited role.
+    /// Gives `body` a pool of connections to this database, as the limited role or as the superuser.
     @discardableResult
     package func withPool<Result: Sendable>(
+        asAdministrator: Bool = false,
         maximumConnections: Int = 3,
         sessionSettings: [String: String] = [:],
         cancelGrace: Duration = .seconds(5),
         logger: Logger = .silent,
         _ body: @Sendable (Pool) async throws -> Result
     ) async throws -> Result {
-        var configuration = PoolConfiguration(connection: configuration)
+        var configuration = PoolConfiguration(
+            connection: asAdministrator ? administratorConfiguration : configuration
+        )
         configuration.connection.sessionSettings = sessionSettings
         configuration.connection.cancelGrace = cancelGrace
         configuration.maximumConnections = maximumConnections

@@ -34,8 +34,8 @@ struct CredentialStage: Sendable {
                     let apple = try AppleClients(of: sandbox, [clientID, "com.example.web"], caller: caller)
                     let first = try SealingKey.named("k1")
                     let keys = try KeyRing([first])
-                    return try await withPool(database.configuration, logger) { pool in
-                        try await withPool(database.administratorConfiguration, logger) { admin in
+                    return try await database.withPool { pool in
+                        try await database.withPool(asAdministrator: true) { admin in
                             try await body(
                                 CredentialStage(
                                     sandbox: sandbox,
@@ -51,16 +51,6 @@ struct CredentialStage: Sendable {
                 }
             }
         }
-    }
-
-    private static func withPool<Result: Sendable>(
-        _ connection: ConnectionConfiguration,
-        _ logger: Logger,
-        _ body: @Sendable (Pool) async throws -> Result
-    ) async throws -> Result {
-        var configuration = PoolConfiguration(connection: connection)
-        configuration.maximumConnections = 3
-        return try await Pool.withPool(configuration, logger: logger, body)
     }
 
     func services(

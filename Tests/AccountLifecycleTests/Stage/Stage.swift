@@ -66,13 +66,8 @@ struct Stage: Sendable {
                     )
                     let keys = try KeyRing([.named("test1")])
                     let vault = IdentifierVault(keys: keys, hashKey: try HashKey(.named("hash1")))
-                    var own = PoolConfiguration(connection: database.configuration)
-                    own.connection.sessionSettings = ["jit": "off"]
-                    own.maximumConnections = 3
-                    var all = PoolConfiguration(connection: database.administratorConfiguration)
-                    all.maximumConnections = 3
-                    return try await Pool.withPool(own, logger: logger) { [all] pool in
-                        try await Pool.withPool(all, logger: logger) { admin in
+                    return try await database.withPool(sessionSettings: ["jit": "off"]) { pool in
+                        try await database.withPool(asAdministrator: true) { admin in
                             try await body(
                                 Stage(
                                     database: database,
