@@ -8,11 +8,6 @@ struct DKIMPathCheck<Source: Resolver> {
         self.resolver = resolver
     }
 
-    func run(by deadline: ContinuousClock.Instant) async -> (PathVerdict, [Finding]) {
-        let found = await look(by: deadline)
-        return (found.path, found.findings)
-    }
-
     /// The verdicts on the path and on the keys alone: a signature by another domain does not open the path, but its
     /// keys may be valid and count for DMARC.
     struct Found {

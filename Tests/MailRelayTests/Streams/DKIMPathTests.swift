@@ -76,7 +76,9 @@ struct DKIMPathTests {
             selectors: [MailStream.Selector("s")]
         )
         try change(&stream)
-        return await DKIMPathCheck(stream, try TestZone(zone).resolver).run(by: .now.advanced(by: .seconds(20)))
+        let check = DKIMPathCheck(stream, try TestZone(zone).resolver)
+        let found = await check.look(by: .now.advanced(by: .seconds(20)))
+        return (found.path, found.findings)
     }
 
     @Test("each published key gets its verdict and its findings", arguments: cases)
