@@ -154,6 +154,18 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(5))) func connectingToAServerThatNeverFallsSilentEndsAtItsDeadlineToo() async throws {
+        try await FloodingServer.with { port in
+            let conninfo = "host=127.0.0.1 port=\(port) user=nobody dbname=none sslmode=disable gssencmode=disable"
+            var configuration = ConnectionConfiguration(conninfo: conninfo)
+            configuration.connectTimeout = .milliseconds(200)
+            let error = try await PostgresError.expected { [configuration] in
+                try await Connection.with(configuration, logger: .silent) { _ in }
+            }
+            #expect(error.code == .connectionFailed && error.isTransient)
+        }
+    }
+
     /// The task is cancelled, and the thread woken, before anything waits for the server.
     @Test(.timeLimit(.minutes(5))) func whoIsCancelledAlreadyDoesNotWaitForADeafServer() async throws {
         try await DeafServer.with { port in
