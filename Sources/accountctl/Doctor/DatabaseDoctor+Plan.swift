@@ -24,9 +24,7 @@ extension DatabaseDoctor {
         }
         findings += plan.unpublishable.map(Self.unpublishable)
         findings += Self.idle(plan.idle + plan.files.idle.filter { !plan.idle.contains($0) })
-        // Only a table's owner can add an index, so nothing is said about Supabase's tables.
-        let theirs = ["accountctl", "auth", "storage"]
-        findings += plan.unindexed.filter { !theirs.contains($0.table.schema) }.map(Self.slow)
+        findings += plan.unindexed.map(Self.slow)
         findings += plan.triggers.filter { !$0.isOfStorage }.map(Self.running)
         findings += plan.files.triggers.filter { !$0.isOfStorage }.map(Self.runningWithFiles)
         findings += plan.reachingOutside.filter { !$0.isOfStorage }.map(Self.reachingOutside)

@@ -44,7 +44,7 @@ package struct DeletionPlan: Sendable, Hashable {
     let goingBeforehand: [[Part]]
     /// The rows deleted with the account's files, and the obstacles to deleting these.
     package let files: FilePlan
-    /// Keys that are followed without an index.
+    /// Keys of the app's tables that are followed without an index.
     package let unindexed: [ForeignKey]
     /// Triggers and rules that run on the way: where rows are deleted, and where a key is set to NULL or a default.
     package let triggers: [DeletionCatalog.Trigger]
@@ -95,7 +95,9 @@ package struct DeletionPlan: Sendable, Hashable {
         let keepingSessions = refusing.filter { withSessions.reaches($0.target) }
         self.keepingSessions = keepingSessions
         files = FilePlan(catalog)
-        unindexed = onward.filter { !$0.isIndexed }
+        // Only a table's owner can add an index, so nothing is said about Supabase's tables.
+        let theirs = ["accountctl", "auth", "storage"]
+        unindexed = onward.filter { !$0.isIndexed && !theirs.contains($0.table.schema) }
         triggers = catalog.triggersThatRun(onDeleteFrom: lost, onUpdateOf: changed)
         triggersOfBan = catalog.triggersThatRun(onDeleteFrom: [], onUpdateOf: [.users])
         keepable = parts.filter { $0.table != .users && catalog.mayKeepRows(onDeleteFrom: $0.table) }
