@@ -1,25 +1,26 @@
 import ArgumentParser
 
-/// The commands under the root, in the order the help shows them.
+/// The commands under the root, in the order the help shows them: that in which somebody first needs them.
 ///
 /// A new command is one line here and one file of its own.
 enum CommandList {
     static let running: [any ParsableCommand.Type] = [
-        DoctorCommand.self,
-        ConfigCommand.self,
-        JobsCommand.self,
-        MigrateCommand.self,
         KeysCommand.self,
+        ConfigCommand.self,
+        MigrateCommand.self,
+        DoctorCommand.self,
         WorkerCommand.self,
         ServeCommand.self,
+        JobsCommand.self,
         AppleCommand.self,
     ]
 
     static let accounts: [any ParsableCommand.Type] = [
         UserCommand.self,
-        AuditCommand.self,
-        DeletionCommand.self, AvatarsCommand.self,
+        DeletionCommand.self,
+        AvatarsCommand.self,
         RelayCommand.self,
+        AuditCommand.self,
     ]
 
     static let help: [any ParsableCommand.Type] = [
