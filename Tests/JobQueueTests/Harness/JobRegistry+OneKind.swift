@@ -10,7 +10,7 @@ extension JobRegistry {
 
 extension JobHarness {
     /// A registry of one kind, each of whose jobs records that it had its effect.
-    func recording(_ kind: JobKind<Note>) throws -> JobRegistry {
+    func recording<Arguments>(_ kind: JobKind<Arguments>) throws -> JobRegistry {
         try JobRegistry(kind) { _, context in
             try await effect(context)
             return .completed()
