@@ -33,8 +33,7 @@ and (t.state = 'applied' or t.new_sub is distinct from c.apple_sub)
 and first.told_at > greatest(c.obtained_at, c.last_live_at);
 
 update accountctl.pending_revocations as p
-set team_id = 'FORMERTEAM',
-    last_outcome = nullif(p.last_outcome, 'former_team')
+set team_id = 'FORMERTEAM'
 where p.state = 'waiting'
 and (
     p.last_outcome = 'former_team'
@@ -47,6 +46,82 @@ and (
         having min(t.updated_at) > p.created_at
     )
 );
+
+-- The release before names no team: beside this one, or after a rollback. A token that it obtains or finds valid is not the former team's
+-- that was held; and of one to be revoked, it tells by the outcome that it is the former team's, and has to be told so.
+create function accountctl.judge_former_team()
+returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    if tg_op = 'UPDATE' then
+        new.team_id := null;
+    else
+        new.team_id := coalesce(new.team_id, 'FORMERTEAM');
+        new.last_outcome := 'former_team';
+    end if;
+    return new;
+end;
+$$;
+revoke execute on function accountctl.judge_former_team() from public;
+comment on function accountctl.judge_former_team() is 'Trigger of tokens of a former team that the release before writes or reads.';
+
+create trigger apple_credentials_judge_former_team
+    before update on accountctl.apple_credentials
+    for each row
+    when (
+        old.team_id = 'FORMERTEAM'
+        and new.team_id = 'FORMERTEAM'
+        and greatest(new.obtained_at, new.last_live_at) > greatest(old.obtained_at, old.last_live_at)
+    )
+    execute function accountctl.judge_former_team();
+
+create trigger pending_revocations_judge_former_team
+    before insert on accountctl.pending_revocations
+    for each row
+    when (new.state = 'waiting' and (new.team_id = 'FORMERTEAM' or new.last_outcome = 'former_team'))
+    execute function accountctl.judge_former_team();
+
+-- Where the app moves before the daily check has found a token's team, that is told by Apple's first answer about its person: whatever was
+-- held for another sub then is the former team's. What waits without its person goes by the first answer about anybody.
+create function accountctl.leave_former_team()
+returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    update accountctl.apple_credentials as c
+    set team_id = 'FORMERTEAM'
+    where c.user_id = new.user_id
+    and c.team_id is null
+    and (c.client_id = new.client_id or c.apple_sub = new.old_sub)
+    and c.apple_sub <> new.new_sub;
+    update accountctl.pending_revocations as p
+    set team_id = 'FORMERTEAM',
+        last_outcome = 'former_team'
+    where p.state = 'waiting'
+    and p.client_id = new.client_id
+    and p.team_id is null
+    and not exists (
+        select
+        from accountctl.apple_transfers as t
+        where t.client_id = new.client_id
+          and t.target_team = new.target_team
+          and t.new_sub is not null
+          and t.id <> new.id
+    );
+    return null;
+end;
+$$;
+revoke execute on function accountctl.leave_former_team() from public;
+comment on function accountctl.leave_former_team() is 'Trigger of transfers: names the team of tokens that have none so far.';
+
+create trigger apple_transfers_leave_former_team
+    after update of new_sub on accountctl.apple_transfers
+    for each row
+    when (old.new_sub is null and new.new_sub is not null)
+    execute function accountctl.leave_former_team();
 
 -- A sub that a transfer will give somebody is that person's for every client of the team, of which the run names one.
 drop index accountctl.apple_transfers_new_sub_idx;
