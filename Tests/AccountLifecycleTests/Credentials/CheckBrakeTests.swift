@@ -77,6 +77,20 @@ import Testing
         }
     }
 
+    /// That Apple, or a stand-in for it, accepts the client shows nothing of the only token, which is another team's.
+    @Test func theOnlyTokenOfAFormerTeamIsKept() async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            try await stage.makeFormer(anna)
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
+            let tally = try await CredentialChecks(stage.services()).sweep()
+            #expect(tally.gone == 0)
+            #expect(tally.inconclusive == 1)
+            #expect(try await stage.outcomes() == [])
+            #expect(try await stage.traces(of: anna) == .init())
+        }
+    }
+
     /// After a transfer, Apple refuses the former team's tokens: they are forgotten without a mass being suspected, and
     /// nobody is signed out.
     ///

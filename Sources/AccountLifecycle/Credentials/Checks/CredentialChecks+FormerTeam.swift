@@ -8,8 +8,12 @@ extension CredentialChecks {
     /// signed out for it. The tokens of an account that is locked out belong to its deletion.
     ///
     /// Nothing is deleted until somebody holds a token of the new team: a stand-in for Apple has another team, too, and
-    /// refuses every token.
-    func forgetFormer(_ refused: [HeldCredential], of clientID: String) async throws -> [HeldCredential] {
+    /// refuses every token. Such refusals prove nothing until then, also that of the only token held.
+    func forgetFormer(
+        _ refused: [HeldCredential],
+        of clientID: String,
+        _ tally: inout Tally
+    ) async throws -> [HeldCredential] {
         let former = refused.filter { services.apple.hasLeft($0.teamID, clientID) }
         guard !former.isEmpty else { return refused }
         let (ids, sealed, team) = (former.map(\.id), former.map(\.sealed), services.apple[clientID]?.identity.teamID)
@@ -44,6 +48,7 @@ extension CredentialChecks {
             )
             return true
         }
-        return isShown ? refused.filter { !ids.contains($0.id) } : refused
+        if isShown { tally.gone += former.count } else { tally.inconclusive += former.count }
+        return refused.filter { !ids.contains($0.id) }
     }
 }

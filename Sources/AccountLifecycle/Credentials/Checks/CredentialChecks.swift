@@ -116,9 +116,7 @@ struct CredentialChecks: Sendable {
         }
         tally.postponed += unasked.count
         try await putOff(later[...], atLeast: silence ?? .zero)
-        let ofThisTeam = try await forgetFormer(refused, of: clientID)
-        tally.gone += refused.count - ofThisTeam.count
-        refused = ofThisTeam
+        refused = try await forgetFormer(refused, of: clientID, &tally)
         guard !refused.isEmpty else { return silence }
         guard try await proof.works(clientID, since: beginning, besides: Set(refused.map(\.user))) else {
             tally.inconclusive += refused.count
