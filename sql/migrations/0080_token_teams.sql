@@ -129,8 +129,15 @@ create index apple_transfers_new_sub_idx
     on accountctl.apple_transfers (new_sub)
     where new_sub is not null;
 
--- A full inbox makes room by what the worker has looked at and could not judge. Whoever filled it with what names keys that Apple does
--- not publish, which waits for a quarter of an hour each, kept Apple's notifications out with one request a second.
+-- A full inbox makes room by what names a key that is not Apple's. Whoever filled it with that, which waits for a quarter of an hour each,
+-- kept Apple's notifications out with one request a second. What waits for Apple's keys, for this machine's clock or for the database may
+-- be Apple's own, which does not send it again.
+alter table accountctl.apple_inbox
+    add column may_yield boolean not null default false;
+
+comment on column accountctl.apple_inbox.may_yield is
+    'Whether Apple''s keys were at hand at the last look, and it names none of them: it makes room in a full inbox.';
+
 create or replace function accountctl.receive_apple_notification(body text)
 returns boolean
 language plpgsql
@@ -142,14 +149,21 @@ begin
     if octet_length(body) is null or octet_length(body) not between 1 and 32768 then
         raise exception 'the body of a notification has 1 to 32768 bytes' using errcode = '22023';
     end if;
+    if exists (
+        select
+        from accountctl.apple_inbox as known
+        where known.digest = sha256(convert_to(receive_apple_notification.body, 'UTF8'))
+    ) then
+        return false;
+    end if;
     if 1000 <= (select count(*) from accountctl.apple_inbox) then
-        -- The latest one: of what waits for an outage of Apple's keys to end, a flood does not displace the rest.
+        -- The one that was looked at most: Apple's own may name a key that is new.
         delete from accountctl.apple_inbox
         where id = (
             select id
             from accountctl.apple_inbox
-            where tries > 0
-            order by tries, id desc
+            where may_yield
+            order by tries desc, id
             limit 1
             for update skip locked
         );

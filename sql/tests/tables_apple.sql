@@ -17,7 +17,10 @@ values
     (
         'apple_identity_marks', jsonb_build_object('user_id', id('Anna'), 'state', 'consent_revoked', 'since', now()), '{}', '{}'
     ),
-    ('apple_inbox', jsonb_build_object('digest', sha256('b'), 'body', 'b'), '{}', '{"received_at": "00:00:00", "tries": 0}'),
+    (
+        'apple_inbox', jsonb_build_object('digest', sha256('b'), 'body', 'b'), '{}',
+        '{"received_at": "00:00:00", "tries": 0, "may_yield": false}'
+    ),
     (
         'apple_rejections',
         jsonb_build_object('client_id', 'com.example.app', 'team_id', 't', 'key_id', 'k', 'refusal', 'r', 'retry_after', now()),

@@ -57,6 +57,8 @@ import Testing
             #expect(try await NotificationInbox(services).read() == 0)
             #expect(try await NotificationInbox(services).read() == 0)
             #expect(try await stage.value("select tries from accountctl.apple_inbox", as: Int.self) == 2)
+            // A flood of others does not displace it.
+            #expect(try await stage.value("select not may_yield from accountctl.apple_inbox", as: Bool.self))
             #expect(!lines.all.contains { $0.contains("were discarded") })
             try await stage.sql("update accountctl.apple_inbox set tries = 1439")
             #expect(try await NotificationInbox(services).read() == 1)
@@ -92,6 +94,7 @@ import Testing
             let text = String(decoding: try stage.told(about: anna.sub, forgery: .unknownKeyID), as: UTF8.self)
             _ = try await stage.value("select accountctl.receive_apple_notification(\(text))", as: Bool.self)
             #expect(try await NotificationInbox(services).read() == 0)
+            #expect(try await stage.value("select may_yield from accountctl.apple_inbox", as: Bool.self))
             try await stage.sql("update accountctl.apple_inbox set received_at = now() - interval '16 minutes'")
             #expect(try await NotificationInbox(services).read() == 1)
             #expect(lines.all.contains { $0.contains("were discarded") && $0.contains("unknownKey=1") })
@@ -111,6 +114,7 @@ import Testing
             _ = try await stage.value("select accountctl.receive_apple_notification(\(text))", as: Bool.self)
             #expect(try await NotificationInbox(services).read() == 0)
             #expect(try await stage.value("select tries from accountctl.apple_inbox", as: Int.self) == 1)
+            #expect(try await stage.value("select not may_yield from accountctl.apple_inbox", as: Bool.self))
         }
     }
 

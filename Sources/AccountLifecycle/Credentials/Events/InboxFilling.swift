@@ -2,7 +2,7 @@ package import Postgres
 
 /// How full the inbox of Apple's notifications is.
 package enum InboxFilling {
-    /// How many notifications the inbox holds; the database turns more away, unless some could not be judged yet.
+    /// How many notifications the inbox holds; the database turns more away, unless some name keys that are not Apple's.
     package static let most = 1000
 
     /// How many notifications wait there, unverified.

@@ -72,8 +72,8 @@ struct NotificationInbox: Sendable {
                 last = row.id
                 // Taken in first and removed afterwards: a notification read twice is recognized by its jti.
                 let look = try await look(at: row, arrived: now - row.age)
-                if case .failed = look, row.tries + 1 < Self.patience {
-                    try await putBack(row)
+                if case .failed(let reason) = look, row.tries + 1 < Self.patience {
+                    try await putBack(row, because: reason)
                     continue
                 }
                 try await remove(row)
@@ -109,9 +109,15 @@ struct NotificationInbox: Sendable {
         )
     }
 
-    private func putBack(_ row: Row) async throws {
-        try await services.pool.withConnection { connection in
-            _ = try connection.execute("update accountctl.apple_inbox set tries = tries + 1 where id = \(row.id)")
+    /// Counts the attempt, and whether the row names a key that is not among Apple's: such a row makes room in a full
+    /// inbox, and one that waits for the keys, our clock or the database does not.
+    private func putBack(_ row: Row, because reason: String) async throws {
+        var mayYield = false
+        if reason == TokenProblem.keysUnavailable.rawValue { mayYield = try await services.apple.hasKeys() }
+        try await services.pool.withConnection { [mayYield] connection in
+            _ = try connection.execute(
+                "update accountctl.apple_inbox set tries = tries + 1, may_yield = \(mayYield) where id = \(row.id)"
+            )
         }
     }
 
