@@ -91,6 +91,29 @@ import Testing
         }
     }
 
+    /// A token that is held from before the app left a team does not show that the app is that team's again: a worker
+    /// may still have that team's settings.
+    @Test func aTokenFromBeforeTheMoveShowsNoTeam() async throws {
+        try await CredentialStage.with { stage in
+            let (anna, ben) = (try await stage.signUp(), try await stage.signUp())
+            try await stage.makeFormer(anna)
+            try await stage.sql(
+                """
+                update accountctl.apple_credentials
+                set team_id = \(stage.sandbox.apple.teamID),
+                    obtained_at = now() - interval '1 day',
+                    check_after = now() + interval '1 hour'
+                where user_id = \(ben.id)
+                """
+            )
+            stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID)
+            let tally = try await CredentialChecks(stage.services()).sweep()
+            #expect(tally.gone == 0)
+            #expect(tally.inconclusive == 1)
+            #expect(try await stage.traces(of: anna) == .init())
+        }
+    }
+
     /// After a transfer, Apple refuses the former team's tokens: they are forgotten without a mass being suspected, and
     /// nobody is signed out.
     ///

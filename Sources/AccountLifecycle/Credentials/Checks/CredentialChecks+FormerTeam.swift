@@ -7,8 +7,9 @@ extension CredentialChecks {
     /// Apple refuses all of these to the new team, so a refusal does not mean that the person left, and nobody is
     /// signed out for it. The tokens of an account that is locked out belong to its deletion.
     ///
-    /// Nothing is deleted until somebody holds a token of the new team: a stand-in for Apple has another team, too, and
-    /// refuses every token. Such refusals prove nothing until then, also that of the only token held.
+    /// A token is deleted once somebody's was obtained or found valid later with the new team's key: a stand-in for Apple
+    /// has another team, too, and so has a worker with the former team's settings. Until then its refusal proves nothing,
+    /// also that of the only token held.
     func forgetFormer(
         _ refused: [HeldCredential],
         of clientID: String,
@@ -16,21 +17,35 @@ extension CredentialChecks {
     ) async throws -> [HeldCredential] {
         let former = refused.filter { services.apple.hasLeft($0.teamID, clientID) }
         guard !former.isEmpty else { return refused }
-        let (ids, sealed, team) = (former.map(\.id), former.map(\.sealed), services.apple[clientID]?.identity.teamID)
-        let isShown = try await services.pool.withConnection { connection -> Bool in
-            let isShown = try connection.one(
+        let (ids, team) = (former.map(\.id), services.apple[clientID]?.identity.teamID)
+        let shown = try await services.pool.withConnection { connection in
+            try connection.query(
                 """
-                select exists (
-                    select
-                    from accountctl.apple_credentials
-                    where client_id = \(clientID)
-                      and team_id = \(team)
-                )
+                select c.id
+                from accountctl.apple_credentials as c
+                where c.id = any(\(ids))
+                  and greatest(c.obtained_at, c.last_live_at) < (
+                      select max(greatest(held.obtained_at, held.last_live_at))
+                      from accountctl.apple_credentials as held
+                      where held.client_id = \(clientID)
+                        and held.team_id = \(team)
+                  )
                 """,
-                as: Bool.self,
+                as: Int64.self,
                 deadline: .forAllAccounts
             )
-            guard isShown else { return false }
+        }
+        let gone = former.filter { shown.contains($0.id) }
+        try await forget(gone)
+        tally.gone += gone.count
+        tally.inconclusive += former.count - gone.count
+        return refused.filter { !ids.contains($0.id) }
+    }
+
+    private func forget(_ former: [HeldCredential]) async throws {
+        guard !former.isEmpty else { return }
+        let (ids, sealed) = (former.map(\.id), former.map(\.sealed))
+        _ = try await services.pool.withConnection { connection in
             try connection.execute(
                 """
                 delete from accountctl.apple_credentials as c
@@ -46,9 +61,6 @@ extension CredentialChecks {
                   )
                 """
             )
-            return true
         }
-        if isShown { tally.gone += former.count } else { tally.inconclusive += former.count }
-        return refused.filter { !ids.contains($0.id) }
     }
 }
