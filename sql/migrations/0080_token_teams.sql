@@ -8,7 +8,7 @@ alter table accountctl.apple_credentials
     add constraint apple_credentials_team_id check (team_id ~ '^[A-Za-z0-9]{10}$');
 
 comment on column accountctl.apple_credentials.team_id is
-    'The team with whose key it was obtained, or last found valid. Null until then where it was obtained earlier.';
+    'The team with whose key it was obtained, or last found valid. Null if that is not known, FORMERTEAM if only that the app left it.';
 
 alter table accountctl.pending_revocations
     add column team_id text,
