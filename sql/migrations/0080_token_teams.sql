@@ -97,20 +97,29 @@ begin
     and c.team_id is null
     and (c.client_id = new.client_id or c.apple_sub = new.old_sub)
     and c.apple_sub <> new.new_sub;
-    update accountctl.pending_revocations as p
-    set team_id = 'FORMERTEAM',
-        last_outcome = 'former_team'
-    where p.state = 'waiting'
-    and p.client_id = new.client_id
-    and p.team_id is null
-    and not exists (
+    -- Looked at first: whether Apple has told of anybody may take long to find.
+    if exists (
         select
-        from accountctl.apple_transfers as t
-        where t.client_id = new.client_id
-          and t.target_team = new.target_team
-          and t.new_sub is not null
-          and t.id <> new.id
-    );
+        from accountctl.pending_revocations as p
+        where p.state = 'waiting'
+          and p.client_id = new.client_id
+          and p.team_id is null
+    ) then
+        update accountctl.pending_revocations as p
+        set team_id = 'FORMERTEAM',
+            last_outcome = 'former_team'
+        where p.state = 'waiting'
+        and p.client_id = new.client_id
+        and p.team_id is null
+        and not exists (
+            select
+            from accountctl.apple_transfers as t
+            where t.client_id = new.client_id
+              and t.target_team = new.target_team
+              and t.new_sub is not null
+              and t.id <> new.id
+        );
+    end if;
     return null;
 end;
 $$;
