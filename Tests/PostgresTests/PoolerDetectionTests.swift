@@ -72,6 +72,26 @@ import Testing
         }
     }
 
+    /// A notification that a server process of a transaction pooler sends late may arrive with the next answer.
+    @Test func aSlowServerProcessIsNotTakenForASession() async throws {
+        try await TestDatabase.with(.empty) { database in
+            try await TCPProxy.with(to: database.cluster.port) { slow in
+                slow.behaviour = .stallsAfter("listen \"accountctl_", seconds: 1)
+                try await PgBouncer.with(.transaction, to: database.cluster, through: slow) { first in
+                    try await PgBouncer.with(.transaction, to: database.cluster, through: slow) { second in
+                        try await TCPProxy.with(to: first.port, second.port) { proxy in
+                            let configuration = ConnectionConfiguration(
+                                conninfo: "host=127.0.0.1 port=\(proxy.port) user=postgres dbname=\(database.name)"
+                            )
+                            let route = try await Connection.with(configuration, logger: .silent) { $0.route }
+                            #expect(route == .transactionPooler)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
     /// Clients that connect at once take each other's server processes, from which none may conclude that the pooler
     /// keeps sessions; a client that waits too long for a process may conclude nothing.
     @Test func aBusyTransactionPoolerIsNotTakenForOneOfSessions() async throws {

@@ -31,21 +31,25 @@ package struct PgBouncer: Sendable {
         try await body()
     }
 
-    /// Runs a pooler for the duration of a closure; `settings` are lines of its configuration.
+    /// Runs a pooler for the duration of a closure; `settings` are lines of its configuration, and `proxy` leads to the
+    /// cluster.
     package static func with<Result: Sendable>(
         _ mode: PoolMode,
         poolSize: Int = 4,
         settings: [String] = [],
         to cluster: TestCluster,
+        through proxy: TCPProxy? = nil,
         _ body: @Sendable (PgBouncer) async throws -> Result
     ) async throws -> Result {
         let own = try TemporaryFolder("pgbouncer")
         defer { own.remove() }
         let folder = own.path
         let port = try Socket.freePort()
+        var server = "host=\(cluster.socket) port=\(cluster.port)"
+        if let proxy { server = "host=127.0.0.1 port=\(proxy.port) password='\(try cluster.password())'" }
         try """
         [databases]
-        * = host=\(cluster.socket) port=\(cluster.port) user=postgres
+        * = \(server) user=postgres
         [pgbouncer]
         listen_addr = 127.0.0.1
         listen_port = \(port)

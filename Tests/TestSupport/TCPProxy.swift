@@ -30,6 +30,8 @@ package final class TCPProxy: Sendable {
         case mutedAt(String)
         /// Forwards the client's data and holds the server's answers back.
         case muted
+        /// Forwards; once the server has answered what has this text, its connection pauses for so many seconds.
+        case stallsAfter(String, seconds: Double)
         /// Closes the server-to-client direction and keeps accepting the client's data.
         case halfClose
     }
@@ -95,6 +97,7 @@ package final class TCPProxy: Sendable {
         guard let server = try? Socket.connect(port: target) else { return }
         defer { close(server) }
         var isHalfClosed = false
+        var stall: Double?
         while true {
             let (behaviour, isRunning) = state.withLock { ($0.behaviour, $0.isRunning) }
             if !isRunning || behaviour == .cut { return }
@@ -117,12 +120,19 @@ package final class TCPProxy: Sendable {
                     continue
                 }
                 if case .mutedAt(let words) = self.behaviour, Self.contains(bytes, words) { self.behaviour = .muted }
+                if case .stallsAfter(let words, let seconds) = self.behaviour, Self.contains(bytes, words) {
+                    stall = seconds
+                }
                 if self.behaviour == .forwardResolved { bytes = GatewayPath.resolve(bytes) }
                 guard isHalfClosed || Socket.sendAll(bytes[...], to: server) else { return }
             }
             if ready.contains(server) {
                 guard let bytes = Socket.receive(from: server) else { return }
                 guard isHalfClosed || Socket.sendAll(bytes[...], to: client) else { return }
+                if let seconds = stall {
+                    stall = nil
+                    Thread.sleep(forTimeInterval: seconds)
+                }
             }
         }
     }

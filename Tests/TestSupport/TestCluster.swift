@@ -18,6 +18,12 @@ package struct TestCluster: Sendable {
     /// The password file from which libpq reads the limited role's password for connections over TCP.
     package var passwordFile: String { folder + "/tcp.passfile" }
 
+    /// The limited role's password for connections over TCP.
+    func password() throws -> String {
+        let line = try String(contentsOfFile: passwordFile, encoding: .utf8)
+        return line.trimmingCharacters(in: .newlines).split(separator: ":").last.map(String.init) ?? ""
+    }
+
     /// The cluster that the test command started.
     ///
     /// - Throws: ``TestSupportError`` when the tests were not started by `deploy/test`.

@@ -70,30 +70,59 @@ extension Connection {
     ///
     /// The process ids alone do not show it: of several poolers behind one address, the two connections may use
     /// different ones, of which neither has the other's server processes.
-    ///
-    /// A session that is asked something else sends the notification first, so a late one is not missed. A transaction
-    /// pooler is given time to throw it away before that.
     private static func reaches(
         _ listener: Connection,
         from other: isolated Connection,
         on channel: String
     ) async throws -> Bool {
-        let (notifications, notified) = AsyncStream.makeStream(of: Void.self)
-        try await listener.listen(on: channel) { notified.yield() }
-        try other.execute("notify \(identifier: channel)", deadline: Self.patience)
-        let isReached = await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                defer { notified.finish() }
-                guard (try? await Task.sleep(for: .milliseconds(500))) != nil else { return }
-                _ = try? await listener.answeringProcess()
-            }
-            defer { group.cancelAll() }
-            for await _ in notifications { return true }
-            return false
+        var hearing = try await hear(listener, from: other, on: channel, within: .milliseconds(500), thenAsks: true)
+        if hearing == .withAnAnswer {
+            // From a transaction pooler, too, if its server process was slow to send it: it comes once more, unasked.
+            hearing = try await hear(listener, from: other, on: channel, within: Self.patience, thenAsks: false)
         }
         try Task.checkCancellation()
         try await listener.stopListening(on: channel)
-        return isReached
+        return hearing == .unasked
+    }
+
+    /// Whether a notification is heard.
+    private enum Hearing {
+        /// While the connection was idle.
+        case unasked
+        /// With the answer to a query.
+        case withAnAnswer
+        case never
+    }
+
+    /// Notifies from the other connection, and tells whether this one hears it within a time.
+    ///
+    /// A session that is then asked something sends the notification first, so a late one is not missed.
+    private static func hear(
+        _ listener: Connection,
+        from other: isolated Connection,
+        on channel: String,
+        within pause: Duration,
+        thenAsks: Bool
+    ) async throws -> Hearing {
+        let (events, told) = AsyncStream.makeStream(of: Hearing.self)
+        try await listener.listen(on: channel) { told.yield(.unasked) }
+        try other.execute("notify \(identifier: channel)", deadline: Self.patience)
+        return await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                defer { told.finish() }
+                guard (try? await Task.sleep(for: pause)) != nil, thenAsks else { return }
+                // What is heard from here on may have come with the answer.
+                told.yield(.withAnAnswer)
+                _ = try? await listener.answeringProcess()
+            }
+            defer { group.cancelAll() }
+            var hearing = Hearing.unasked
+            for await event in events {
+                guard event == .withAnAnswer else { return hearing }
+                hearing = event
+            }
+            return .never
+        }
     }
 
     private func listen(on channel: String, _ hear: @escaping @Sendable () -> Void) throws {
