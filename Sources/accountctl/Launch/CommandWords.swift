@@ -3,7 +3,8 @@ import Terminal
 
 /// Normalises a command line into a form that the parser reads unambiguously.
 ///
-/// - Options may precede the command, or stand between its names: `accountctl --json user find anna`.
+/// - Options may precede the command: `accountctl --json user find anna`. Those of every command may also stand between
+///   its names.
 /// - `--json`, `--csv` and `--tsv` take their fields as the next word, but only if that word is a list of fields of the
 ///   command: in `deletion show --json 42` the 42 stays an operand. So does a word with dots, unless the command has
 ///   such columns.
@@ -17,6 +18,9 @@ enum CommandWords {
     static let globalOptionsWithValue: Set<String> = [
         "--database-url", "--config", "--environment", "--format", "--log-level",
     ]
+
+    private static let globalOptions = globalOptionsWithValue.union(GlobalOptions.fieldOptions)
+        .union(["--no-color", "--no-pager", "--no-input"])
 
     static func normalised(_ words: [String], root: any ParsableCommand.Type) -> [String] {
         joinNegativeNumbers(joinFields(moveLeadingOptions(words, root: root), root: root))
@@ -63,7 +67,8 @@ enum CommandWords {
         word.allSatisfy { $0.isASCII && ($0.isLowercase || $0 == "_") }
     }
 
-    /// Moves options before or between the names of the command behind them.
+    /// Moves options before the names of the command behind them, and those of every command also from between the
+    /// names: another's value may be the name of a command, as in `user --reason release show anna`.
     private static func moveLeadingOptions(_ words: [String], root: any ParsableCommand.Type) -> [String] {
         var (names, options, rest): ([String], [String], ArraySlice<String>) = ([], [], words[...])
         while true {
@@ -72,7 +77,7 @@ enum CommandWords {
             names += rest.prefix(found)
             rest = rest.dropFirst(found)
             guard !path.last.configuration.subcommands.isEmpty, let option = rest.first, option.hasPrefix("--"),
-                option.count > 2
+                option.count > 2, names.isEmpty || globalOptions.contains(String(option.prefix { $0 != "=" }))
             else { break }
             let hasValue = globalOptionsWithValue.contains(option) || isFollowedByFields(rest, in: path.last)
             options += rest.prefix(hasValue ? 2 : 1)

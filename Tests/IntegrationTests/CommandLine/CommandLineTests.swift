@@ -127,6 +127,9 @@ struct CommandLineTests {
             (["user", "--json", "id", "list"], ["user", "list", "--json=id"]),
             (["users", "--environment", "user", "find", "x"], ["users", "find", "--environment", "user", "x"]),
             (["relay", "--csv", "stream", "--tsv", "list"], ["relay", "stream", "list", "--csv=all", "--tsv=all"]),
+            (["user", "--no-color", "--json=id", "list"], ["user", "list", "--no-color", "--json=id"]),
+            // The reason is release; the command is not.
+            (["user", "--reason", "release", "show", "x"], ["user", "--reason", "release", "show", "x"]),
             (["user", "--help"], ["user", "--help"]), (["--version"], ["--version"]),
             (["jobs", "show", "-1", "--json"], ["jobs", "show", "--json=all", "--", "-1"]),
             (["jobs", "retry", "-1", "--", "2"], ["jobs", "retry", "--", "-1", "2"]),
