@@ -35,7 +35,8 @@ struct DeletionCancelCommand: AccountctlCommand {
             """
     )
 
-    static let otherWords = ["abort", "undo", "withdraw"]
+    // To delete or remove a deletion may be to request it or to call it off.
+    static let otherWords = ["abort", "undo", "withdraw", "deletion delete", "deletion remove"]
 
     static let outputFields = DeletionCancelResult.outputFields
 

@@ -35,6 +35,8 @@ struct DeletionRehearseCommand: AccountctlCommand {
             """
     )
 
+    static let otherWords = ["user rehearse"]
+
     static let outputFields = DeletionShowCommand.outputFields
     static let sectionFields = DeletionShowCommand.sectionFields
 

@@ -15,6 +15,8 @@ struct JobsResumeCommand: AccountctlCommand {
             """
     )
 
+    static let otherWords = ["unpause", "continue"]
+
     static let outputFields = QueueSheet.fields
 
     @OptionGroup

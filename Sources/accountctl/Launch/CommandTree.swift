@@ -45,27 +45,38 @@ struct CommandPath {
 
     /// The commands that the word may have meant, as they are typed: those of this group, or else of the whole program.
     private func meanings(of word: String) -> [String] {
-        if let inside = named(word, word) { return inside }
         let typed = (commands.dropFirst().map { $0._commandName } + [word]).joined(separator: " ")
-        if let elsewhere = CommandPath(root: commands[0], words: []).named(word, typed) { return elsewhere }
+        let root = CommandPath(root: commands[0], words: [])
+        let inside = nearest { command in
+            command.names.contains(word) || command.wordsTried.contains(word) || command.wordsTried.contains(typed)
+        }
+        // Before a similar name, which may do something else entirely: deletion rehearse for deletion release.
+        let meant =
+            inside ?? root.nearest { $0.wordsTried.contains(typed) } ?? similar(word)
+            ?? root.nearest { $0.names.contains(word) } ?? root.similar(word)
+        if let meant { return meant }
         // An account where a command is expected.
         let term = LookupTerm(word)
         return term?.email == nil && term?.userID == nil
             ? [] : ["\(commands[0]._commandName) user find \(SafeText.line(word))"]
     }
 
-    /// The commands below this one that have this name, or for which people try these words, on the nearest level; else
-    /// the one with a similar name.
-    private func named(_ name: String, _ words: String) -> [String]? {
+    /// The commands below this one for which a condition holds, on the nearest level that has any.
+    private func nearest(_ isMeant: (any ParsableCommand.Type) -> Bool) -> [String]? {
         var level = [(path: text, command: last)]
         while !level.isEmpty {
             level = level.flatMap { path, group in
                 group.shownSubcommands.map { (path: "\(path) \($0._commandName)", command: $0) }
             }
-            let meant = level.filter { $0.command.names.contains(name) || $0.command.wordsTried.contains(words) }
+            let meant = level.filter { isMeant($0.command) }
             if !meant.isEmpty { return meant.map { $0.path } }
         }
-        return NearestName.of(name, among: last.shownSubcommands.flatMap { $0.names }).map { ["\(text) \($0)"] }
+        return nil
+    }
+
+    /// The command of this group with a similar name.
+    private func similar(_ name: String) -> [String]? {
+        NearestName.of(name, among: last.shownSubcommands.flatMap { $0.names }).map { ["\(text) \($0)"] }
     }
 }
 

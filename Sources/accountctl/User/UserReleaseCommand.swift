@@ -27,6 +27,8 @@ struct UserReleaseCommand: ActCommand {
             """
     )
 
+    static let otherWords = ["unhold", "deletion release", "deletion unhold"]
+
     @Option(name: .long, help: ArgumentHelp("Release only the hold with this number.", valueName: "number"))
     var hold: Int64?
 

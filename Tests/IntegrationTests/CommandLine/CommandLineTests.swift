@@ -35,6 +35,13 @@ struct CommandLineTests {
             (["deletion", "request", "anna@example.com", "--yes"], "Unknown option '--yes': what cannot be undone is"),
             (["deletion", "resume", "--all", "-y"], "with --confirm and what the question asks for\n"),
             (["deleting"], "Did you mean: accountctl deletion\n"),
+            // Not the similar name of a command that does something else: a rehearsal is a real deletion.
+            (["deletion", "release", "x"], "Did you mean: accountctl user release\n"),
+            (["user", "rehearse", "x"], "Did you mean: accountctl deletion rehearse\n"),
+            (["user", "unhold", "x"], "Did you mean: accountctl user release\n"),
+            (["jobs", "unpause", "apple"], "Did you mean: accountctl jobs resume\n"),
+            (["jobs", "status"], "Did you mean: accountctl jobs stats\n"),
+            (["deletion", "remove", "x"], "accountctl deletion request or accountctl deletion cancel\n"),
             // Not the deletion of an account.
             (["jobs", "delete", "42"], "accountctl jobs delete\"\nSee: accountctl jobs --help\n"),
             (["apply"], "Did you mean: accountctl migrate up\n"),
