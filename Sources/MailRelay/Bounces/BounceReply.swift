@@ -85,11 +85,11 @@ package struct BounceReply: Sendable, Hashable {
         return lines
     }
 
-    /// The lines after the header of a mail, if they begin with one.
+    /// The lines after the header of a mail, if they begin with one, possibly as a mailbox holds it.
     ///
     /// The header is about the bounce itself: its `dmarc=pass` or its spam report is no part of the refusal.
     private static func withoutHeader(_ lines: [String]) -> ArraySlice<String> {
-        let header = lines.prefix { !$0.isEmpty }
+        let header = lines.drop { $0.isEmpty || $0.hasPrefix("From ") }.prefix { !$0.isEmpty }
         let names = header.map { line in line.firstIndex(of: ":").map { line[..<$0].lowercased() } ?? " " }
         let isHeader = names.contains("from") && names.allSatisfy { !$0.contains(" ") }
         return isHeader ? lines[header.endIndex...] : lines[...]

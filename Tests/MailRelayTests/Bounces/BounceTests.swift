@@ -131,10 +131,12 @@ struct BounceTests {
             Remote host said: 550 5.1.1 <abc@privaterelay.appleid.com>: user not found
             """
         for lineEnd in ["\n", "\r\n"] {
-            let mail = "\(header)\n\n\(body)\n".replacing("\n", with: lineEnd)
-            let reply = try #require(BounceReply.replies(in: mail.utf8).first)
-            #expect(BounceExplanation(reply).code == .userNotFound)
-            #expect(reply.status == 550)
+            for start in ["", "\n", "From MAILER-DAEMON Sat Nov 28 00:00:00 2026\n"] {
+                let mail = "\(start)\(header)\n\n\(body)\n".replacing("\n", with: lineEnd)
+                let reply = try #require(BounceReply.replies(in: mail.utf8).first)
+                #expect(BounceExplanation(reply).code == .userNotFound)
+                #expect(reply.status == 550)
+            }
         }
         #expect(BounceReply.replies(in: "\(header)\n\n".utf8).isEmpty)
         // A reply alone has no header, whatever follows it.
