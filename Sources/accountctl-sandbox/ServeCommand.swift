@@ -15,8 +15,8 @@ struct ServeCommand: AsyncParsableCommand {
             CONTROL REQUESTS, JSON in and out, by accountctl-sandbox control or at /control
               GET    health                 answers if it runs
               GET    requests               what was asked and answered; DELETE forgets it
-              POST   faults                 kind, endpoint, effect, times, sparing, subject,
-                                            and what the kind needs
+              POST   faults                 kind, endpoint, effect, times, sparing,
+                                            subject, and what the kind needs
               DELETE faults[/ID]            switches faults off, lets held requests go
               POST   clock                  advance_seconds
               POST   apple/clients          client_id, kind, group, team_id: gives a key
