@@ -80,9 +80,9 @@ private actor Templates {
         if template == .platform { return name }
         try await cluster.psql(database: name, files: [Repository.path("sql/platform/allow-storage-policies.sql")])
         if template == .installed {
-            // Without the settings of whoever runs the tests.
+            // Without the settings of whoever runs the tests, and of the machine, which may name another database.
             try await TestCluster.command([
-                "env", "-i", "HOME=\(cluster.folder)", "PGHOST=\(cluster.socket)", "PGPORT=\(cluster.port)",
+                "env", "-i", "ACCOUNTCTL_CONFIG=/dev/null", "PGHOST=\(cluster.socket)", "PGPORT=\(cluster.port)",
                 "PGUSER=postgres", "PGDATABASE=\(name)", try BuiltProgram.url("accountctl").path, "migrate", "up",
             ])
             return name
