@@ -402,7 +402,7 @@ create table auth.sso_providers (
 create unique index sso_providers_resource_id_idx on auth.sso_providers (lower(resource_id));
 create index sso_providers_resource_id_pattern_idx on auth.sso_providers (resource_id text_pattern_ops);
 
--- What an identity provider wrote about people who work for it. The key lets the row stay as nobody's, name and all.
+-- What an identity provider wrote about its people. The key alone would keep an account's row, with the name in `resource`.
 create table auth.scim_users (
     id uuid not null constraint scim_users_pkey primary key,
     sso_provider_id uuid not null

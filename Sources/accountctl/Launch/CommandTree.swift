@@ -31,7 +31,7 @@ struct CommandPath {
     /// The names as a user types them.
     var text: String { commands.map { $0._commandName }.joined(separator: " ") }
 
-    /// The error that reports the stray word, with a suggestion if a name is close; nil if there is no stray word.
+    /// The error that reports the stray word, with what it may have meant; nil if there is no stray word.
     var mistake: CommandError? {
         guard let strayWord else { return nil }
         let meant = meanings(of: strayWord)

@@ -32,7 +32,7 @@ extension LookupAnswer {
             return Self.seeReceipt(receipt)
         }
         guard erased.isEmpty else { return nil }
-        // A person may have hidden this address behind one of Apple's relay.
+        // A person may have hidden this address behind a relay address.
         let mayBeHidden = term.email.map { !relayDomains.isRelay($0, appleClaim: nil) } ?? false
         return mayBeHidden ? Self.partsHint + "\n" + Self.hiddenHint : Self.partsHint
     }

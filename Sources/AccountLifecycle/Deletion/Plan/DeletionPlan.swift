@@ -95,7 +95,7 @@ package struct DeletionPlan: Sendable, Hashable {
         let keepingSessions = refusing.filter { withSessions.reaches($0.target) }
         self.keepingSessions = keepingSessions
         files = FilePlan(catalog)
-        // Only a table's owner can add an index, so nothing is said about Supabase's tables.
+        // Only a table's owner can add an index, so nothing is said about Supabase's tables and accountctl's own.
         let theirs = ["accountctl", "auth", "storage"]
         unindexed = onward.filter { !$0.isIndexed && !theirs.contains($0.table.schema) }
         triggers = catalog.triggersThatRun(onDeleteFrom: lost, onUpdateOf: changed)

@@ -33,9 +33,10 @@ package struct AppleGateway: Sendable {
     /// The result of revoking at Apple.
     enum Revocation: Sendable, Hashable {
         case revoked
-        /// Apple has answered, and the token is of a team that the client id left. It is dead, and Apple calls a dead token
-        /// revoked, unlike the person's authorization of the app: it counts as not revoked whatever the answer, and
-        /// trying on is in vain.
+        /// Apple has answered, and the token is of a team that the client id left.
+        ///
+        /// It counts as not revoked whatever the answer, since Apple calls such a dead token revoked while the person's
+        /// authorization of the app remains. Trying again is in vain.
         case ofFormerTeam
         /// Apple was asked, and knows no such grant under this client id.
         case unknownGrant(Situation)

@@ -36,7 +36,7 @@ package struct StepFacts: Sendable, Hashable, Codable {
     package var kept: [String: Int]?
     /// Tables and columns that could not be searched.
     package var unreadable: [SearchCatalog.Unreadable]?
-    /// Foreign keys that were followed without an index.
+    /// Foreign keys of the app's tables that were followed without an index.
     package var unindexed: [String]?
     /// Triggers, keys and checks that were not tried before the first act that cannot be undone: a trigger may have
     /// external effects that no rollback undoes, or the trial took too long.

@@ -75,7 +75,7 @@ enum EscapedSpelling {
         return (Unicode.Scalar(digits.reduce(UInt16(0)) { $0 << 4 | UInt16($1) }) ?? " ", start)
     }
 
-    /// Where the backslashes begin of which one is at `index`; nil if none is.
+    /// The start of the run of backslashes that ends at `index`; nil if there is no backslash.
     ///
     /// JSON within JSON has two for an escape, and so has JSON within an array, a composite value or hstore. A path of
     /// Windows in JSON looks alike: in doubt, what follows is found.

@@ -29,7 +29,7 @@ extension DeletionRun {
                 return try await deleteUser(by: plan, isSlow: isSlow)
             } catch let error as PostgresError where error.tookTooLong {
                 // For each row, the server reads the whole of every table that refers to it without an index: few rows
-                // may take long, too. If none can go beforehand, another attempt would take as long at once.
+                // may take long, too. If none can go beforehand, a second attempt right away would take as long.
                 guard try await empty(tablesToEmpty(of: plan), by: plan) > 0 else { throw error }
                 return try await deleteUser(by: plan, isSlow: isSlow)
             }
