@@ -21,8 +21,8 @@ package struct AppleMisconfiguration: Sendable, Hashable, CustomStringConvertibl
         let answer = "Apple says \(refusal) for client \(clientID), team \(teamID), key \(keyID)"
         return switch refusal.code {
         case .invalidClient:
-            "\(answer): the team has no such client; the key is not of this team, was revoked, has another id, or is not "
-                + "enabled for the primary App ID of this client; or this machine's clock is wrong"
+            "\(answer): the team has no such client; the key is not of this team, was revoked, has another id, or is "
+                + "not enabled for the primary App ID of this client; or this machine's clock is wrong"
         case .unauthorizedClient: "\(answer): this client may not use Sign in with Apple this way"
         case .invalidRequest, .invalidGrant, .unsupportedGrantType, .invalidScope, .other:
             "\(answer): the request was not understood"

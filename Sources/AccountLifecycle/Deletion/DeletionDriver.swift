@@ -153,8 +153,8 @@ package struct DeletionDriver: Sendable {
                 var situation = Situation(.failing, detail: "the app's tables keep changing during \(step.rawValue)")
                 if earlier != step {
                     situation.detail = "\(step.rawValue) keeps finding new work for \(earlier.rawValue)"
-                    // The steps in between succeed, so failures never add up from one attempt to the next: neither would
-                    // the delay grow, nor the alarm come.
+                    // The steps in between succeed, so failures never add up from one attempt to the next: neither
+                    // would the delay grow, nor the alarm come.
                     situation.failures = returns
                     situation.retryAfter = Self.restAfterReturns
                 }

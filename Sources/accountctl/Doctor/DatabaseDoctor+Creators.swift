@@ -4,8 +4,8 @@ extension DatabaseDoctor {
     /// Reports other roles that may create objects in a schema on the search path, which sessions such as this one may
     /// find before the server's own.
     ///
-    /// Leaves out roles that can act as our role or as the database's owner anyway, roles that nobody can log in as, and
-    /// those of Supabase's own services.
+    /// Leaves out roles that can act as our role or as the database's owner anyway, roles that nobody can log in as,
+    /// and those of Supabase's own services.
     ///
     /// Sessions keep the search path of the role, because the app's triggers run inside our deletes and find the app's
     /// tables by it.

@@ -37,8 +37,8 @@ enum DeletionBrakes {
 
     /// Whether the account `u` was created after the request `r`.
     ///
-    /// The auth server has a clock of its own, and the database's may be set back: an account that already seemed younger
-    /// when the request was made is known by its time.
+    /// The auth server has a clock of its own, and the database's may be set back: an account that already seemed
+    /// younger when the request was made is known by its time.
     static let isCreatedLater: Statement = """
         (u.created_at > r.requested_at and u.created_at is distinct from r.account_created_at)
         """

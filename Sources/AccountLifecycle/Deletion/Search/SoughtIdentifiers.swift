@@ -55,7 +55,8 @@ struct SoughtIdentifiers: Sendable {
         let column: Int
     }
 
-    /// The identifiers in a row whose columns are joined by ``SearchStatements/separator``, and how often each is there.
+    /// The identifiers in a row whose columns are joined by ``SearchStatements/separator``, each with how often it is
+    /// there.
     func hits(in row: String) -> [Hit: Int] {
         var hits: [Hit: Int] = [:]
         var text = row
