@@ -128,7 +128,7 @@ package struct ErasureReplay: Sendable {
             for (user, createdAt) in rows {
                 guard let listed = wanted[SubjectHash(user, key: key)] else { continue }
                 // An account created again under an old id is one that somebody brought back on purpose.
-                let meant = listed.filter { $0.requestedAt >= (createdAt ?? .distantPast) - Self.precision }
+                let meant = listed.filter { $0.lastMoment >= (createdAt ?? .distantPast) - Self.precision }
                 let erased = meant.filter { $0.state == .verified }
                 guard let newest = (erased.isEmpty ? meant : erased).max(by: { $0.requestedAt < $1.requestedAt }) else {
                     others += 1

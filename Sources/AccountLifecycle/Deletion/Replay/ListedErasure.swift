@@ -14,6 +14,7 @@ package struct ListedErasure: Sendable, Hashable {
     package let state: DeletionState
     /// The account.
     package let subject: SubjectHash
+    /// When it was made; of an open one whose account seemed younger than that, when the account was created.
     package let requestedAt: Date
     package let runAfter: Date
     package let finishedAt: Date?
@@ -51,6 +52,14 @@ package struct ListedErasure: Sendable, Hashable {
 
     /// Whether somebody stopped it on purpose.
     var isStopped: Bool { isPaused || isHeld }
+
+    /// When an account that the request means may have been created at the latest.
+    ///
+    /// An account may seem younger than its request, by the auth server's clock. No request is verified while its id
+    /// has another account, so one from before the end is the one that was erased.
+    var lastMoment: Date {
+        state == .verified ? max(requestedAt, finishedAt ?? requestedAt) : requestedAt
+    }
 }
 
 extension ListedErasure {
@@ -93,8 +102,13 @@ extension ListedErasure {
         try connection.query(
             """
             select
-                r.id, r.state, r.user_id, r.subject_key_id, r.subject_hash, r.requested_at, r.run_after, r.finished_at,
-                r.legal_deadline, t.number, r.finished_at is null and r.paused_at is not null,
+                r.id, r.state, r.user_id, r.subject_key_id, r.subject_hash,
+                -- A replay compares this with the account. The deadline always comes later.
+                greatest(
+                    r.requested_at, case when r.account_created_at < r.legal_deadline then r.account_created_at end
+                ),
+                r.run_after, r.finished_at, r.legal_deadline, t.number,
+                r.finished_at is null and r.paused_at is not null,
                 r.finished_at is null and \(DeletionBrakes.isHeld)
             from accountctl.deletion_requests as r
             left join accountctl.deletion_receipts as t on t.request_id = r.id

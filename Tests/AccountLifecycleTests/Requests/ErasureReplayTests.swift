@@ -1,0 +1,60 @@
+import Foundation
+import Postgres
+import Sealing
+import TestSupport
+import Testing
+
+@testable import AccountLifecycle
+
+@Suite(.timeLimit(.minutes(5))) struct ErasureReplayTests {
+    /// The auth server's clock was ahead when they signed up: a replay took them for accounts that somebody had brought
+    /// back on purpose, and who was erased lived on after a restore.
+    @Test func anAccountThatSeemsYoungerThanItsRequestIsTheOneMeant() async throws {
+        try await TestDatabase.with(.migrated) { database in
+            try await database.psql(
+                """
+                insert into auth.users (id, created_at)
+                select md5('u' || n)::uuid, now() + interval '1 hour' from generate_series(1, 3) as n;
+                select accountctl.open_deletion_request(id, 'operator') from auth.users
+                """
+            )
+            let key = try HashKey(.named("hash1"))
+            let listed = try await database.withConnection { connection in
+                var listed: [ListedErasure] = []
+                try ListedErasure.forEach(since: nil, key: key, on: connection) { listed.append($0) }
+                return listed
+            }
+            try #require(listed.count == 3)
+            // The backup has none of the requests, of which two had been carried out.
+            try await database.psql("delete from accountctl.deletion_requests")
+            var list = ErasureList()
+            list.add(listed[0], at: .distantPast)
+            list.add(Self.verified(listed[1], after: 7200), at: .distantPast)
+            // The account of this id was created after the end.
+            list.add(Self.verified(listed[2], after: 60), at: .distantPast)
+            let replay = try await database.withConnection { [list] connection in
+                try ErasureReplay.plan(list, key: key, on: connection)
+            }
+            let acts = Dictionary(uniqueKeysWithValues: replay.steps.map { ($0.listed.request, $0.act) })
+            #expect(acts == [listed[0].request: .reopen, listed[1].request: .erase])
+            #expect(replay.others == 1)
+        }
+    }
+
+    /// A listed request as if it had been carried out, some seconds after it was made.
+    private static func verified(_ listed: ListedErasure, after seconds: TimeInterval) -> ListedErasure {
+        let requestedAt = Date()
+        return ListedErasure(
+            request: listed.request,
+            state: .verified,
+            subject: listed.subject,
+            requestedAt: requestedAt,
+            runAfter: requestedAt,
+            finishedAt: requestedAt + seconds,
+            legalDeadline: listed.legalDeadline,
+            receipt: nil,
+            isPaused: false,
+            isHeld: false
+        )
+    }
+}
