@@ -2,7 +2,7 @@
 enum AddressBoundary {
     /// Whether the address at a place in a text is a whole one.
     static func holds(of address: Range<Int>, in text: UnsafeRawBufferPointer) -> Bool {
-        !isWithinLocalPart(address, in: text) && !isHostContinued(at: address.upperBound, in: text)
+        !isWithinLocalPart(address, in: text) && !isHostContinued(address, in: text)
     }
 
     /// The characters that join words in a local part, except those that hardly any address has, but text has around
@@ -24,10 +24,12 @@ enum AddressBoundary {
     /// Whether the address is the beginning of one with a longer host name.
     ///
     /// "anna@x.de." ends a sentence, and "anna@x.de.Thanks" begins another without a blank; "anna@x.de.example" is
-    /// another address. No host name ends with a label that begins with a digit, or that is a file extension:
-    /// "anna@x.de-2026-01-01.log" and "anna@x.de-invoice.pdf" are files about the address.
-    private static func isHostContinued(at end: Int, in text: UnsafeRawBufferPointer) -> Bool {
-        var index = end
+    /// another address, and so is "Anna@X.De.Example", whose labels all have a capital.
+    ///
+    /// No host name ends with a label that begins with a digit, or that is a file extension: "anna@x.de-2026-01-01.log"
+    /// and "anna@x.de-invoice.pdf" are files about the address.
+    private static func isHostContinued(_ address: Range<Int>, in text: UnsafeRawBufferPointer) -> Bool {
+        var index = address.upperBound
         var isHost = false
         if Neighbour.makesLonger(at: index, in: text) { return true }
         while index < text.count, text[index] == UInt8(ascii: ".") || text[index] == UInt8(ascii: "-") {
@@ -37,14 +39,22 @@ enum AddressBoundary {
             if next?.properties.isAlphabetic ?? false { return true }
             guard let first = label.first else { break }
             let isDot = text[index] == UInt8(ascii: ".")
-            let second = label.dropFirst().first ?? first
-            if isDot, first != first.asciiLowercased, second == second.asciiLowercased { break }
+            if isDot, isCapitalised(label) {
+                let last = text[address].split(separator: UInt8(ascii: ".")).last
+                if !(last.map(isCapitalised) ?? false) { break }
+            }
             let isFile =
                 isDot && fileEndings.contains(String(decoding: label.lazy.map(\.asciiLowercased), as: UTF8.self))
             isHost = !first.isASCIIDigit && !isFile
             index = label.endIndex
         }
         return isHost
+    }
+
+    /// Whether a label is a word with a capital, as at the beginning of a sentence.
+    private static func isCapitalised(_ label: Slice<UnsafeRawBufferPointer>) -> Bool {
+        guard let first = label.first, let second = label.dropFirst().first else { return false }
+        return first != first.asciiLowercased && second == second.asciiLowercased
     }
 
     /// File extensions that are not top-level domains.
