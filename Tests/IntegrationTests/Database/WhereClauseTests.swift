@@ -12,16 +12,20 @@ struct WhereClauseTests {
         var found = 0
         for file in Repository.swiftFiles(below: "Sources") where !helpers.contains(where: file.hasPrefix) {
             let text = try String(contentsOfFile: file, encoding: .utf8)
-            for match in text.matches(of: /\b(?:update|delete from) (?:accountctl|auth|storage)\.\w+/) {
+            // The job queue's tables, and those that a deletion empties, have their names from a variable.
+            for match in text.matches(of: /\b(?:update|delete from) (?:(?:accountctl|auth|storage)\.\w+|\\\()/) {
                 let rest = text[match.range.lowerBound...]
-                let end = rest.firstMatch(of: /"""|"\n *\)|"\)/)?.range.lowerBound ?? rest.endIndex
+                let line = text[..<match.range.lowerBound].reversed().prefix { $0 != "\n" }
+                // Within a longer literal, a quotation mark does not end it.
+                let isShort = line.contains("\"")
+                let end = rest.firstMatch(of: isShort ? /"""|"\n *\)|"\)/ : /"""/)?.range.lowerBound ?? rest.endIndex
                 // Both statements of SealedTable share a clause.
                 let isWhole = rest[..<end].contains(/\bwhere\b|\(isSame\)/)
                 #expect(isWhole, "\(match.0) in \(file)")
                 found += 1
             }
         }
-        #expect(found > 50)
+        #expect(found > 100)
     }
 
     @Test("and so has every one of the migrations")
