@@ -80,7 +80,7 @@ import Testing
         ("0076_log_programs.sql", "845d8531ade8946ca4bdc78e7580587725dc887650e110fa3629958da912ae24"),
         ("0077_given_up_identifiers.sql", "138337921456039c7facccf0cd7173227a508a59ec4a68f7ce9d72d86eb0a623"),
         ("0078_deletion_status_times.sql", "cbb66e0e2db6f13654fdc2a12859d203cfbbc3fb36aae2e9c66f4b2c4ba4dde0"),
-        ("0079_accounts_created_later.sql", "beb57562a2871bf4dd7f6aad51fc95b405ef1d0be57f6fb21f8e8692f65316c2"),
+        ("0079_accounts_created_later.sql", "7d034566609c84637006d9857382c7446f6a9e21b7e63d404db8e71bb455ed9c"),
         ("0080_token_teams.sql", "ba37e18fc8f8cbaa2832da42e3ab1ab59d5b831d67a189bc70c0eb9840ebbe88"),
     ]
 

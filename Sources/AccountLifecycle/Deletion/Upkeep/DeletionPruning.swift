@@ -1,13 +1,15 @@
 import Postgres
 
-/// Removes rows that are no longer needed: nothing refers to them, and they would be kept forever.
+/// Removes what is no longer needed: nothing refers to it, and it would be kept forever.
 enum DeletionPruning {
     /// How many rows of a table are removed at a time: a backlog is removed over several runs.
     private static let batch = 5_000
 
     /// Removes what is due, a batch of each kind.
     static func run(on connection: isolated Connection) throws {
-        let kinds = [settledCodes, strangersEvents, settledRevocations, cancelledRequests, oldStatusTokens]
+        let kinds = [
+            settledCodes, strangersEvents, settledRevocations, cancelledRequests, oldStatusTokens, goneCreations,
+        ]
         for deleting in kinds { try connection.execute(deleting) }
     }
 
@@ -97,5 +99,13 @@ enum DeletionPruning {
               and r.finished_at < now() - interval '90 days'
             limit \(batch)
         )
+        """
+
+    /// Removes when accounts were created that are gone: a worker of an earlier release, which does not know of that
+    /// time, may end a request during an upgrade.
+    private static let goneCreations: Statement = """
+        update accountctl.deletion_requests
+        set account_created_at = null
+        where user_id is null and account_created_at is not null
         """
 }
