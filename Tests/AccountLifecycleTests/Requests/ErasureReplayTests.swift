@@ -20,9 +20,9 @@ import Testing
             )
             let key = try HashKey(.named("hash1"))
             let listed = try await database.withConnection { connection in
-                var listed: [ListedErasure] = []
-                try ListedErasure.forEach(since: nil, key: key, on: connection) { listed.append($0) }
-                return listed
+                var all: [ListedErasure] = []
+                try ListedErasure.forEach(since: nil, key: key, on: connection) { all.append($0) }
+                return all
             }
             try #require(listed.count == 3)
             // The backup has none of the requests, of which two had been carried out.
@@ -36,7 +36,8 @@ import Testing
                 try ErasureReplay.plan(list, key: key, on: connection)
             }
             let acts = Dictionary(uniqueKeysWithValues: replay.steps.map { ($0.listed.request, $0.act) })
-            #expect(acts == [listed[0].request: .reopen, listed[1].request: .erase])
+            let wanted: [UUID: ErasureReplay.Act] = [listed[0].request: .reopen, listed[1].request: .erase]
+            #expect(acts == wanted)
             #expect(replay.others == 1)
         }
     }
