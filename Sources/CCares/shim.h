@@ -2,7 +2,7 @@
 #ifndef ACCOUNTCTL_CCARES_SHIM_H
 #define ACCOUNTCTL_CCARES_SHIM_H
 
-// Releases from 1.28 on deprecate calls that Debian 12's release has no substitute for, and a warning fails the build.
+// Releases from 1.28 on deprecate calls that Debian 12's release has no substitute for: each use would be a warning.
 #define CARES_NO_DEPRECATED
 #include <ares.h>
 
