@@ -60,7 +60,7 @@ struct SheetFormatTests {
                 delete from public.profiles where id = '\(OperatorStage.id(5))';
                 """
             )
-            _ = try await stage.run(["deletion", "request", OperatorStage.id(4), "--confirm=\(OperatorStage.id(4))"])
+            try await stage.request(OperatorStage.id(4))
             let expected = try await columns(stage, ["user", "show", OperatorStage.id(1)])
             #expect(members(expected) == UserShowCommand.outputFields)
             #expect(expected.filter { $0.contains(".") } == UserShowCommand.sectionFields)

@@ -68,11 +68,10 @@ struct WatchTests {
 
     @Test("The columns of a followed account stay where they are when its state becomes longer")
     func columns() async throws {
-        try await OperatorStage.with { stage in
-            try await stage.addAccounts(1)
+        try await OperatorStage.with(accounts: 1) { stage in
             let watch = try AccountctlProcess(["user", "watch", Self.anna], environment: stage.variables)
             #expect(try await watch.waitForOutput(containing: "active"))
-            #expect(try await stage.run(["deletion", "request", Self.anna, "--confirm=\(Self.anna)"]).status == 0)
+            try await stage.request(Self.anna)
             #expect(try await watch.waitForOutput(containing: "deletion_grace"), "\(watch.errorsSoFar)")
             #expect(try await stage.run(["deletion", "cancel", Self.anna]).status == 0)
             try await stage.database.psql("delete from auth.users where id = '\(Self.anna)'")

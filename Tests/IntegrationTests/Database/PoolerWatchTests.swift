@@ -8,9 +8,8 @@ struct PoolerWatchTests {
 
     @Test("They poll without LISTEN, and end with the outcome", arguments: ["detect", "transaction"])
     func watches(_ pooler: String) async throws {
-        try await OperatorStage.with { stage in
+        try await OperatorStage.with(accounts: 1) { stage in
             let database = stage.database
-            try await stage.addAccounts(1)
             let request = try await database.psql(
                 "select request_id from accountctl.open_deletion_request('\(Self.anna)', 'app')"
             )

@@ -155,10 +155,9 @@ struct BulkStopTests {
 
     @Test("A database that is unreachable at the start is reported at once")
     func away() async throws {
-        try await OperatorStage.with { stage in
+        try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
             let path = try BulkRun.write([id], stage)
-            try await stage.addAccounts(1)
             try await stage.request(id)
             let list = stage.path("erasures")
             try await stage.run(["deletion", "export"]).output.write(toFile: list, atomically: true, encoding: .utf8)

@@ -48,8 +48,7 @@ struct StandingRequestTests {
                 #expect(result.status == 0, "\(words): \(result)")
                 return result
             }
-            _ = try await run("deletion", "request", id, "--confirm=\(id)")
-            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            let request = try await stage.request(id)
             let said = "no job is carrying it out at the moment"
             #expect(try await !run("deletion", "show", request).errors.contains(said))
             let job = try await stage.database.psql("select id from accountctl.jobs where kind = 'account.delete'")

@@ -9,10 +9,7 @@ struct ErasureListMeetsTests {
         try await OperatorStage.with(accounts: 4) { stage in
             let database = stage.database
             let backup = try await TableBackup(of: database)
-            for number in 1...3 {
-                let id = OperatorStage.id(number)
-                try await AccountctlProcess.must(["deletion", "request", id, "--confirm=\(id)"], stage.variables)
-            }
+            for number in 1...3 { try await stage.request(OperatorStage.id(number)) }
             let request = try await database.psql(
                 "select id from accountctl.deletion_requests where user_id = '\(OperatorStage.id(2))'"
             )
@@ -152,7 +149,7 @@ struct ErasureListMeetsTests {
             let backup = try await TableBackup(of: stage.database)
             for number in 1...2 {
                 let id = OperatorStage.id(number)
-                try await AccountctlProcess.must(["deletion", "request", id, "--confirm=\(id)"], stage.variables)
+                try await stage.request(id)
                 try await AccountctlProcess.must(["deletion", "cancel", id], stage.variables)
             }
             let list = try await stage.run(["deletion", "export"]).output
@@ -224,7 +221,7 @@ struct ErasureListMeetsTests {
     func pausedUnderHold() async throws {
         try await OperatorStage.with(accounts: 1) { stage in
             let id = OperatorStage.id(1)
-            try await AccountctlProcess.must(["deletion", "request", id, "--confirm=\(id)"], stage.variables)
+            try await stage.request(id)
             try await AccountctlProcess.must(["user", "hold", id, "--reason", "court order"], stage.variables)
             let backup = try await TableBackup(of: stage.database)
             try await AccountctlProcess.must(["deletion", "pause", id], stage.variables)

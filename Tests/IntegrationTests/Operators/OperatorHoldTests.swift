@@ -136,9 +136,8 @@ struct OperatorHoldTests {
             for reason in ["court order", "tax audit"] {
                 #expect(try await stage.run(["user", "hold", id, "--reason", reason]).status == 0)
             }
-            try await stage.request(id)
+            let request = try await stage.request(id)
             #expect(try await stage.run(["deletion", "pause", id, "--reason", "x"]).status == 0)
-            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
             let first = try await stage.database.psql("select min(id) from accountctl.holds")
             // The other hold still stops the deletion, so the release needs no confirmation.
             let rehearsed = try await stage.run(["user", "release", id, "--hold", first, "--dry-run"])
@@ -197,8 +196,7 @@ struct OperatorHoldTests {
                 #expect(result.status == 0, "\(words): \(result.errors)")
                 return result
             }
-            _ = try await run(["deletion", "request", id, "--confirm=\(id)"])
-            let request = try await stage.database.psql("select id from accountctl.deletion_requests")
+            let request = try await stage.request(id)
             for words in [["deletion", "pause", id], ["deletion", "resume", id], ["deletion", "retry", id]] {
                 #expect(try await !run(words).errors.contains("nothing else holds it"), "\(words)")
             }
