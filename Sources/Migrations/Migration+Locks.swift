@@ -46,9 +46,7 @@ extension Migration {
                 locks.append((name, .shareRowExclusive))
             }
         case "create index", "create unique":
-            if let name = table(after: "on") {
-                locks.append((name, .share))
-            }
+            if let name = table(after: "on") { locks.append((name, .share)) }
         default:
             break
         }

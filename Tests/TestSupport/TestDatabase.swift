@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// A separate database for one test, created from a template and dropped afterwards.
 package struct TestDatabase: Sendable {

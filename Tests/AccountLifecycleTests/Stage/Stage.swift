@@ -100,7 +100,8 @@ struct Stage: Sendable {
     }
 
     /// Moves the app to another team, and makes clients with that team's key.
-    func clientsAfterMove(to team: String = "RECIPIENT1") throws -> AppleClients {
+    func clientsAfterMove() throws -> AppleClients {
+        let team = "RECIPIENT1"
         sandbox.apple.startTransfer(of: Self.clientID, to: team)
         sandbox.apple.acceptTransfer(of: Self.clientID)
         return try AppleClients(

@@ -105,9 +105,8 @@ import Testing
     @Test func whoRegistersAnewSaysTheLimitsOfTheNewest() async throws {
         try await JobHarness.with { harness in
             let workers = try [("0.9", 7), ("0.10", 1)].map { version, running in
-                var registry = JobRegistry()
                 let kind = JobKind<Note>("test.plain", limits: .init(running: running))
-                try registry.register(kind) { _, _ in .completed() }
+                let registry = try JobRegistry(kind) { _, _ in .completed() }
                 return try harness.worker(registry) { $0.version = version }
             }
             for worker in workers { try await worker.begin() }

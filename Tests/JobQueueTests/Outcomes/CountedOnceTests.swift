@@ -117,9 +117,8 @@ import Testing
     @Test func anEndThatAHeartbeatFindsFirstIsNoLostLease() async throws {
         try await JobHarness.with { harness in
             let metrics = MetricsRegistry()
-            var registry = JobRegistry()
             let hasBeaten = Mutex(false)
-            try registry.register(JobMetrics.good) { _, context in
+            let registry = try JobRegistry(JobMetrics.good) { _, context in
                 try await context.pool.withTransaction { try context.complete(on: $0) }
                 try await harness.until { hasBeaten.withLock { $0 } }
                 return .completedInTransaction
