@@ -78,7 +78,7 @@ package struct StorageClient: Sendable {
     /// - Parameters:
     ///   - targets: 1 to ``largestBatch`` objects.
     ///   - bucket: The bucket's id.
-    /// - Returns: Whether the service reports success; the database shows what is left.
+    /// - Returns: What the service deleted unasked, if it reports success; the database shows what is left.
     /// - Throws: `CancellationError`.
     package func delete(
         _ targets: [StorageTarget],
