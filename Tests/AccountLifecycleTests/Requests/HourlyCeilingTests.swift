@@ -36,6 +36,19 @@ import Testing
         }
     }
 
+    /// A clock that was ahead for a year would otherwise keep everybody waiting for a year once it is set back; what
+    /// was counted within an hour counts whichever way the clock went.
+    @Test func whatWasCountedBeforeTheClockWasSetBackDoesNotKeepTheRoom() async throws {
+        try await Stage.with { stage in
+            try await pass(50, on: stage)
+            let isAhead: Statement = "update accountctl.deletion_requests set counted_at = clock_timestamp() +"
+            try await stage.sql("\(isAhead) interval '30 minutes'")
+            #expect(try await isReached(stage))
+            try await stage.sql("\(isAhead) interval '1 year'")
+            #expect(try await !isReached(stage))
+        }
+    }
+
     /// A request that waits for an operator may do so for months, and takes no place in the queue.
     @Test func whoIsHeldByAnotherBrakeKeepsNobodyWaiting() async throws {
         try await Stage.with { stage in

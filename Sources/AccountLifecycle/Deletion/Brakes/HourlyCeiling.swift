@@ -76,6 +76,8 @@ struct HourlyCeiling: Sendable {
                 select
                 from accountctl.deletion_requests
                 where counted_at > statement_timestamp() - interval '1 hour'
+                  -- Later ones are from before the clock was set back, and would keep the room for as long.
+                  and counted_at < statement_timestamp() + interval '1 hour'
                 limit \(ceiling)
             ) as passed
             """,
