@@ -16,9 +16,10 @@ enum EscapedSpelling {
         }
     }
 
-    /// Bytes with each apostrophe, as in "o'brien@x.de", in the ways of HTML and SQL; in lower case.
+    /// Bytes with each apostrophe, as in "o'brien@x.de", in the ways of HTML, SQL and quoted strings of programs; in
+    /// lower case.
     static func apostrophes(_ bytes: [UInt8]) -> [[UInt8]] {
-        ["&#39;", "&#039;", "&#x27;", "&apos;", "''"].map { escape in
+        ["&#39;", "&#039;", "&#x27;", "&apos;", "''", "\\'"].map { escape in
             bytes.flatMap { $0 == UInt8(ascii: "'") ? Array(escape.utf8) : [$0] }
         }
     }
