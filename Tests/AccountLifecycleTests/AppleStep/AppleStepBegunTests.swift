@@ -46,7 +46,7 @@ import Testing
             try await stage.driveToCrash(request, SimulatedCrash.once(at: .after(.lockOut)))
             try await stage.sql("update accountctl.deletion_requests set \(unsafeSQL: hurry)")
             let strange = try driver(withoutKeyOf: stage)
-            for _ in 1..<Stage.swift.appleAttempts {
+            for _ in 1..<DeletionRun.appleAttempts {
                 let situation = try await strange.drive(request).failure
                 #expect(situation.code == .sealingKeyMissing)
                 #expect(try await stage.count("select from accountctl.apple_credentials") == 1)
@@ -159,7 +159,7 @@ import Testing
                 logger: .silent
             )
             let driver = DeletionDriver(stage.services(apple: none))
-            for _ in 1..<Stage.swift.appleAttempts {
+            for _ in 1..<DeletionRun.appleAttempts {
                 let situation = try await driver.drive(request).failure
                 #expect(situation.code == .appleMisconfigured)
             }

@@ -8,6 +8,9 @@ import Sealing
 #endif
 
 extension PendingRevocation {
+    /// For how long revocation is retried after the account is gone.
+    private static let giveUpAfter = Duration.seconds(30 * 86_400)
+
     /// The context to which a token is sealed once there is no account.
     static func context(binding: UUID, clientID: String) -> SealingContext {
         SealingContext(purpose: "apple-pending-revocation", ids: [binding.text, clientID])
@@ -40,7 +43,7 @@ extension PendingRevocation {
             select
                 \(request), \(clientID), \(teamID)::text, \(binding), \(sealed.text), \(name.text),
                 \(sealed.keyID.text),
-                clock_timestamp() + \(services.policy.revocationGiveUp.wholeSeconds) * interval '1 second'
+                clock_timestamp() + \(giveUpAfter.wholeSeconds) * interval '1 second'
             from \(source)
             """
     }

@@ -27,11 +27,6 @@ package struct DeletionPolicy: Sendable, Hashable {
     var briefly: Duration = .seconds(3)
     /// How long a request waits for Apple before it continues without; never beyond a day before the legal deadline.
     package var appleGiveUp: Duration = .seconds(7 * 86_400)
-    /// How many attempts to revoke a credential are made once the account is locked out, before the credential is
-    /// handed over to a later job.
-    var appleAttempts: Int = 5
-    /// For how long revocation is retried after the account is gone.
-    var revocationGiveUp: Duration = .seconds(30 * 86_400)
 
     package init() {}
 

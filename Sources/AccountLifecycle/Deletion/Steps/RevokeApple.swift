@@ -8,6 +8,10 @@ import Sealing
 #endif
 
 extension DeletionRun {
+    /// How many attempts to revoke a credential are made once the account is locked out, before the credential is
+    /// handed over to a later job.
+    static let appleAttempts = 5
+
     /// Revokes every credential held, each with its own client id, after checking that it is not another account's by
     /// now.
     ///
@@ -109,7 +113,7 @@ extension DeletionRun {
     /// whatever its cause.
     private func canGoOnWithoutApple(isAsked: Bool) -> Bool {
         let failures = isAsked ? record.appleFailures : record.failures
-        return record.withoutApple || failures + 1 >= services.policy.appleAttempts || record.facts.now >= appleGiveUp
+        return record.withoutApple || failures + 1 >= Self.appleAttempts || record.facts.now >= appleGiveUp
     }
 
     /// Whether a credential that cannot be opened no longer holds up this request.
@@ -119,7 +123,7 @@ extension DeletionRun {
     private var canGoOnWithoutKey: Bool {
         // Every failure counts: `appleFailures` leaves out those for a missing key.
         (record.withoutApple || record.facts.now >= appleGiveUp)
-            && record.failures + 1 >= services.policy.appleAttempts
+            && record.failures + 1 >= Self.appleAttempts
     }
 
     /// Whether a code of the account may still become a credential.
