@@ -49,6 +49,7 @@ package struct ReceiptDocument: Sendable, Hashable, Codable {
         "data that was written, or moved from one table to another, during or after the last search",
         "addresses, numbers and provider ids that the account gave up before its deletion was requested, or gained after that and gave up again before they were collected anew",
         "phone numbers and provider ids of fewer than eight characters, which resemble other words and numbers",
+        "addresses and provider ids that are joined to other words, and so look like longer ones",
         "phone numbers that are written with spaces or dashes between their digits, or without their country code",
         "columns of numbers, except numbers of ten digits and more in columns of bigint, numeric and arrays of these",
         "range columns",
