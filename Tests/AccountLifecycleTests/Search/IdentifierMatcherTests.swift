@@ -73,6 +73,7 @@ import Testing
     @Test(arguments: [
         "anna+tag@x.de", "?email=anna%2Btag%40x.de", "?email=anna%2btag%40x.de&b",
         "?next=%2Fr%3Fe%3Danna%252Btag%2540x.de", #"{"e": "anna\u002Btag@x.de"}"#,
+        #"{"e": "anna+tag\u0040x.de"}"#,
     ])
     func findsAnAddressWithWhatURLsAndJSONEscape(text: String) {
         #expect(kinds(text, [Identifier(email: "anna+tag@x.de")]) == [.email])

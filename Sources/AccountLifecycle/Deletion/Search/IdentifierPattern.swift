@@ -48,11 +48,14 @@ struct IdentifierPattern: Sendable, Hashable {
         var all: [[UInt8]] = []
         for value in cases(of: value).map({ Array($0.utf8) }) {
             let once = EscapedSpelling.url(value)
-            // Only the at sign escaped, as by hand and by programs that leave unescaped what a query may contain.
-            let sign = value.flatMap { $0 == UInt8(ascii: "@") ? Array("%40".utf8) : [$0] }
+            // Only the at sign escaped: as by hand and by programs that leave unescaped what a query may contain, and as
+            // in the JSON of some sign-in providers.
+            let signs = ["%40", "\\u0040"].map { sign -> [UInt8] in
+                value.flatMap { $0 == UInt8(ascii: "@") ? Array(sign.utf8) : [$0] }
+            }
             let spellings =
-                [value, sign, once, EscapedSpelling.url(once), EscapedSpelling.json(value)]
-                + EscapedSpelling.apostrophes(value)
+                [value, once, EscapedSpelling.url(once), EscapedSpelling.json(value)]
+                + signs + EscapedSpelling.apostrophes(value)
             for spelling in spellings where !all.contains(spelling) { all.append(spelling) }
         }
         return all
