@@ -7,6 +7,9 @@ import Postgres
 #endif
 
 extension TransferBooks {
+    /// How many locked accounts are passed; if there are more, something holds all of them locked.
+    private static let lockedAtMost = 20
+
     /// A condition: rows that are to be applied, including conflicts, which are tried again.
     static let awaitsApplying: Statement = """
         state in (\(TransferState.exchanged.rawValue), \(TransferState.conflict.rawValue))
@@ -37,14 +40,17 @@ extension TransferBooks {
 
     /// Gives every exchanged account its new identity, in one transaction each; accounts in conflict are tried again.
     ///
+    /// An account that another session holds locked, such as its deletion, is passed, and tried once more at the end.
+    ///
     /// In any case the rows keep their `updated_at`: it says when Apple was asked, by which newcomers are recognized.
     ///
     /// - Parameter progress: Called after each account with the number of accounts processed.
     /// - Returns: What was done.
-    /// - Throws: ``PostgresError``; `CancellationError`.
+    /// - Throws: ``PostgresError``, also if an account stays locked; `CancellationError`.
     package func apply(progress: @Sendable (Int) -> Void = { _ in }) async throws -> TeamTransfer.Run {
         let transfer = transfer
         var run = TeamTransfer.Run()
+        var locked: [Int64] = []
         var last: Int64 = 0
         while true {
             let ids = try await pool.withConnection { [last] connection in
@@ -62,21 +68,35 @@ extension TransferBooks {
                     as: Int64.self
                 )
             }
-            if ids.isEmpty { return run }
+            if ids.isEmpty { break }
             for id in ids {
-                try Task.checkCancellation()
-                if try await applyOne(id) { run.done += 1 } else { run.conflicts += 1 }
                 last = id
-                progress(run.done + run.conflicts)
+                do {
+                    try await move(id, &run, progress)
+                } catch let error as PostgresError where error.waitedTooLong && locked.count < Self.lockedAtMost {
+                    locked.append(id)
+                }
             }
         }
+        for id in locked { try await move(id, &run, progress) }
+        return run
+    }
+
+    private func move(_ id: Int64, _ run: inout TeamTransfer.Run, _ progress: (Int) -> Void) async throws {
+        try Task.checkCancellation()
+        if try await applyOne(id) { run.done += 1 } else { run.conflicts += 1 }
+        progress(run.done + run.conflicts)
     }
 
     /// - Returns: False if another account has the new sub or address, or it is unknown which identity to move.
     private func applyOne(_ id: Int64) async throws -> Bool {
+        let patience = lockPatience
         let conflict: String?
         do {
-            conflict = try await pool.withTransaction { try Self.apply(id, on: $0) }
+            conflict = try await pool.withTransaction { connection in
+                try DeletionDesk.limitLockWaits(to: patience, on: connection)
+                return try Self.apply(id, on: connection)
+            }
         } catch let error as PostgresError where error.sqlState == .uniqueViolation {
             // The person signed in to the new team before being moved and so has a second account: a person must
             // decide.

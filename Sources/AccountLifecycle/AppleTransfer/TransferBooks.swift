@@ -10,6 +10,8 @@ package import Postgres
 package struct TransferBooks: Sendable {
     let pool: Pool
     let transfer: TeamTransfer
+    /// How long an account's lock is waited for.
+    var lockPatience = Duration.seconds(5)
 
     /// Creates the books of a transfer.
     package init(pool: Pool, transfer: TeamTransfer) {

@@ -23,6 +23,8 @@ extension TransferRuns {
     static let refusalsInARow = 20
     /// How many users whom Apple named before are asked about; if it names none, the request is at fault.
     private static let witnesses = 3
+    /// How many locked accounts are passed; if there are more, something holds all of them locked.
+    private static let lockedAtMost = 20
 
     /// A user whom Apple refused, while the refusal is not yet believed.
     private struct Doubt: Sendable {
@@ -43,6 +45,8 @@ extension TransferRuns {
         var isAfterRefusal = false
         /// Consecutive answers without a verdict.
         var silence = 0
+        /// Accounts that another session holds locked, such as their deletion: they are left to another run.
+        var locked: Set<UUID> = []
     }
 
     /// Asks about the users that are due until none is left.
@@ -68,8 +72,11 @@ extension TransferRuns {
                 }
                 switch outcome {
                 case .done(let answer):
-                    try await pool.withConnection { try side.record(answer, of: user, subject: subject, on: $0) }
-                    course.run.done += 1
+                    let recorded = try await record(of: user, &course) { connection in
+                        try side.record(answer, of: user, subject: subject, on: connection)
+                        return 1
+                    }
+                    course.run.done += recorded
                     course.silence = 0
                     course.isAfterRefusal = false
                     // The answer proves the token, the team and the window, so earlier refusals are about their users.
@@ -87,15 +94,15 @@ extension TransferRuns {
         }
         // Even if only a few users are in doubt, as in a small app or on the last page: the team or the key may be
         // wrong.
-        guard course.run.done == 0 else {
+        if course.run.done == 0 {
+            _ = try await settle(&course, side)
+        } else {
             try await refuse(&course, side)
-            return course.run
         }
-        _ = try await settle(&course, side)
-        return course.run
+        return course.run.leaving(course.locked.count)
     }
 
-    /// The users on the next page that are due, except those in doubt.
+    /// The users on the next page that are due, except those in doubt and those whose accounts are locked.
     private func next(
         of side: some TransferSide,
         _ course: inout Course
@@ -103,7 +110,7 @@ extension TransferRuns {
         let (position, rows) = (course.walk.position, pageRows)
         let page = try await pool.withConnection { try side.page(after: position, rows: rows, on: $0) }
         let inDoubt = Set(course.doubts.map(\.subject))
-        let due = page.due.filter { !inDoubt.contains($0.subject) }
+        let due = page.due.filter { !inDoubt.contains($0.subject) && !course.locked.contains($0.user) }
         course.walk.pass(page.last, hasFound: !due.isEmpty)
         return due
     }
@@ -187,15 +194,20 @@ extension TransferRuns {
 
     private func refuse(_ course: inout Course, _ side: some TransferSide) async throws {
         for doubt in course.doubts {
-            course.run.refused += try await refuse(doubt, replacing: side.refusable)
+            let recorded = try await refuse(doubt, replacing: side.refusable, &course)
+            course.run.refused += recorded
         }
         course.doubts = []
     }
 
     /// - Returns: How many accounts were recorded: none if the account has progressed by another of its identities.
-    private func refuse(_ doubt: Doubt, replacing replaced: [TransferState]) async throws -> Int {
+    private func refuse(
+        _ doubt: Doubt,
+        replacing replaced: [TransferState],
+        _ course: inout Course
+    ) async throws -> Int {
         let transfer = transfer
-        return try await pool.withConnection { connection in
+        return try await record(of: doubt.user, &course) { connection in
             try connection.execute(
                 """
                 insert into accountctl.apple_transfers as t
@@ -210,6 +222,26 @@ extension TransferRuns {
             )
         }
     }
+
+    /// Records an answer, or passes the account if another session holds it locked.
+    ///
+    /// - Returns: How many accounts were recorded.
+    private func record(
+        of user: UUID,
+        _ course: inout Course,
+        _ change: @Sendable (isolated Connection) throws -> Int
+    ) async throws -> Int {
+        let patience = lockPatience
+        do {
+            return try await pool.withTransaction { connection in
+                try DeletionDesk.limitLockWaits(to: patience, on: connection)
+                return try change(connection)
+            }
+        } catch let error as PostgresError where error.waitedTooLong && course.locked.count < Self.lockedAtMost {
+            course.locked.insert(user)
+            return 0
+        }
+    }
 }
 
 extension TeamTransfer.Run {
@@ -217,6 +249,13 @@ extension TeamTransfer.Run {
         var run = self
         run.stoppedBy = reason
         return run
+    }
+
+    /// Says of a run that reached the end how many accounts it passed because they were locked.
+    fileprivate func leaving(_ locked: Int) -> TeamTransfer.Run {
+        guard locked > 0, stoppedBy == nil else { return self }
+        let accounts = locked == 1 ? "1 account is" : "\(locked) accounts are"
+        return stopped("\(accounts) held locked by another session, such as a deletion")
     }
 
     fileprivate func doubting(_ count: Int, _ refusal: AppleRefusal) -> TeamTransfer.Run {

@@ -19,6 +19,8 @@ package struct TransferRuns: Sendable {
     let retriesRefused: Bool
     /// How many rows of accounts one statement reads.
     var pageRows = 500
+    /// How long an account's lock is waited for.
+    var lockPatience = Duration.seconds(5)
 
     /// Prepares runs.
     ///

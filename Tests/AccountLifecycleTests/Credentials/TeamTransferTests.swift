@@ -198,6 +198,38 @@ import Testing
         }
     }
 
+    /// An account that is locked, as by its deletion, keeps no other from being moved, and is not taken for moved.
+    @Test func aLockedAccountIsPassed() async throws {
+        try await CredentialStage.with { stage in
+            let people = [try await stage.signUp(), try await stage.signUp()]
+            for person in people {
+                try await stage.sql(
+                    """
+                    insert into accountctl.apple_transfers
+                        (user_id, client_id, target_team, transfer_identifier, new_sub, state)
+                    values (
+                        \(person.id), \(stage.transfer.clientID), \(stage.transfer.targetTeam), 't',
+                        \("new " + person.sub), 'exchanged'
+                    )
+                    """
+                )
+            }
+            var books = TransferBooks(pool: stage.pool, transfer: stage.transfer)
+            books.lockPatience = .milliseconds(100)
+            let error = try await PostgresError.expected {
+                try await stage.admin.withTransaction { [books] connection in
+                    try connection.execute("select from auth.users where id = \(people[0].id) for update")
+                    return try await books.apply()
+                }
+            }
+            #expect(error.sqlState == .lockNotAvailable)
+            #expect(try await identity(people[0], stage).0 == people[0].sub)
+            #expect(try await identity(people[1], stage).0 == "new " + people[1].sub)
+            #expect(try await books.apply().done == 1)
+            #expect(try await identity(people[0], stage).0 == "new " + people[0].sub)
+        }
+    }
+
     /// A second account with the new sub, or with the new address, is a conflict that operators must resolve.
     @Test(arguments: [true, false])
     func aSecondAccountOfThePersonIsAConflictForPeople(_ hasSub: Bool) async throws {

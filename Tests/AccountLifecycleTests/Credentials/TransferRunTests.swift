@@ -196,6 +196,30 @@ import Testing
         }
     }
 
+    /// An account that is locked, as by its deletion, is passed, whatever Apple answers about its user, and left to
+    /// another run.
+    @Test(arguments: [true, false]) func aLockedAccountIsPassed(_ isRefused: Bool) async throws {
+        try await CredentialStage.with { stage in
+            let anna = try await stage.signUp()
+            for _ in 0..<3 { _ = try await stage.signUp() }
+            if isRefused { stage.sandbox.apple.stopUsing(sub: anna.sub, clientID: CredentialStage.clientID) }
+            stage.sandbox.apple.startTransfer(of: CredentialStage.clientID, to: CredentialStage.recipient)
+            var sender = try stage.sender()
+            sender.lockPatience = .milliseconds(100)
+            let passing = try await stage.admin.withTransaction { [sender] connection in
+                try connection.execute("select from auth.users where id = \(anna.id) for update")
+                return try await sender.generate()
+            }
+            #expect(passing.done == 3)
+            #expect(passing.refused == 0)
+            #expect(passing.stoppedBy?.hasPrefix("1 account is held locked") == true)
+            let rest = try await stage.sender().generate()
+            #expect(rest.done == (isRefused ? 0 : 1))
+            #expect(rest.refused == (isRefused ? 1 : 0))
+            #expect(rest.stoppedBy == nil)
+        }
+    }
+
     private func signUpWithAnotherTeam(
         _ count: Int,
         _ stage: CredentialStage,
