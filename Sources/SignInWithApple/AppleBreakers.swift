@@ -57,7 +57,7 @@ final class AppleBreakers: Sendable {
     }
 
     func abandon(_ key: String, _ permit: CircuitBreaker.Permit, at now: Date) {
-        state.withLock { $0.breakers[key, default: CircuitBreaker()].abandon(permit, at: now) }
+        state.withLock { $0.breakers[key]?.abandon(permit, at: now) }
     }
 
     /// Reports the answer to a call that was sent with a permit.
