@@ -53,6 +53,20 @@ import Testing
         }
     }
 
+    /// Neither a value that was cut short opens, nor one that names the same key by another name.
+    @Test func theWholeTextIsBound() throws {
+        let key = try key("k1")
+        let ring = try KeyRing([key])
+        let text = ring.seal(plain, for: context).text
+        for count in 0..<text.utf8.count {
+            #expect(throws: SealingError.self) { try ring.openText(String(text.prefix(count)), for: context) }
+        }
+        let renamed = try KeyRing(fileText: Secret("k2:\(key.fileLine.reveal().dropFirst("k1:".count))"))
+        #expect(throws: SealingError.self) {
+            try renamed.openText("v1.k2.\(text.dropFirst("v1.k1.".count))", for: context)
+        }
+    }
+
     @Test func aMissingKeyIsNamed() throws {
         let sealed = try KeyRing([try key("lost-key")]).seal(plain, for: context)
         let ring = try KeyRing([try key("k2")])

@@ -123,6 +123,18 @@ import Testing
         )
     }
 
+    /// A key that the token itself brings along, or points to, is never used.
+    @Test func theTokensOwnKeyIsNoKey() throws {
+        func token(_ keyID: String) throws -> String {
+            let key = try Signer.second.jwk
+            let header =
+                #"{"alg":"RS256","kid":"\#(keyID)","jwk":\#(key),"jku":"https://example.com/keys","x5c":["AAAA"]}"#
+            return try Signer.second.sign(Claims.identity(), header: header)
+        }
+        #expect(try verify(token("first-key")) == .refused(.signature))
+        #expect(try verify(token("second-key")) == .unknownKey("second-key"))
+    }
+
     @Test func headersWithSurprisesAreRefused() throws {
         let headers = [
             #"{"alg":"RS256","alg":"none","kid":"first-key"}"#, #"{"alg":"RS256","kid":"first-key","crit":["x"]}"#,
