@@ -106,6 +106,7 @@ final class AppleBreakers: Sendable {
         }
     }
 
+    /// The state of a client id's breaker, and Apple's last refusal of it; nil while Apple accepts it.
     func health(of key: String) -> (state: CircuitBreaker.State, refusal: AppleRefusal?) {
         state.withLock { ($0.breaker(of: key), $0.refusals[key]) }
     }

@@ -24,7 +24,7 @@ extension AppleClients {
         var rejections: [String: Rejection] = [:]
         for id in clientIDs {
             guard let client = self[id] else { continue }
-            let health = health(of: id)
+            let health = breakers.health(of: id)
             let until: Date
             switch health.state {
             case .closed: continue

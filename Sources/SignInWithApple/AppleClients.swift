@@ -108,17 +108,11 @@ package struct AppleClients: Sendable {
         return client.identity.teamID != teamID
     }
 
-    /// The state of a client id's breaker, and Apple's last refusal of it.
-    func health(of clientID: String) -> ClientHealth {
-        let (state, refusal) = transport.breakers.health(of: clientID)
-        return ClientHealth(state: state, refusal: refusal)
-    }
-
     /// Whether calls for a client id are paused now.
     ///
     /// False once the pause is over, even though the breaker still requires a self-test, which the next call triggers.
     package func isPaused(_ clientID: String) -> Bool {
-        switch health(of: clientID).state {
+        switch breakers.health(of: clientID).state {
         case .closed: false
         case .halfOpen: true
         case .open(let until, _): until > transport.now()
@@ -127,21 +121,13 @@ package struct AppleClients: Sendable {
 
     /// Whether the next call for a client id starts with a self-test because its pause is over.
     package func isUntested(_ clientID: String) -> Bool {
-        if case .open = health(of: clientID).state { !isPaused(clientID) } else { false }
+        if case .open = breakers.health(of: clientID).state { !isPaused(clientID) } else { false }
     }
 
     /// Why calls for a client id are not sent now; nil if they are not paused.
     package func pause(of clientID: String) -> AppleDelay? {
         guard isPaused(clientID) else { return nil }
         return AppleDelay(.breakerOpen, retryAfter: breakers.pause(of: clientID, at: transport.now()))
-    }
-
-    /// The health of a client id.
-    struct ClientHealth: Sendable, Hashable {
-        /// The state of the circuit breaker.
-        let state: CircuitBreaker.State
-        /// Apple's last refusal of the client; nil while Apple accepts it.
-        let refusal: AppleRefusal?
     }
 
     /// A client id that is configured twice.

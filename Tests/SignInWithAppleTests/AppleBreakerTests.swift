@@ -26,7 +26,7 @@ import Testing
             }
             #expect(fault.description.contains("KEY1234567"))
             #expect(clients.isPaused("com.example.app"))
-            #expect(clients.health(of: "com.example.app").refusal?.code == .invalidClient)
+            #expect(clients.breakers.health(of: "com.example.app").refusal?.code == .invalidClient)
 
             // While it rests nothing is sent, and other clients go on.
             guard case .later(let delay) = try await client.revoke(Secret("r")) else {
@@ -55,7 +55,7 @@ import Testing
                 return
             }
             #expect(server.received.count == 5)
-            #expect(clients.health(of: "com.example.app").refusal == nil)
+            #expect(clients.breakers.health(of: "com.example.app").refusal == nil)
         }
     }
 
@@ -108,7 +108,7 @@ import Testing
             _ = try await client.revoke(Secret("r"))
             #expect(server.received.count == 2)
             #expect(clients.isPaused("com.example.app"))
-            #expect(clients.health(of: "com.example.app").refusal?.code == .invalidClient)
+            #expect(clients.breakers.health(of: "com.example.app").refusal?.code == .invalidClient)
             guard case .later = try await client.selfTest() else {
                 Issue.record("a page passed for Apple's answer")
                 return
