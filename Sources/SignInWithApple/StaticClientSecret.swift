@@ -40,6 +40,7 @@ package struct StaticClientSecret: Sendable, Hashable {
     /// A property that Apple would reject.
     package enum Problem: String, Sendable, Hashable, CustomStringConvertible {
         case algorithm
+        case signature
         case noKeyID
         case audience
         case noTeamID
@@ -53,6 +54,7 @@ package struct StaticClientSecret: Sendable, Hashable {
         package var description: String {
             switch self {
             case .algorithm: "not signed with ES256"
+            case .signature: "the signature is not the 64 bytes of ES256: cut or changed on the way, or in DER"
             case .noKeyID: "names no key of ten characters (kid)"
             case .audience: "the audience is not \(ClientSecret.audience)"
             case .noTeamID: "names no team of ten characters (iss)"
@@ -67,7 +69,8 @@ package struct StaticClientSecret: Sendable, Hashable {
 
     /// Determines what a text is, and parses it.
     ///
-    /// The text comes from Supabase's settings. The signature is not checked, since that would require the key.
+    /// The text comes from Supabase's settings. Only the length of the signature is checked, since more would require the
+    /// key.
     package static func inspect(_ text: Secret<String>, now: Date) -> Inspection {
         let value = text.reveal().filter { !$0.isWhitespace }
         if let secret = StaticClientSecret(token: value, now: now) { return .clientSecret(secret) }
@@ -94,7 +97,11 @@ package struct StaticClientSecret: Sendable, Hashable {
         expiresAt = TokenClaims.date(payload["exp"])
 
         var problems: [Problem] = []
-        if algorithm != "ES256" { problems.append(.algorithm) }
+        if algorithm != "ES256" {
+            problems.append(.algorithm)
+        } else if Base64.decode(parts[2], alphabet: .urlSafe)?.count != 64 {
+            problems.append(.signature)
+        }
         if keyID?.utf8.count != 10 { problems.append(.noKeyID) }
         if payload["aud"]?.text != ClientSecret.audience { problems.append(.audience) }
         if teamID?.utf8.count != 10 { problems.append(.noTeamID) }

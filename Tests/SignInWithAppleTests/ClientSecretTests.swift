@@ -76,6 +76,21 @@ import Testing
         )
     }
 
+    /// A secret that lost its end on the way, or that was signed with a tool that writes DER, looks good otherwise.
+    @Test func namesASignatureOfAnotherForm() throws {
+        let secret = try ClientSecret.mint(for: identity(), now: now).reveal()
+        let dot = try #require(secret.lastIndex(of: "."))
+        let signed = secret[...dot]
+        let der = "MEUCIQ" + String(repeating: "A", count: 90)
+        for token in [String(secret.dropLast()), "\(secret)AA", "\(signed)\(der)", String(signed)] {
+            guard case .clientSecret(let facts) = StaticClientSecret.inspect(Secret(token), now: now) else {
+                Issue.record("not a client secret")
+                return
+            }
+            #expect(facts.problems == [.signature])
+        }
+    }
+
     @Test func recognisesAPastedKey() {
         #expect(StaticClientSecret.inspect(key.pem, now: now) == .privateKey)
         let broken = Secret("-----BEGIN PRIVATE KEY-----\nAAA")

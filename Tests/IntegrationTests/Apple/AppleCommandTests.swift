@@ -194,7 +194,7 @@ struct AppleCommandTests {
             let token = short.output.trimmingCharacters(in: .whitespacesAndNewlines)
             for (text, status) in [
                 (short.output, Int32(1)), (developer.privateKey, 5), ("sesame", 2), ("", 2),
-                (String(token.dropFirst(3)), 2),
+                (String(token.dropFirst(3)), 2), (String(token.dropLast(3)), 5),
             ] {
                 let result = try await program.run(
                     "apple",
