@@ -166,7 +166,8 @@ import Testing
         }
     }
 
-    /// A credential that cannot be opened is postponed alone, since it says nothing about others of its client id.
+    /// A credential that cannot be opened is named, and postponed alone, since it says nothing about others of its client
+    /// id.
     @Test func oneThatCannotBeOpenedIsPutOffAlone() async throws {
         try await CredentialStage.with { stage in
             let broken = try await stage.signUp()
@@ -175,10 +176,17 @@ import Testing
             try await stage.sql(
                 "update accountctl.apple_credentials set sealed_token = 'x' where user_id = \(broken.id)"
             )
-            let tally = try await CredentialChecks(stage.services()).sweep()
+            let lines = LogLines()
+            let tally = try await CredentialChecks(stage.services(logger: lines.logger)).sweep()
             #expect(tally.unreadable == 1)
             #expect(tally.live == 2)
             #expect(tally.postponed == 0)
+            let id = try await stage.value(
+                "select id from accountctl.apple_credentials where user_id = \(broken.id)",
+                as: Int64.self
+            )
+            let named = lines.all.filter { $0.contains("cannot be opened credential=\(id) reason=") }
+            #expect(named.count == 1, "\(lines.all)")
         }
     }
 

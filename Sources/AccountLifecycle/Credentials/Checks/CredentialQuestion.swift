@@ -29,7 +29,10 @@ struct CredentialQuestion {
                 for: AppleCredential.context(user: credential.user, clientID: credential.clientID)
             )
         } catch {
-            services.logger.error("a stored Apple credential cannot be opened", metadata: ["reason": "\(error)"])
+            services.logger.error(
+                "a stored Apple credential cannot be opened",
+                metadata: ["credential": "\(credential.id)", "reason": "\(error)"]
+            )
             return .unreadable
         }
         switch try await services.apple.inTurn({ try await client.check(refreshToken: token) }) {
